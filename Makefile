@@ -1,7 +1,7 @@
 # `make` lists the verbs. What takes more than a few lines of shell lives in xtask.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench ci pass docs fmt fuzz miri deny tidy setup setup-pass setup-test clean
+.PHONY: help demo test bench peers ci pass docs fmt fuzz miri deny tidy setup setup-pass setup-test setup-ci clean
 
 CARGO := cargo
 BINARY := $(or $(CARGO_TARGET_DIR),target)/release/tailwater
@@ -19,8 +19,13 @@ NEEDS_PASS := $(NEEDS) clang++-22=clang-22 ld.lld-22=lld-22 llvm-config-22=llvm-
 # wrote for it, and the glosses of WordNet.
 NEEDS_TEST := $(NEEDS_PASS) g++=g++ \
   /usr/lib/llvm-22/lib/clang/22/include/sanitizer/asan_interface.h=libclang-rt-22-dev \
-  cmake=cmake ninja=ninja-build python3=python3 memcached=memcached redis-server=redis-server memcslap=libmemcached-tools \
+  cmake=cmake ninja=ninja-build python3=python3 memcached=memcached redis-server=redis-server memcslap=libmemcached-tools nutcracker=nutcracker \
   /usr/lib/python3/dist-packages/pymemcache=python3-pymemcache /usr/share/wordnet/data.noun=wordnet-base
+
+# What CI uses beside that: what a stranger's program is fetched and built from, to be profiled, and a library that a
+# bench compiles.
+NEEDS_CI := $(NEEDS_TEST) /usr/include/event.h=libevent-dev dpkg-source=dpkg-dev \
+  /usr/include/nlohmann/json.hpp=nlohmann-json3-dev
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -35,7 +40,10 @@ test: setup-test ## run every test, doc tests and fuzz corpora included; what fa
 bench: setup ## run benches: NAMES="overload transport" (default all), SHORT=1 for a quick pass, LIST=1 for the names
 	$(CARGO) xtask bench $(if $(LIST),--list) $(if $(SHORT),--short) $(NAMES)
 
-ci: setup-test ## run what CI runs: fmt, tidy, clippy, docs, tests, examples, doc commands, short benches
+peers: setup ## check the benches that CI leaves out, since what they compare with takes minutes to build
+	@$(CARGO) xtask peers
+
+ci: setup-ci ## run what CI runs: fmt, tidy, clippy, docs, tests, examples, doc commands, short benches
 	@$(CARGO) xtask ci
 
 pass: setup-pass ## build the profiler's compiler plugin and runtime into target/profile
@@ -69,6 +77,9 @@ setup-pass:
 
 setup-test:
 	@sh xtask/setup.sh $(NEEDS_TEST)
+
+setup-ci:
+	@sh xtask/setup.sh $(NEEDS_CI)
 
 clean: ## remove what was built and measured
 	$(CARGO) clean

@@ -4,7 +4,7 @@
 use std::time::Duration;
 use tailwater_rt::ServerConfig;
 use tailwater_tests::{Bystander, Call, ECHO, Heard, Served, controller, eventually, hello};
-use tailwater_wire::{Goodbye, GoodbyeCode, Kind, VERSION_MAX, VERSION_MIN};
+use tailwater_wire::{FrameKind, Goodbye, GoodbyeCode, VERSION_MAX, VERSION_MIN};
 
 /// The first eight bytes of a frame.
 fn prefix(len: u32, kind: u8) -> Vec<u8> {
@@ -29,7 +29,7 @@ fn offences() -> Vec<(&'static str, Vec<u8>, GoodbyeCode)> {
     let call = Call::new(1, ECHO, b"x").bytes();
     let http = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n".to_vec();
     let tls = vec![0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3];
-    let (request, response) = (Kind::Request as u8, Kind::Response as u8);
+    let (request, response) = (FrameKind::Request as u8, FrameKind::Response as u8);
     vec![
         ("an HTTP request", http, Malformed),
         ("a TLS handshake", tls, Malformed),
@@ -38,7 +38,7 @@ fn offences() -> Vec<(&'static str, Vec<u8>, GoodbyeCode)> {
         ("a HELLO with another magic", wrong_magic(), Malformed),
         ("versions that nobody speaks", hello(9, 9), VersionUnsupported),
         ("a REQUEST before HELLO", call.clone(), Protocol),
-        ("a DEREGISTER before HELLO", prefix(8, Kind::Deregister as u8), Protocol),
+        ("a DEREGISTER before HELLO", prefix(8, FrameKind::Deregister as u8), Protocol),
         ("a second HELLO", greeted(hello(VERSION_MIN, VERSION_MAX)), Protocol),
         ("an unknown kind", greeted(prefix(8, 77)), Malformed),
         ("kind zero", greeted(prefix(8, 0)), Malformed),
@@ -47,7 +47,7 @@ fn offences() -> Vec<(&'static str, Vec<u8>, GoodbyeCode)> {
         ("a len below the kind's least", greeted(prefix(47, request)), Malformed),
         ("a len beyond what was agreed", greeted(prefix((1 << 20) + 1, request)), FrameTooLarge),
         ("the largest len of all", greeted(prefix(u32::MAX, request)), FrameTooLarge),
-        ("a DEMAND with too much in it", greeted(prefix(17, Kind::Demand as u8)), Malformed),
+        ("a DEMAND with too much in it", greeted(prefix(17, FrameKind::Demand as u8)), Malformed),
         ("a good call and then rubbish", greeted([&call[..], &[0xff; 8]].concat()), Malformed),
     ]
 }
@@ -144,7 +144,7 @@ fn a_goodbye_from_the_client_ends_its_connection_without_fuss() {
 fn a_long_frame_before_hello_is_refused_by_its_first_eight_bytes() {
     let config = ServerConfig { patience: Duration::from_millis(200), ..ServerConfig::default() };
     let served = Served::start(config, controller("breakwater", &[]));
-    for kind in [Kind::Request, Kind::Hello] {
+    for kind in [FrameKind::Request, FrameKind::Hello] {
         let mut peer = served.peer();
         peer.say(&prefix(4097, kind as u8));
         let code = peer.farewell();

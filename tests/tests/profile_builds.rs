@@ -97,16 +97,6 @@ fn a_function_with_the_attribute_has_no_frames() {
     assert!(!found.contains("skipped"), "{found:?}");
 }
 
-#[expect(clippy::print_stdout, reason = "says why nothing was tried")]
-fn has_cmake_and_ninja() -> bool {
-    let starts = |tool: &&str| Command::new(tool).arg("--version").output().is_ok();
-    let there = ["cmake", "ninja"].iter().all(starts);
-    if !there {
-        println!("passed over: it needs apt-get install cmake ninja-build");
-    }
-    there
-}
-
 const CMAKE_LISTS: &str = "cmake_minimum_required(VERSION 3.10)\nproject(scenes C CXX)\n\
     find_package(Threads REQUIRED)\nadd_executable(scenes ${SCENES})\n\
     target_link_libraries(scenes Threads::Threads)\n";
@@ -114,9 +104,9 @@ const CMAKE_LISTS: &str = "cmake_minimum_required(VERSION 3.10)\nproject(scenes 
 #[test]
 fn cmake_and_ninja_build_it_by_environment_and_by_toolchain_file() {
     let _alone = alone();
-    if !has_cmake_and_ninja() {
-        return;
-    }
+    let starts = |tool: &str| Command::new(tool).arg("--version").output().is_ok();
+    let there = starts("cmake") && starts("ninja");
+    assert!(there, "found not both; type: apt-get install cmake ninja-build");
     let project = folder("cmake-project");
     std::fs::write(project.join("CMakeLists.txt"), CMAKE_LISTS).expect("the project");
     let source = format!("-DSCENES={}", tools().sources().join("scenes.c").display());

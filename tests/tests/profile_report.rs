@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
-use tailwater_profile::clock::Rate;
+use tailwater_profile::clock::TickRate;
 use tailwater_profile::functions::{Bounds, Durations, Functions, Report};
 use tailwater_profile::trace::{Header, Reader};
 
@@ -44,7 +44,7 @@ fn statistics(recorded: &Recorded, header: &Header) -> Report {
 }
 
 /// Holds a quantile against what the requests say, in which it is the `nth` from above.
-fn assert_holds(bounds: Bounds, requests: &[&Said], nth: usize, rate: Rate) {
+fn assert_holds(bounds: Bounds, requests: &[&Said], nth: usize, rate: TickRate) {
     let [least, most] = [0, 1].map(|side| {
         let mut all: Vec<u64> = requests.iter().map(|said| said.ticks[side]).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,11 +1,11 @@
-//! `ci`: what CI runs, in order of how fast it fails, ending with a timing table and one count.
+//! `ci`: what CI runs, in order of how fast it fails, ending with a timing table, what was passed over, and one count.
 //!
 //! Artefacts are shared: clippy and docs use one set of checked crates, tests and examples the dev
 //! profile, documents and short benches one release build of the binary.
 
 use crate::process::{self, cargo};
 use crate::tally::Tally;
-use crate::{Result, bench, examples, pass, readme, test, tidy};
+use crate::{Result, bench, cpu, examples, pass, readme, test, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -22,15 +22,13 @@ const STEPS: &[Step] = &[
     Step { name: "tidy", run: tidy::check, gate: false },
     Step { name: "clippy", run: clippy, gate: false },
     Step { name: "docs", run: docs, gate: false },
-    Step { name: "tests", run: test::check, gate: false },
+    Step { name: "tests, models", run: test::check, gate: false },
     Step { name: "without features", run: featureless, gate: false },
-    Step { name: "loom models", run: models, gate: false },
-    Step { name: "thread sanitizer", run: sanitized, gate: false },
-    Step { name: "address sanitizer", run: addressed, gate: false },
     Step { name: "examples", run: examples::check, gate: false },
     Step { name: "release build", run: release, gate: true },
     Step { name: "document commands", run: readme::check, gate: false },
     Step { name: "short benches", run: bench::check, gate: false },
+    Step { name: "tests of benches", run: bench::tests, gate: false },
     Step { name: "profiled program", run: profiled, gate: false },
     Step { name: "short figures", run: figures, gate: false },
 ];
@@ -42,9 +40,10 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
     let mut table = String::new();
     for step in STEPS {
         println!("\n== {}", step.name);
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), cpu::of_children()?);
         let tally = (step.run)(root).unwrap_or_else(|message| Tally::of(step.name, Err(message)));
-        table.push_str(&row(step.name, start.elapsed(), &tally));
+        let computed = cpu::of_children()?.saturating_sub(before);
+        table.push_str(&row(step.name, start.elapsed(), computed, &tally));
         let is_over = step.gate && !tally.failures().is_empty();
         total.add(tally);
         if is_over {
@@ -53,10 +52,7 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
         }
     }
     println!("\n{table}");
-    for failure in total.failures() {
-        println!("FAILED {failure}");
-    }
-    println!("\n{total}");
+    total.lines().iter().for_each(|line| println!("{line}"));
     if total.failures().is_empty() {
         Ok(())
     } else {
@@ -64,18 +60,23 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
     }
 }
 
-fn row(name: &str, took: Duration, tally: &Tally) -> String {
-    format!("{name:<18} {:>7.1} s  {tally}\n", took.as_secs_f64())
+fn row(name: &str, took: Duration, computed: Duration, tally: &Tally) -> String {
+    let [took, computed] = [took, computed].map(|time| time.as_secs_f64());
+    format!("{name:<18} {took:>7.1} s {computed:>7.1} s of CPU  {tally}\n")
 }
 
 fn one(root: &Path, args: &[&str]) -> Result<Tally> {
     process::run(&mut cargo(root, args)).map(|()| Tally::passed(1))
 }
 
-/// Benches are a workspace of their own.
+/// Of every workspace.
 fn format(root: &Path) -> Result<Tally> {
-    one(root, &["fmt", "--all", "--check"])?;
-    one(root, &["fmt", "--all", "--check", "--manifest-path", "benches/Cargo.toml"])
+    let mut tally = Tally::default();
+    for manifest in ["Cargo.toml".to_owned()].iter().chain(&bench::workspaces(root)?) {
+        let check = ["fmt", "--all", "--check", "--manifest-path", manifest];
+        tally.count(manifest, process::run(&mut cargo(root, &check)));
+    }
+    Ok(tally)
 }
 
 fn clippy(root: &Path) -> Result<Tally> {
@@ -96,81 +97,13 @@ fn featureless(root: &Path) -> Result<Tally> {
     one(root, &BARE.split_whitespace().collect::<Vec<_>>())
 }
 
-/// Interleavings of the locks' protocol, of the ready set's and of the executor's, up to the preemptions that each
-/// model names. In a folder of its own, since the flag
-/// changes every crate and would otherwise make the other steps build anew.
-fn models(root: &Path) -> Result<Tally> {
-    let mut tally = Tally::default();
-    for what in [
-        ["tailwater-sync", "--test", "loom"],
-        ["tailwater-sync", "--lib", "models"],
-        ["tailwater-rt", "--lib", "models"],
-    ] {
-        let mut command = cargo(root, &["test", "--locked", "--release", "--package"]);
-        command
-            .args(what)
-            .env("RUSTFLAGS", "--cfg loom")
-            .env("CARGO_TARGET_DIR", process::built(root, "loom"));
-        tally.count(what[0], process::run(&mut command));
-    }
-    Ok(tally)
-}
-
-/// Every lock under many threads with the thread sanitizer watching.
-fn sanitized(root: &Path) -> Result<Tally> {
-    let suppressions = root.join("crates/sync/tests/tsan.supp");
-    let Some(mut command) = nightly(root, "tsan", &["-p", "tailwater-sync", "--test", "stress"])
-    else {
-        return Ok(Tally::default());
-    };
-    command
-        .env("RUSTFLAGS", "--cfg tsan -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer")
-        // The suppressions name functions that are inlined: without lines they are not told.
-        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
-        .env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
-    process::run(&mut command).map(|()| Tally::passed(1))
-}
-
-/// Every kernel of every level that this processor has, with the address sanitizer watching what is loaded and
-/// stored.
-fn addressed(root: &Path) -> Result<Tally> {
-    let Some(mut command) = nightly(root, "asan", &["-p", "tailwater-kernels", "--tests"]) else {
-        return Ok(Tally::default());
-    };
-    process::run(command.env("RUSTFLAGS", "-Zsanitizer=address")).map(|()| Tally::passed(1))
-}
-
-/// A test of these packages by a nightly compiler, which alone has sanitizers, in a folder of its own. `None`, with
-/// a line that says so, where there is no such compiler.
-fn nightly(root: &Path, folder: &str, what: &[&str]) -> Option<Command> {
-    let cargo = |args: &[&str]| {
-        let mut command = Command::new("rustup");
-        command.args(["run", "nightly", "cargo"]).args(args).current_dir(root);
-        command
-    };
-    let there = cargo(&["--version"]).output().is_ok_and(|output| output.status.success());
-    if !there {
-        println!("passed over: it needs a nightly compiler: rustup toolchain install nightly");
-        return None;
-    }
-    // The target is named so that the flags spare build scripts.
-    let mut command = cargo(&["test", "--locked", "--target", "x86_64-unknown-linux-gnu"]);
-    command.args(what).env("CARGO_TARGET_DIR", process::built(root, folder));
-    Some(command)
-}
-
 fn release(root: &Path) -> Result<Tally> {
     process::build_release(root).map(|()| Tally::passed(1))
 }
 
-/// memcached from Debian's sources under the profiler, for a second; passed over, with a line that says
-/// so, where what it is built from is not installed. Needs the release binary.
+/// memcached from Debian's sources under the profiler, for a second. `make setup-ci` installs what it is built from.
+/// Needs the release binary.
 fn profiled(root: &Path) -> Result<Tally> {
-    let needed = ["/usr/include/event.h", "/usr/bin/apt-get", "/usr/bin/dpkg-source"];
-    if !needed.iter().all(|path| Path::new(path).exists()) {
-        println!("passed over: it needs Debian and apt-get install libevent-dev dpkg-dev");
-        return Ok(Tally::default());
-    }
     pass::main(root, &[])?;
     let mut command = Command::new("sh");
     command.args(["examples/profiling/memcached.sh", "1"]).current_dir(root);
@@ -190,7 +123,8 @@ mod tests {
 
     #[test]
     fn rows_align() {
-        let row = row("tidy", Duration::from_millis(1250), &Tally::passed(1));
-        assert_eq!(row, "tidy                   1.2 s  1 passed, 0 failed\n");
+        let [took, computed] = [1_250, 12_340].map(Duration::from_millis);
+        let row = row("tidy", took, computed, &Tally::passed(1));
+        assert_eq!(row, "tidy                   1.2 s    12.3 s of CPU  1 passed, 0 failed\n");
     }
 }

@@ -26,10 +26,10 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
 pub(crate) fn check(root: &Path) -> Result<Tally> {
     // With the features of the tests, or they would be built anew.
     let build = ["build", "--workspace", "--all-features", "--examples", "--locked"];
-    process::run(&mut process::cargo(root, &build))?;
     let tree = Tree::read(root)?;
+    process::run(&mut process::cargo(root, &build))?;
     let (servers, others): (Vec<_>, Vec<_>) =
-        names(&tree).into_iter().partition(|name| *name == SERVER);
+        names(&tree)?.into_iter().partition(|name| *name == SERVER);
     let server = servers.first().map(|name| serve(root, name)).transpose()?;
     let mut tally = Tally::passed(servers.len() as u64);
     for name in others {
@@ -40,10 +40,12 @@ pub(crate) fn check(root: &Path) -> Result<Tally> {
     Ok(tally)
 }
 
-fn names(tree: &Tree) -> Vec<&str> {
+fn names(tree: &Tree) -> Result<Vec<&str>> {
     let files = tree.matching(FOLDER, ".rs");
     let names = files.filter_map(|(path, _)| path.strip_prefix(FOLDER)?.strip_suffix(".rs"));
-    names.filter(|name| !name.contains('/')).collect()
+    let names: Vec<&str> = names.filter(|name| !name.contains('/')).collect();
+    // All of nothing would be green.
+    if names.is_empty() { Err(format!("found no example in {FOLDER}")) } else { Ok(names) }
 }
 
 fn run(root: &Path, name: &str) -> Result {
@@ -85,6 +87,7 @@ mod tests {
             ("crates/tailwater/examples/parts/mod.rs", ""),
             ("crates/tailwater/src/lib.rs", ""),
         ]);
-        assert_eq!(names(&tree), ["client"]);
+        assert_eq!(names(&tree).unwrap(), ["client"]);
+        assert!(names(&Tree::default()).unwrap_err().contains(FOLDER));
     }
 }

@@ -8,18 +8,21 @@
 
 mod bench;
 mod ci;
+mod cpu;
 mod examples;
 mod fresh;
 mod fuzz;
 mod lanes;
 mod markdown;
 mod miri;
+mod mutants;
 mod nightly;
 mod pass;
 mod process;
 mod readme;
 mod slow;
 mod source;
+mod sweep;
 mod tally;
 mod test;
 mod tidy;
@@ -50,8 +53,23 @@ const VERBS: &[Verb] = &[
     Verb { name: "fresh", help: "COMMAND…: run it in a new Debian root", run: fresh::main },
     Verb { name: "pass", help: "build the profiler's plugin and runtime", run: pass::main },
     Verb { name: "source", help: "PACKAGE: fetch a Debian source package", run: source::main },
-    Verb { name: "bench", help: "[--list] [--short] [NAME…]: run benches", run: bench::main },
+    Verb {
+        name: "bench",
+        help: "[--list] [--short] [--test] [NAME…]: run benches, or their tests",
+        run: bench::main,
+    },
+    Verb { name: "peers", help: "check the benches that CI leaves out", run: bench::peers::main },
+    Verb {
+        name: "sweep",
+        help: "SCENARIO SHARDS [PROGRAM]: simulate it shard by shard, and merge",
+        run: sweep::main,
+    },
     Verb { name: "miri", help: "the tests of the kernels under Miri", run: miri::main },
+    Verb {
+        name: "mutants",
+        help: "what tests of the laws notice; no part of CI",
+        run: mutants::main,
+    },
     Verb { name: "fuzz", help: "SECONDS [TARGET…]: fuzz each target that long", run: fuzz::main },
 ];
 

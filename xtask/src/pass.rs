@@ -1,8 +1,8 @@
 //! `pass`: builds the profiler's compiler plugin and runtime, laid out as they are installed.
 //!
 //! `target/profile/` then holds the plugin, the runtime as a shared library and as one object file, and what goes
-//! into every shared library (`tailwater_profile_library.o`). Beside them are the headers under `include/` and a
-//! CMake toolchain file. `tailwater profile build` finds them beside its own folder; a program of another build is
+//! into every shared library (`tailwater_profile_library.o`). The scanner is there as a program too
+//! (`tailwater-recorder`). Beside them are the headers under `include/` and a CMake toolchain file. `tailwater profile build` finds them beside its own folder; a program of another build is
 //! pointed at them by `TAILWATER_PROFILE_HOME`.
 
 use crate::Result;
@@ -16,6 +16,7 @@ use std::time::SystemTime;
 const LLVM: u32 = 22;
 const PLUGIN: &str = "libtailwater_profile_pass.so";
 const RUNTIME: &str = "tailwater_profile_rt";
+const RECORDER: &str = "tailwater-recorder";
 const SOURCES: &str = "profile-pass/src";
 const HEADERS: &str = "crates/profile-rt/include/tailwater";
 const TOOLCHAIN_FILE: &str = "profile-pass/tailwater.cmake";
@@ -92,6 +93,7 @@ fn runtime(root: &Path, home: &Path) -> Result {
     process::run(&mut cargo(root, &["build", "--release", "--locked", "--package", package]))?;
     let from = built(root, "release");
     copy(&from.join(format!("lib{RUNTIME}.so")), &home.join(format!("lib{RUNTIME}.so")))?;
+    copy(&from.join(RECORDER), &home.join(RECORDER))?;
     let (archive, object) =
         (from.join(format!("lib{RUNTIME}.a")), home.join(format!("{RUNTIME}.o")));
     if !is_newer(&object, std::slice::from_ref(&archive)) {
@@ -224,9 +226,8 @@ fn copy(from: &Path, to: &Path) -> Result {
         return Ok(());
     }
     let fresh = to.with_extension("new");
-    fs::write(&fresh, &wanted)
-        .and_then(|()| fs::rename(&fresh, to))
-        .map_err(|error| failed(to, &error))
+    // With its mode: one of these is a program.
+    fs::copy(from, &fresh).and_then(|_| fs::rename(&fresh, to)).map_err(|error| failed(to, &error))
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> String {

@@ -37,7 +37,7 @@ pub(crate) fn check(root: &Path) -> Result<Tally> {
     let perform = |group: &Vec<DocCommand>| -> Vec<_> {
         group.iter().map(|command| command.aside(root, &folder)).collect()
     };
-    let mut groups = groups(commands(&Tree::read(root)?));
+    let mut groups = groups(commands(&Tree::read(root)?)?);
     // The most blocks first, so that they are not left to run alone.
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
     lanes::each(AT_A_TIME, groups, perform, |group, done, _| {
@@ -76,7 +76,7 @@ fn groups(commands: Vec<DocCommand>) -> Vec<Vec<DocCommand>> {
     groups
 }
 
-fn commands(tree: &Tree) -> Vec<DocCommand> {
+fn commands(tree: &Tree) -> Result<Vec<DocCommand>> {
     let files = tree.matching("README.md", "").chain(tree.matching("docs/", ".md"));
     let all = files.flat_map(|(file, text)| {
         blocks(text).into_iter().map(|block| {
@@ -84,11 +84,13 @@ fn commands(tree: &Tree) -> Vec<DocCommand> {
             DocCommand { file: file.to_owned(), block, long }
         })
     });
-    all.filter(|command| {
+    let all = all.filter(|command| {
         let info = &command.block.info;
         info.first().is_some_and(|word| word == "sh") && !info.iter().any(|word| word == "ignore")
-    })
-    .collect()
+    });
+    let all: Vec<DocCommand> = all.collect();
+    // All of nothing would be green.
+    if all.is_empty() { Err("found no `sh` block in README.md and docs/".into()) } else { Ok(all) }
 }
 
 impl DocCommand {
@@ -96,16 +98,23 @@ impl DocCommand {
         format!("{}:{}", self.file, self.block.line)
     }
 
-    /// Whether one of both has to wait for the other.
+    /// Whether one of both has to wait for the other: they name the same file or folder, or what one names lies in
+    /// what the other names.
     fn meets(&self, other: &Self) -> bool {
-        let theirs: Vec<&str> = other.made().collect();
-        self.file == other.file || self.made().any(|file| theirs.contains(&file))
+        let theirs: Vec<&Path> = other.made().collect();
+        let meets = |file: &Path| {
+            theirs.iter().any(|their| file.starts_with(their) || their.starts_with(file))
+        };
+        self.file == other.file || self.made().any(meets)
     }
 
-    /// Files and folders of `out/`, without what follows the last full stop of their names.
-    fn made(&self) -> impl Iterator<Item = &str> {
-        let words = self.block.body.split_whitespace().filter(|word| word.starts_with("out/"));
-        words.map(|word| word.rsplit_once('.').map_or(word, |(stem, _)| stem))
+    /// Files and folders of `out/`, up to the first full stop: with the same beginning, they are of one family. They
+    /// may follow a sign of the shell, and end with one.
+    fn made(&self) -> impl Iterator<Item = &Path> {
+        let is_part = |c: char| c.is_alphanumeric() || "-_/".contains(c);
+        let words = self.block.body.split(move |c: char| !is_part(c) && c != '.');
+        let paths = words.filter(|word| word.starts_with("out/"));
+        paths.map(|path| Path::new(path.split('.').next().unwrap_or(path)))
     }
 
     /// Beside others; and what it said.
@@ -153,7 +162,7 @@ mod tests {
     use super::*;
 
     fn only(text: &str) -> DocCommand {
-        let mut commands = commands(&Tree::from([("README.md", text)]));
+        let mut commands = commands(&Tree::from([("README.md", text)])).unwrap();
         assert_eq!(commands.len(), 1);
         commands.remove(0)
     }
@@ -165,7 +174,9 @@ mod tests {
             ("docs/x.md", "```sh long\nd\n```\n```\ne\n```\n"),
             ("CONTRIBUTING.md", "```sh\nf\n```\n"),
         ]);
-        let found: Vec<_> = commands(&tree).into_iter().map(|c| (c.block.body, c.long)).collect();
+        assert!(commands(&Tree::default()).err().unwrap().contains("no `sh` block"));
+        let found: Vec<_> =
+            commands(&tree).unwrap().into_iter().map(|c| (c.block.body, c.long)).collect();
         assert_eq!(found, [("a\n".to_owned(), false), ("d\n".to_owned(), true)]);
     }
 
@@ -176,7 +187,7 @@ mod tests {
             ("docs/other.md", "```sh\nc --out out/y\n```\n"),
             ("docs/same.md", "```sh\nd\n```\n```sh\ne out/x.trace\n```\n"),
         ]);
-        let groups = groups(commands(&tree));
+        let groups = groups(commands(&tree).unwrap());
         let bodies = |group: &Vec<DocCommand>| -> Vec<String> {
             group.iter().map(|command| command.block.body.trim_end().to_owned()).collect()
         };
@@ -185,6 +196,30 @@ mod tests {
             found,
             [vec!["c --out out/y"], vec!["a > out/x.txt", "b", "d", "e out/x.trace"]]
         );
+    }
+
+    #[test]
+    fn what_lies_in_a_folder_of_another_meets_it() {
+        let meet = |one: &str, other: &str| {
+            only(&format!("```sh\n{one}\n```\n")).meets(&DocCommand {
+                file: "docs/other.md".into(),
+                ..only(&format!("```sh\n{other}\n```\n"))
+            })
+        };
+        for (one, other) in [
+            ("a out/x", "b out/x/y.json"),
+            ("a --out=out/x", "b <out/x/y"),
+            ("a \"out/x/\"", "b $(cat out/x.json)"),
+            ("a out/x/*.json", "b out/x/y"),
+            ("rm -r out/", "b out/x"),
+            ("a out/x.d/y", "b out/x"),
+        ] {
+            assert!(meet(one, other) && meet(other, one), "{one} and {other}");
+        }
+        for (one, other) in [("a out/x", "b out/xy"), ("a out/x/y", "b out/x/z"), ("a", "b out/x")]
+        {
+            assert!(!meet(one, other) && !meet(other, one), "{one} and {other}");
+        }
     }
 
     #[test]

@@ -108,9 +108,16 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 #[cfg(test)]
+impl Tree {
+    pub(crate) fn of<'a>(files: impl Iterator<Item = &'a (&'a str, &'a str)>) -> Self {
+        Self { files: files.map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect() }
+    }
+}
+
+#[cfg(test)]
 impl<const N: usize> From<[(&str, &str); N]> for Tree {
     fn from(files: [(&str, &str); N]) -> Self {
-        Self { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).into() }
+        Self::of(files.iter())
     }
 }
 

@@ -74,7 +74,10 @@ fn programs(place: &Place, short: bool, left_out: &mut Vec<String>) -> Result<Ve
     }
     // Half a minute for each compiler.
     if short {
-        left_out.push("SQLite, and the tools of others: too long for --short".to_owned());
+        left_out.push(
+            "SQLite, and the tools of others: too long for --short; type: make bench NAMES=profile"
+                .to_owned(),
+        );
     } else {
         let folder = place.sqlite()?;
         let files = vec![place.program("sqlite.c"), folder.join("sqlite3.c")];

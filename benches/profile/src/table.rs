@@ -57,7 +57,7 @@ impl Section {
         let rows: Vec<Vec<String>> = rows.collect();
         let mut text = format!("{}: {}\n\n{}\n", self.name, self.about, grid(&heads, 2, &rows));
         for line in &self.left_out {
-            text.push_str(&format!("left out: {line}\n"));
+            text.push_str(&format!("PASSED OVER: {line}\n"));
         }
         if let Some(quoted) = &self.quoted {
             text.push_str(&format!("\n{quoted}"));
@@ -145,7 +145,7 @@ mod tests {
             "{text}"
         );
         assert!(!lines[5].contains("empty") && lines[5].ends_with("missed"), "{text}");
-        assert_eq!(lines[6], "left out: perf: found none");
+        assert_eq!(lines[6], "PASSED OVER: perf: found none");
         section.lines[0].goals.push(("factor", 2.0));
         let text = section.text();
         assert!(text.lines().nth(4).unwrap().ends_with("missed: factor ≤ 2"), "{text}");

@@ -12,7 +12,7 @@
 #![forbid(unsafe_code)]
 
 use tailwater_core::Rng;
-use tailwater_sync::ready::{Policy, ReadySet};
+use tailwater_sync::ready::{ReadySet, VisitPolicy};
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
@@ -24,7 +24,7 @@ fn main() {
         );
     };
     let (set, mut waiter) =
-        ReadySet::new(queues, Policy::RoundRobin).expect("so many queues can be");
+        ReadySet::new(queues, VisitPolicy::RoundRobin).expect("so many queues can be");
     let bells: Vec<_> = (0..queues).map(|queue| set.doorbell(queue).expect("it is one")).collect();
     let mut rng = Rng::from_seed(1);
     let hot = queues / 2;

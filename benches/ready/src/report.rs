@@ -278,7 +278,7 @@ impl Report {
             );
         }
         for reason in &self.left_out {
-            println!("\n{reason}");
+            println!("\nPASSED OVER: {reason}");
         }
         if let Some(queues) = self.crossover() {
             println!("\nfaster than a scan at light load from {queues} queues on");

@@ -13,18 +13,21 @@ fn transport(args: &[&str]) -> Output {
 
 const PEERS: [&str; 6] = ["--only", "raw", "--only", "tonic", "--only", "tarpc"];
 
-#[test]
-fn every_peer_echoes_in_every_case() {
+/// Cases and peers without an answer, or whose server computed nothing, in a short run.
+fn silent() -> Vec<String> {
     let output = transport(&[&["--short", "--json"], &PEERS[..]].concat());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = report["rows"].as_array().unwrap();
-    let mut runs: Vec<String> = Vec::new();
+    let (mut runs, mut silent) = (Vec::new(), Vec::new());
     for row in rows {
-        runs.push(format!("{} {}", row["case"], row["peer"]).replace('"', ""));
-        assert!(row["answers"].as_u64().unwrap() > 0, "{row}");
-        assert!(row["server_cpu_ns"].as_u64().unwrap() > 0, "{row}");
+        let run = format!("{} {}", row["case"], row["peer"]).replace('"', "");
+        let is_at_work = |name: &str| row[name].as_u64().unwrap() > 0;
+        if !is_at_work("answers") || !is_at_work("server_cpu_ns") {
+            silent.push(run.clone());
+        }
+        runs.push(run);
     }
     runs.sort();
     let loaded = ["1000x1", "50x16", "sleep"];
@@ -37,6 +40,20 @@ fn every_peer_echoes_in_every_case() {
         .extend(["fan raw", "fan tonic", "fan-alone raw", "fan-alone tonic"].map(str::to_owned));
     expected.sort();
     assert_eq!(runs, expected);
+    silent
+}
+
+/// A window is a part of a second: on a full machine a server may have had no core in it, but not in five.
+#[test]
+fn every_peer_echoes_in_every_case() {
+    let mut left = silent();
+    for _ in 1..5 {
+        if !left.is_empty() {
+            let again = silent();
+            left.retain(|run| again.contains(run));
+        }
+    }
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
@@ -59,7 +76,8 @@ fn a_missing_tailwater_is_said_with_what_to_type() {
 #[test]
 fn a_server_that_says_nonsense_is_refused() {
     let path = std::env::temp_dir().join(format!("transport-{}", std::process::id()));
-    std::fs::write(&path, "#!/bin/sh\necho hello\nsleep 60\n").unwrap();
+    // One process: what the shell started would outlive it, and hold the pipe that is read to its end.
+    std::fs::write(&path, "#!/bin/sh\necho hello\nexec sleep 60\n").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
     let binary = path.to_str().unwrap();
     let output =

@@ -7,7 +7,7 @@ use tailwater_load::application::{Kind, Tell, Whose};
 use tailwater_load::{Application, paths, work};
 use tailwater_stats::result::DataUsed;
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{Place, ScenarioError, Tier};
+use tailwater_workload::scenario::{ScenarioError, TextPlace, Tier};
 
 /// Every application. The first two are what `server.service` and `server.path` mean.
 pub(crate) const KINDS: &[Kind] = &[
@@ -29,7 +29,7 @@ pub(crate) fn of(scenario: &Scenario, data: &Path) -> Result<Arc<dyn Application
     let server = &scenario.server;
     let Some(said) = &server.application else {
         let kind = if server.paths.is_empty() { &work::KIND } else { &paths::KIND };
-        return make(scenario, kind, &[], |_| Place::START, data);
+        return make(scenario, kind, &[], |_| TextPlace::START, data);
     };
     let Some(kind) = KINDS.iter().find(|kind| kind.name == said.name) else {
         let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
@@ -66,14 +66,16 @@ pub(crate) fn of_tier(
     let paths = (&tier.paths[..], &scenario.tiers[..]);
     let (work, none) = ((server.work, false), Path::new(""));
     let made = paths::KIND.make(&[], server.service.clone(), work, paths, none);
-    made.map_err(|error| scenario.error_at(Place::START, format!("tier {}: {error}", tier.name)))
+    made.map_err(|error| {
+        scenario.error_at(TextPlace::START, format!("tier {}: {error}", tier.name))
+    })
 }
 
 fn make(
     scenario: &Scenario,
     kind: &Kind,
     settings: &[(String, String)],
-    place_of: impl Fn(&str) -> Place,
+    place_of: impl Fn(&str) -> TextPlace,
     data: &Path,
 ) -> Result<Arc<dyn Application>, ScenarioError> {
     let server = &scenario.server;

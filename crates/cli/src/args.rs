@@ -1,22 +1,23 @@
 //! Verbs and flags: the one table behind parsing, `--help` and completions.
 
 use crate::accelerate::AccelerateVerb;
-use crate::data::{DataFolder, DataVerb};
+use crate::data::DataVerb;
+use crate::data_folder::DataFolder;
 use crate::failure::Failure;
+use crate::guard::GuardOptions;
+use crate::keys::KeysOptions;
 use crate::profile::ProfileVerb;
+use crate::run::{Driver, PictureOptions, RunOptions};
 use crate::suite::SuiteVerb;
 use crate::tune::TuneVerb;
+use crate::values::{duration, key_value, points, seconds};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_control::catalog::{self, Spec};
-use tailwater_core::duration::parse_duration;
 use tailwater_core::pace::{Pace, Scheduling};
-use tailwater_experiment::Shard;
-use tailwater_report::Look;
 use tailwater_rt::{Address, Introspection, Model, Placement, Reception};
 use tailwater_workload::scenario::LockPolicy;
-use tailwater_workload::scenario::limits::REPETITIONS_MAX;
 use tailwater_workload::{Arrivals, Distribution};
 
 /// Overload control, honest load and deterministic simulation for RPC services.
@@ -96,6 +97,9 @@ pub(crate) enum Verb {
         /// The verb, such as run; or scenario, for scenario files.
         verb: Option<String>,
     },
+    /// Keep a program of others for the orchestrator.
+    #[command(hide = true)]
+    Guard(GuardOptions),
     /// Do what a JSON object on standard input says, for the orchestrator.
     #[command(hide = true)]
     Job,
@@ -115,7 +119,7 @@ pub(crate) struct DemoOptions {
 pub(crate) struct CompareOptions {
     /// A result: a folder of `run --out`, or what `run --json` printed; "-" reads standard input.
     pub(crate) first: PathBuf,
-    /// The other.
+    /// The other, a file or a folder where the first is "-".
     pub(crate) second: PathBuf,
     /// Print the comparison as one JSON object.
     #[arg(long)]
@@ -126,15 +130,6 @@ pub(crate) struct CompareOptions {
     /// End with exit code 1 when goodputs differ by more than this, in points of capacity.
     #[arg(long, value_name = "POINTS", value_parser = points)]
     pub(crate) within: Option<f64>,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct KeysOptions {
-    /// Only this table, or the tables with this key, such as demand or demand.steps.
-    pub(crate) name: Option<String>,
-    /// As Markdown: all of it is docs/scenarios.md.
-    #[arg(long)]
-    pub(crate) markdown: bool,
 }
 
 #[derive(Args, Debug)]
@@ -163,75 +158,6 @@ pub(crate) struct ProbeOptions {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct RunOptions {
-    /// The scenario file, such as scenarios/overload.toml.
-    pub(crate) file: PathBuf,
-    /// Where it runs.
-    #[arg(long, value_enum, default_value_t = Driver::Loopback)]
-    pub(crate) on: Driver,
-    /// Instead of the scenario's seed.
-    #[arg(long, allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// Print the result as one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Write JSON, CSV, plots and an HTML page here.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// A short version of the scenario: one repetition, lowest and highest demand. Its numbers
-    /// prove that it works, and nothing else. Also by TAILWATER_SHORT=1.
-    #[arg(long)]
-    pub(crate) short: bool,
-    /// Instead of the scenario's number of repetitions.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=REPETITIONS_MAX as i64))]
-    pub(crate) repetitions: Option<u32>,
-    /// Simulations at a time; left out: one for each core. The same comes out whatever it is.
-    #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1_024))]
-    pub(crate) threads: Option<usize>,
-    /// One part of the simulations, for machines that share them: I from 0 of N. `tailwater merge` puts the parts
-    /// together again.
-    #[arg(long, value_name = "I/N")]
-    pub(crate) shard: Option<Shard>,
-    #[command(flatten)]
-    pub(crate) data: DataFolder,
-    #[command(flatten)]
-    pub(crate) pictures: PictureOptions,
-}
-
-impl RunOptions {
-    /// A file over sockets, and all else as it is when no flag says otherwise.
-    pub(crate) fn on_loopback(file: PathBuf) -> Self {
-        Self {
-            file,
-            on: Driver::Loopback,
-            seed: None,
-            json: false,
-            out: None,
-            short: false,
-            repetitions: None,
-            threads: None,
-            shard: None,
-            data: DataFolder::default(),
-            pictures: PictureOptions::default(),
-        }
-    }
-}
-
-/// How pictures are drawn.
-#[derive(Args, Debug, Default)]
-pub(crate) struct PictureOptions {
-    /// Draw the SVG files without title and subtitle, for papers, whose captions say the same. The page has both.
-    #[arg(long, requires = "out")]
-    pub(crate) untitled: bool,
-}
-
-impl PictureOptions {
-    pub(crate) const fn look(&self) -> Look {
-        if self.untitled { Look::BARE } else { Look::WHOLE }
-    }
-}
-
-#[derive(Args, Debug)]
 pub(crate) struct DrawOptions {
     /// A result: a folder of `run --out`, or what `run --json` printed; "-" reads standard input.
     pub(crate) result: PathBuf,
@@ -245,7 +171,7 @@ pub(crate) struct DrawOptions {
 #[derive(Args, Debug)]
 pub(crate) struct MergeOptions {
     /// The shards, all of them and in any order: folders of `run --shard I/N --out`, or what `run --shard I/N --json`
-    /// printed.
+    /// printed; "-" reads standard input.
     #[arg(required = true, value_name = "SHARD")]
     pub(crate) shards: Vec<PathBuf>,
     /// Print the result as one JSON object.
@@ -293,6 +219,12 @@ pub(crate) struct FiguresOptions {
     /// Write one SVG for each panel, and what was compared as Markdown and JSON, here.
     #[arg(long, value_name = "DIR", default_value = "out/figures")]
     pub(crate) out: PathBuf,
+    /// Only what claims are measured on, without pictures: most of a figure's runs are drawn and not compared.
+    #[arg(long)]
+    pub(crate) claims: bool,
+    /// Also put what was compared into this file, an earlier compared.json, in place of the same figures' rows.
+    #[arg(long, value_name = "FILE", conflicts_with = "short")]
+    pub(crate) into: Option<PathBuf>,
     /// Print what was compared as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -309,14 +241,6 @@ const SEEDS_MAX: i64 = 100;
 
 const FIGURES_HELP: &str = "All of Breakwater takes some ten minutes on two cores, --short some \
     seconds, and each further seed as long again. The same numbers come out whatever the number of cores. docs/figures.md discusses them.";
-
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Driver {
-    /// Real sockets: server and load in processes of their own, pinned as the scenario says.
-    Loopback,
-    /// Virtual time.
-    Sim,
-}
 
 /// Which controller: the same for both ends of a connection.
 #[derive(Args, Debug, Clone)]
@@ -398,6 +322,10 @@ pub(crate) struct ServeOptions {
     pub(crate) cores: Vec<usize>,
     #[command(flatten)]
     pub(crate) threads: ThreadOptions,
+    /// Change to these threading models while serving, when a line of standard input says so, such as `model adb:4`. The
+    /// threads that they need are started at once.
+    #[arg(long, value_name = "MODEL", value_delimiter = ',', conflicts_with = "tier")]
+    pub(crate) change_to: Vec<Model>,
     /// Begin requests whose deadline has passed too, as publications' servers do, whatever the controller.
     #[arg(long)]
     pub(crate) serve_late: bool,
@@ -483,7 +411,7 @@ pub(crate) struct LoadOptions {
     /// and of the time between. Metronome is a published generator that understates the tail (docs/workloads.md).
     #[arg(long, default_value_t = Arrivals::Poisson)]
     pub(crate) arrivals: Arrivals,
-    /// Ask for what the clients of this scenario ask for, instead of service times.
+    /// Ask for what the clients of this scenario ask for, instead of service times; "-" reads standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mean", "distribution", "sleep"])]
     pub(crate) scenario: Option<PathBuf>,
     #[command(flatten)]
@@ -527,27 +455,6 @@ pub(crate) struct LoadOptions {
     /// Print the result as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|error| error.to_string())
-}
-
-/// As a number, from a hundredth to an hour.
-fn points(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| (0.0..=1_000.0).contains(number));
-    number.ok_or_else(|| format!("'{text}' found, a number from 0 to 1000 is needed"))
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| (0.01..=3_600.0).contains(number));
-    number.ok_or_else(|| format!("'{text}' found, a number from 0.01 to 3600 is needed"))
-}
-
-pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
-    let (key, value) =
-        text.split_once('=').ok_or_else(|| format!("'{text}' found, KEY=VALUE is needed"))?;
-    Ok((key.into(), value.into()))
 }
 
 /// The manual page in roff.

@@ -1,7 +1,9 @@
 //! `tailwater check`: scenario files read as `run` reads them, and nothing run.
 
-use crate::args::{CheckOptions, Driver};
+use crate::args::CheckOptions;
 use crate::failure::{Failure, say};
+use crate::input::text_of;
+use crate::run::{Driver, cores};
 use crate::{applications, scenarios};
 use serde::Serialize;
 use std::path::Path;
@@ -9,7 +11,7 @@ use std::time::Duration;
 use tailwater_core::Nanos;
 use tailwater_core::duration::format_duration;
 use tailwater_experiment::{Shard, capacity, check as known, pieces};
-use tailwater_workload::scenario::{ControllerSpec, Place, Problem};
+use tailwater_workload::scenario::{ControllerSpec, Problem, TextPlace};
 use tailwater_workload::{Scenario, ScenarioError};
 
 /// What one file says.
@@ -42,6 +44,9 @@ struct Plan {
     /// Why it does not run everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_elsewhere: Option<String>,
+    /// Why it does not run over sockets of this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_here: Option<String>,
     /// About how long it takes over sockets, capacity included; `None`: it does not run there.
     #[serde(skip_serializing_if = "Option::is_none")]
     loopback_s: Option<f64>,
@@ -100,11 +105,22 @@ pub(crate) fn check(options: &CheckOptions) -> Result<(), Failure> {
 /// As `run` reads it, the driver's refusals included where one is asked for.
 fn one(file: &Path, on: Option<Driver>) -> Result<Plan, ScenarioError> {
     let name = file.display().to_string();
-    let text = scenarios::text_of(file)
-        .map_err(|error| ScenarioError::at(&name, Place::START, error.to_string()))?;
+    let text = text_of(file).map_err(|error| {
+        let with_ending = file.with_extension("toml");
+        let hint = if with_ending != file && with_ending.exists() {
+            format!("; {} is there", with_ending.display())
+        } else {
+            String::new()
+        };
+        ScenarioError::at(&name, TextPlace::START, format!("{error}{hint}"))
+    })?;
     let scenario = scenarios::parsed(file, &text)?;
     known(&scenario)?;
     let elsewhere = (scenario.needs_simulator(), scenario.needs_sockets());
+    let lacking = elsewhere.0.is_none().then(|| cores::lacking(&scenario)).flatten();
+    if let (Some(Driver::Loopback), Some(why)) = (on, &lacking) {
+        return Err(ScenarioError::at(&name, TextPlace::START, why));
+    }
     match (on, &elsewhere) {
         (Some(Driver::Loopback), (Some(error), _)) | (Some(Driver::Sim), (_, Some(error))) => {
             return Err(error.clone());
@@ -115,7 +131,7 @@ fn one(file: &Path, on: Option<Driver>) -> Result<Plan, ScenarioError> {
         // Nothing is opened.
         applications::of(&scenario, Path::new(""))?;
     }
-    Ok(plan(&scenario, elsewhere))
+    Ok(Plan { not_here: lacking, ..plan(&scenario, elsewhere) })
 }
 
 type Elsewhere = (Option<ScenarioError>, Option<ScenarioError>);
@@ -134,6 +150,7 @@ fn plan(scenario: &Scenario, (no_sockets, no_simulator): Elsewhere) -> Plan {
         on: on.iter().filter(|(_, possible)| *possible).map(|(name, _)| *name).collect(),
         loopback_s: no_sockets.is_none().then(|| over_sockets(scenario).as_secs_f64()),
         not_elsewhere: no_sockets.or(no_simulator).map(|error| error.to_string()),
+        not_here: None,
     }
 }
 
@@ -170,6 +187,7 @@ fn sound(file: &str, plan: &Plan) -> String {
         format!("  runs {}", places.join("; ")),
     ];
     lines.extend(plan.not_elsewhere.iter().map(|why| format!("  {why}")));
+    lines.extend(plan.not_here.iter().map(|why| format!("  not over sockets here: {why}")));
     lines.join("\n")
 }
 

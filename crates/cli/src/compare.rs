@@ -2,7 +2,7 @@
 
 use crate::args::CompareOptions;
 use crate::failure::{Failure, say};
-use crate::run::folder::Folder;
+use crate::folder::Folder;
 use crate::run::output::read;
 use crate::terminal::style;
 use tailwater_report::{TOLERANCE_POINTS, comparison, comparison_csv, comparison_table};

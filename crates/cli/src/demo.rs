@@ -1,7 +1,8 @@
 //! `tailwater demo`: the scenario of README's first screen, on whichever cores this machine has.
 
-use crate::args::{DemoOptions, RunOptions};
+use crate::args::DemoOptions;
 use crate::failure::Failure;
+use crate::run::RunOptions;
 use crate::{run, scenarios, terminal, two_cores};
 use std::path::PathBuf;
 use tailwater_report::brief;

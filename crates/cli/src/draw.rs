@@ -2,7 +2,7 @@
 
 use crate::args::DrawOptions;
 use crate::failure::Failure;
-use crate::run::folder::Folder;
+use crate::folder::Folder;
 use crate::run::output::{deliver, for_people, read_with_text};
 
 pub(crate) fn draw(options: &DrawOptions) -> Result<(), Failure> {

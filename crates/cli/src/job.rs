@@ -11,22 +11,26 @@ use distribution::distribution;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
+use tailwater_control::{RetryConfig, Site};
 use tailwater_core::duration::format_duration;
 use tailwater_core::pace::{Pace, Scheduling};
 use tailwater_core::{Instant, Nanos, Rate, Rng};
+use tailwater_experiment::retry;
 use tailwater_load::application::ReplicaCounts;
+use tailwater_load::census::Counted;
 use tailwater_load::closed::ClosedPlan;
 use tailwater_load::counts::reading;
+use tailwater_load::fleet::Retried;
+use tailwater_load::meter::Metered;
 use tailwater_load::open::Seeds;
 use tailwater_load::scheduling::schedule;
-use tailwater_load::tiers::{self, TierProcess};
+use tailwater_load::tiers::{self, TierProcesses};
 use tailwater_load::work::ServiceTime;
-use tailwater_load::{Application, Connections, Fleet, OpenPlan, closed, open};
+use tailwater_load::{Application, Fleet, OpenPlan, closed, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
-use tailwater_stats::result::Run;
+use tailwater_stats::result::{ConnectionReading, Run};
 use tailwater_stats::traits::Traits;
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step, Work};
@@ -35,7 +39,8 @@ use watch::{Place, Watch};
 /// What the generator is to do. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    pub(crate) address: String,
+    /// Where each replica of the server listens.
+    pub(crate) addresses: Vec<String>,
     pub(crate) clients: u32,
     pub(crate) threads: u32,
     pub(crate) cores: Vec<usize>,
@@ -47,14 +52,26 @@ pub(crate) struct Job {
     pub(crate) slo_ns: u64,
     pub(crate) seed: u64,
     pub(crate) asks: Asks,
-    pub(crate) server_pid: u32,
+    /// The server's processes.
+    pub(crate) server: Metered,
     /// Those of the tiers that are metered beside it.
-    pub(crate) tiers: Vec<TierProcess>,
+    pub(crate) tiers: Vec<TierProcesses>,
+    /// What goes wrong takes the server's processes away, or their connections.
+    pub(crate) loses: Loses,
     /// The server spins: its CPU time says nothing, its busy time does.
     pub(crate) server_spins: bool,
     /// What the operating system does to servers and tiers is watched, too.
     pub(crate) watches: bool,
     pub(crate) kind: Kind,
+}
+
+/// What goes wrong in a run and is no trouble, since it was asked for.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Loses {
+    /// The server's processes are killed: what they counted goes with them.
+    pub(crate) counts: bool,
+    /// Connections are lost.
+    pub(crate) connections: bool,
 }
 
 /// What requests ask for.
@@ -92,6 +109,12 @@ pub(crate) struct OpenJob {
     pub(crate) bin_ns: Option<u64>,
 }
 
+/// Told when the measured window of an open loop begins, ahead of that: nanoseconds of the machine's monotonic clock.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Begins {
+    pub(crate) measured_from_ns: u64,
+}
+
 /// What came of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Outcome {
@@ -112,7 +135,6 @@ pub(crate) struct OpenOutcome {
     pub(crate) run: Run,
     /// Offset and latency in µs (negative: none) of each request of a stepped run.
     pub(crate) points: Vec<(f32, f32)>,
-    connections: Connections,
 }
 
 impl OpenOutcome {
@@ -120,7 +142,8 @@ impl OpenOutcome {
     pub(crate) fn trouble(&self) -> Option<String> {
         let wrong = self.run.wrong_answers;
         let wrong = (wrong > 0).then(|| format!("{wrong} answers of the server were wrong"));
-        let all: Vec<String> = wrong.into_iter().chain(self.connections.trouble()).collect();
+        let lost = self.run.connections.and_then(|connections| connections.trouble());
+        let all: Vec<String> = wrong.into_iter().chain(lost).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 }
@@ -147,6 +170,14 @@ impl ServiceJob {
 }
 
 impl Asks {
+    /// How clients choose among replicas.
+    fn retry(&self) -> Result<RetryConfig, Failure> {
+        match self {
+            Self::Service(_) => Ok(RetryConfig::default()),
+            Self::Scenario(said) => said.parse().map(|it| retry(&it)).map_err(Failure::usage),
+        }
+    }
+
     /// Whose requests they are, and how long these take if nothing else decides.
     fn application(&self) -> Result<(Arc<dyn Application>, Service), Failure> {
         match self {
@@ -167,22 +198,26 @@ pub(crate) fn from_standard_input() -> Result<(), Failure> {
     reader::when_gone(|| std::process::exit(1))?;
     let job: Job = serde_json::from_reader(std::io::stdin())
         .map_err(|error| Failure::usage(format!("the job on standard input: {error}")))?;
-    let outcome = job.perform().unwrap_or_else(|failure| match failure {
+    let tell = |begins: Begins| say(&serde_json::to_string(&begins).map_err(Failure::work)?);
+    let outcome = job.perform(&tell).unwrap_or_else(|failure| match failure {
         Failure::Usage(why) => Outcome::Failed { usage: true, why },
         Failure::Work(why) | Failure::Signal(_, why) => Outcome::Failed { usage: false, why },
     });
     say(&serde_json::to_string(&outcome).map_err(Failure::work)?)
 }
 
+/// Hears when the measured window of an open loop begins.
+type Tell<'a> = &'a dyn Fn(Begins) -> Result<(), Failure>;
+
 impl Job {
     /// Does it on threads of this process.
-    pub(crate) fn perform(&self) -> Result<Outcome, Failure> {
+    pub(crate) fn perform(&self, tell: Tell<'_>) -> Result<Outcome, Failure> {
         allow_many_descriptors();
         let slo = Duration::from_nanos(self.slo_ns);
         let controller =
             self.controller.build(&Site::one_loop(slo, self.seed)).map_err(Failure::usage)?;
         match &self.kind {
-            Kind::Open(open) => self.open(open, &controller),
+            Kind::Open(open) => self.open(open, &controller, tell),
             Kind::Closed { in_flight, settle_ns, measure_ns } => {
                 let lengths = [*settle_ns, *measure_ns].map(Duration::from_nanos);
                 self.closed(in_flight.clone(), lengths, &controller)
@@ -190,8 +225,9 @@ impl Job {
         }
     }
 
-    fn address(&self) -> Result<Address, Failure> {
-        self.address.parse().map_err(Failure::usage)
+    /// Where the replicas are, and how to choose among them.
+    fn servers(&self) -> Result<Vec<Address>, Failure> {
+        self.addresses.iter().map(|address| address.parse().map_err(Failure::usage)).collect()
     }
 
     /// Where the calling thread runs, and before which others.
@@ -209,30 +245,43 @@ impl Job {
         controller: &Controller,
     ) -> Result<Outcome, Failure> {
         self.take_place(0)?;
-        let mut fleet = Fleet::connect(&self.address()?, self.clients, controller, &[])
-            .map_err(Failure::work)?;
+        // What all replicas do together, whichever clients ask first under control.
+        let servers = (&self.servers()?[..], RetryConfig::default());
+        let mut fleet =
+            Fleet::connect_to(servers, self.clients, controller, &[]).map_err(Failure::work)?;
         let (application, service) = self.asks.application()?;
         let (pace, seed) = (self.pace, self.seed);
         let plan = ClosedPlan { application, service, in_flight, settle, measure, pace, seed };
-        let points = closed::run(&mut fleet, &plan).map_err(Failure::work)?;
+        let start = now();
+        let points = closed::run(&mut fleet, &plan).map_err(|error| {
+            // Missing answers of a server that has gone are its end, not its answers.
+            let trouble = fleet.connections(start).trouble();
+            Failure::work(trouble.map_or(error.to_string(), |why| format!("{error}; {why}")))
+        })?;
         Ok(Outcome::Closed { points })
     }
 
-    fn open(&self, job: &OpenJob, controller: &Controller) -> Result<Outcome, Failure> {
+    fn open(
+        &self,
+        job: &OpenJob,
+        controller: &Controller,
+        tell: Tell<'_>,
+    ) -> Result<Outcome, Failure> {
         let (application, service) = self.asks.application()?;
         let schedule = self.schedule(job, &service)?;
         let parts = split(&schedule, self.clients, self.threads);
-        let address = self.address()?;
+        let (servers, retry) = (self.servers()?, self.asks.retry()?);
         let mut fleets = Vec::new();
         // One thread watches the nodes for all.
         let mut watched = self.nodes()?;
         for (clients, _) in &parts {
             let nodes = std::mem::take(&mut watched);
-            let fleet = Fleet::connect(&address, *clients, controller, &nodes);
+            let fleet = Fleet::connect_to((&servers, retry), *clients, controller, &nodes);
             fleets.push(fleet.map_err(Failure::work)?);
         }
         // A moment for the connections to come to rest and the threads to start.
         let start = now() + Duration::from_millis(30);
+        tell(Begins { measured_from_ns: start.as_nanos() + job.warm_up_ns })?;
         let watch = self.watches.then(|| Watch::begin(self.watched(job, start)));
         let threads = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         let mut findings = Vec::new();
@@ -254,12 +303,17 @@ impl Job {
             }
         });
         let findings: Vec<open::Findings> = findings.into_iter().collect::<Result<_, _>>()?;
-        let connections =
-            fleets.iter().map(Fleet::connections).fold(Connections::default(), Connections::plus);
+        let connections = findings
+            .iter()
+            .map(|part| part.connections)
+            .fold(ConnectionReading::default(), ConnectionReading::plus);
         let wrong_answers = findings.iter().map(|part| part.wrong_answers).sum();
         let seen = watch.is_some().then(|| distribution(&findings));
         let (mut run, points) = self.conclude(job, findings)?;
         run.wrong_answers = wrong_answers;
+        // Connections that are lost as it was asked for are no trouble.
+        let is_trouble = !self.loses.connections && connections.trouble().is_some();
+        run.connections = is_trouble.then_some(connections);
         let ReplicaCounts { lost, returned } = application.replicas();
         (run.replicas_lost, run.replicas_returned) = (lost, returned);
         run.traits = match (watch, seen) {
@@ -269,15 +323,15 @@ impl Job {
             }
             _ => None,
         };
-        Ok(Outcome::Open(Box::new(OpenOutcome { run, points, connections })))
+        Ok(Outcome::Open(Box::new(OpenOutcome { run, points })))
     }
 
     /// The servers in the measured window.
     fn watched(&self, job: &OpenJob, start: Instant) -> Place {
-        let tiers = self.tiers.iter().map(|tier| tier.pid);
+        let tiers = self.tiers.iter().map(|tier| tier.metered.clone().unwrap_or_default());
         let from = start + Duration::from_nanos(job.warm_up_ns);
         Place {
-            pids: std::iter::once(self.server_pid).chain(tiers).collect(),
+            pids: std::iter::once(self.server.clone()).chain(tiers).map(|it| it.pids).collect(),
             from,
             to: from + Duration::from_nanos(job.measure_ns),
             core: self.cores.first().copied(),
@@ -324,10 +378,10 @@ impl Job {
             bin: job.bin_ns.map(Duration::from_nanos),
             pace: self.pace,
             slips: job.arrivals == Arrivals::Metronome,
-            server_pid: self.server_pid,
+            server: self.server.clone(),
             // Of the thread that watches the nodes.
             tiers: match seeds.thread {
-                0 => self.tiers.iter().map(|tier| tier.pid).collect(),
+                0 => self.tiers.iter().map(|it| it.metered.clone().unwrap_or_default()).collect(),
                 _ => Vec::new(),
             },
         }
@@ -348,13 +402,16 @@ impl Job {
             first.tally.merge(&part.tally);
             first.intended += part.intended;
             first.slipped = first.slipped.max(part.slipped);
+            first.retried = first.retried.zip(part.retried).map(|(one, other)| one.and(&other));
         }
-        let counts = first.counted.first().and_then(|front| front.counts.clone());
+        let counted = self.of_front(&mut first.counted);
+        let counts = counted.first().and_then(|front| front.counts.clone());
         let mut run = Run {
             clients: self.clients,
             slo_us: self.slo_ns as f64 / 1e3,
             noise: first.window.noise,
-            tiers: tiers::readings(&self.tiers, &first.window, &first.counted, self.server_spins),
+            tiers: tiers::readings(&self.tiers, &first.window, &counted, self.server_spins),
+            retry: first.retried.as_ref().map(Retried::report),
             slipped_us: first.slipped.nanos() as f64 / 1e3,
             ..Run::default()
         };
@@ -378,6 +435,15 @@ impl Job {
             audit(&sent, &self.audit_spec(job, asked))
         });
         Ok((run, points))
+    }
+
+    /// What was counted, all replicas of the server as one in front of all nodes.
+    fn of_front(&self, counted: &mut Vec<Counted>) -> Vec<Counted> {
+        let replicas: Vec<Counted> =
+            counted.drain(..self.addresses.len().min(counted.len())).collect();
+        let together = replicas.into_iter().reduce(|one, other| one.and(&other));
+        let front = together.filter(|_| !self.loses.counts).unwrap_or_default();
+        std::iter::once(front).chain(counted.drain(..)).collect()
     }
 
     fn audit_spec(&self, job: &OpenJob, asked: Rate) -> AuditSpec {

@@ -2,7 +2,7 @@
 
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
-use crate::job::{Asks, Job, Kind, OpenJob, OpenOutcome, Outcome, ServiceJob};
+use crate::job::{Asks, Job, Kind, Loses, OpenJob, OpenOutcome, Outcome, ServiceJob};
 use crate::prepare::prepare;
 use crate::scenarios::{self, Said};
 use crate::terminal;
@@ -10,6 +10,7 @@ use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
 use tailwater_experiment::{capacity, drain};
 use tailwater_load::application::Whose;
+use tailwater_load::meter::Metered;
 use tailwater_report::table;
 use tailwater_stats::result::{DataUsed, Experiment};
 use tailwater_stats::{Rules, discard, judge};
@@ -17,7 +18,7 @@ use tailwater_workload::scenario::Capacity;
 
 pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
     let (job, data) = job(options)?;
-    match job.perform()? {
+    match job.perform(&|_| Ok(()))? {
         Outcome::Closed { points } => report_capacity(options, &points),
         Outcome::Open(outcome) => report(options, *outcome, data),
         Outcome::Failed { why, .. } => Err(Failure::work(why)),
@@ -63,7 +64,7 @@ fn job(options: &LoadOptions) -> Result<(Job, Vec<DataUsed>), Failure> {
         Kind::Open(_) => options.controller.spec(),
     };
     let job = Job {
-        address: options.connect.to_string(),
+        addresses: vec![options.connect.to_string()],
         clients: options.clients,
         threads: options.threads,
         cores: options.cores.clone(),
@@ -73,8 +74,9 @@ fn job(options: &LoadOptions) -> Result<(Job, Vec<DataUsed>), Failure> {
         slo_ns: options.controller.slo.nanos(),
         seed: options.seed,
         asks,
-        server_pid: options.server_pid.unwrap_or(0),
+        server: Metered { pids: options.server_pid.into_iter().collect(), ..Metered::default() },
         tiers: Vec::new(),
+        loses: Loses::default(),
         server_spins: options.server_pid.is_none(),
         watches: false,
         kind,

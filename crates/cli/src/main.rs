@@ -6,9 +6,18 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod values;
 mod failure;
+mod input;
 mod terminal;
 mod reader;
+mod folder;
+mod progress;
+mod interrupt;
+mod machine;
+mod data_folder;
+mod group;
+mod guard;
 mod scenarios;
 mod applications;
 mod as_word;
@@ -66,6 +75,7 @@ fn main() -> ExitCode {
         Verb::Keys(options) => keys::keys(&options),
         Verb::Completions { shell } => args::completions(shell),
         Verb::Man { verb } => args::manual(verb.as_deref()),
+        Verb::Guard(options) => guard::guard(&options),
         Verb::Job => job::from_standard_input(),
     };
     match result {

@@ -2,7 +2,7 @@
 
 use crate::args::MergeOptions;
 use crate::failure::Failure;
-use crate::run::folder::Folder;
+use crate::folder::Folder;
 use crate::run::output::{deliver, for_people, read};
 use tailwater_experiment::MergeError;
 

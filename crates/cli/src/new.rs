@@ -24,7 +24,18 @@ pub(crate) fn new(options: &NewOptions) -> Result<(), Failure> {
     };
     let mut written = fs::File::create_new(&file).map_err(trouble)?;
     written.write_all(TEMPLATE.as_bytes()).map_err(Failure::work)?;
+    let typed = typed(&shown.to_string());
     say(&format!(
-        "Written: {shown}\nNext: change it; tailwater check {shown}; tailwater run {shown} --on sim"
+        "Written: {shown}\nNext: change it; tailwater check {typed}; tailwater run {typed} --on sim"
     ))
+}
+
+/// A name as a shell takes it.
+fn typed(name: &str) -> String {
+    let is_plain = |each: char| each.is_alphanumeric() || "._/-".contains(each);
+    if name.chars().all(is_plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', "'\\''"))
+    }
 }

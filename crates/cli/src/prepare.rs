@@ -3,7 +3,7 @@
 
 use crate::applications;
 use crate::failure::Failure;
-use crate::run::progress::Progress;
+use crate::progress::Progress;
 use std::cell::Cell;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;

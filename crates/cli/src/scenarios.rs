@@ -1,12 +1,14 @@
 //! Scenario files and the files that these name: where they lie, and as one piece for other processes.
 
 use crate::failure::Failure;
+use crate::input::text_of;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{ScenarioError, limits};
+use tailwater_workload::limits;
+use tailwater_workload::scenario::ScenarioError;
 
 /// A scenario as one process tells it another: all that was read, so that both have the same.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,15 +39,6 @@ impl Said {
             known.map(|(_, text)| text.clone()).ok_or_else(|| "it was not sent along".to_owned())
         };
         Scenario::parse_with(&self.file, &self.text, &read)
-    }
-}
-
-/// The text of a file; `-` is standard input.
-pub(crate) fn text_of(file: &Path) -> std::io::Result<String> {
-    if file == Path::new("-") {
-        std::io::read_to_string(std::io::stdin())
-    } else {
-        std::fs::read_to_string(file)
     }
 }
 

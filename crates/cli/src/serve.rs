@@ -2,6 +2,7 @@
 //! drains it or, where that is asked for, when nothing reads what it says.
 
 mod tiers;
+mod told;
 
 use crate::applications;
 use crate::args::{Offered, ServeOptions};
@@ -14,13 +15,15 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::asqm::Policy;
 use tailwater_load::application::{Place, Whose};
-use tailwater_load::{Spinner, work};
-use tailwater_rt::{Drained, LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
+use tailwater_load::{Spinner, Throttle, work};
+use tailwater_rt::{
+    Drained, LockRules, Model, Placement, Reply, Request, Router, Server, ServerConfig,
+};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Locks;
 
@@ -29,8 +32,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     allow_many_descriptors();
-    let end = ends(options.while_read)?;
-    let servers = match (described(options, &end)?, &options.tier) {
+    let (tell, end) = ends(options.while_read)?;
+    let described = described(options, &end)?;
+    if let Some(throttle) = described.as_ref().and_then(|it| it.throttle) {
+        told::follow(throttle, tell, complain)?;
+    } else if !options.change_to.is_empty() {
+        told::follow(Throttle::open(), tell, complain)?;
+    }
+    let servers = match (described, &options.tier) {
         (Some(described), Some(tier)) => tiers::farm(options, &described, tier)?,
         (described, _) => vec![front(options, described.as_ref())?],
     };
@@ -46,6 +55,10 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     let asked = loop {
         match end.recv_timeout(LOOK_EVERY) {
             Err(RecvTimeoutError::Timeout) if servers.iter().all(|it| it.failure().is_none()) => {}
+            Ok(End::Model(model)) => {
+                let set = |server: &Server| server.set_model(model).err();
+                servers.iter().filter_map(set).for_each(|why| complain(&why));
+            }
             asked => break asked,
         }
     };
@@ -75,15 +88,23 @@ fn conclude(drained: &Drained, patience: Duration) -> Result<(), Failure> {
     )))
 }
 
-/// Why a server ends.
+/// A line on standard error, of what cannot be done and ends nothing.
+fn complain(why: &str) {
+    // Standard error may be closed, which changes nothing.
+    let _ = writeln!(std::io::stderr(), "tailwater: {why}");
+}
+
+/// Why a server ends, or goes on otherwise.
 enum End {
+    /// It serves by another model.
+    Model(Model),
     Signal,
     /// Nothing reads standard output any more.
     Unread,
 }
 
 /// Tells of the first end that comes.
-fn ends(while_read: bool) -> Result<Receiver<End>, Failure> {
+fn ends(while_read: bool) -> Result<(SyncSender<End>, Receiver<End>), Failure> {
     // Room for one of each: neither waits for the server to be set up.
     let (tell, end) = sync_channel(2);
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::work)?;
@@ -92,14 +113,15 @@ fn ends(while_read: bool) -> Result<Receiver<End>, Failure> {
         // The server is gone if it cannot be told.
         reader::when_gone(move || drop(tell.send(End::Unread)))?;
     }
+    let signalled = tell.clone();
     let wait = move || {
         if signals.forever().next().is_some() {
-            let _ = tell.send(End::Signal);
+            let _ = signalled.send(End::Signal);
         }
     };
     let thread = std::thread::Builder::new().name("tailwater-signals".into());
     thread.spawn(wait).map_err(Failure::work)?;
-    Ok(end)
+    Ok((tell, end))
 }
 
 /// Handlers run on the loops, or on the workers where there are any.
@@ -112,17 +134,29 @@ fn site(options: &ServeOptions) -> Site {
 }
 
 fn config(options: &ServeOptions) -> ServerConfig {
+    let models = || options.change_to.iter().copied().chain([options.threads.model()]);
+    let most = |of: fn(Model) -> usize| {
+        (!options.change_to.is_empty()).then(|| models().map(of).max().unwrap_or(0))
+    };
     ServerConfig {
         listen: options.listen.clone(),
         loops: options.loops,
         cores: options.cores.clone(),
         model: options.threads.model(),
+        workers_max: most(|model| model.workers()),
+        crew_max: most(|model| model.completion.crew()),
         connections_max: options.connections_max,
         slo: options.controller.slo,
         enforce_deadlines: !options.serve_late,
         introspection: options.introspection,
         ..ServerConfig::default()
     }
+}
+
+/// For handlers, as fast as `said` says.
+fn throttled(options: &ServeOptions, said: &Described) -> Result<Spinner, Failure> {
+    let spinner = spinner(options)?;
+    Ok(said.throttle.map_or(spinner, |throttle| spinner.throttled(throttle)))
 }
 
 fn spinner(options: &ServeOptions) -> Result<Spinner, Failure> {
@@ -140,6 +174,8 @@ struct Described {
     scenario: Scenario,
     /// The folder of prepared data.
     data: PathBuf,
+    /// How fast handlers compute, where what starts this process may say.
+    throttle: Option<&'static Throttle>,
 }
 
 fn described(options: &ServeOptions, end: &Receiver<End>) -> Result<Option<Described>, Failure> {
@@ -154,19 +190,26 @@ fn described(options: &ServeOptions, end: &Receiver<End>) -> Result<Option<Descr
                 _ => Err("asked to end before its data were prepared".to_owned()),
             };
             prepare(&scenario, &data, whose, &goes_on)?;
-            Described { scenario, data }
+            Described { scenario, data, throttle: None }
         }
         None if options.said => {
-            let said: Said = serde_json::from_reader(std::io::stdin()).map_err(|error| {
-                Failure::usage(format!("the scenario on standard input: {error}"))
-            })?;
+            let said = heard()?;
             let scenario = said.parse().map_err(Failure::usage)?;
-            Described { scenario, data: said.data().to_owned() }
+            let throttle = Some(Throttle::open());
+            Described { scenario, data: said.data().to_owned(), throttle }
         }
         None => return Ok(None),
     };
     let simulated = described.scenario.needs_simulator();
     simulated.map_or(Ok(Some(described)), |why| Err(Failure::usage(why)))
+}
+
+/// What `run` says on standard input. More may follow, so that its end is not waited for.
+fn heard() -> Result<Said, Failure> {
+    let trouble = |why: &str| Failure::usage(format!("the scenario on standard input: {why}"));
+    let input = serde_json::Deserializer::from_reader(std::io::stdin().lock());
+    let said = input.into_iter().next().ok_or_else(|| trouble("nothing was said"))?;
+    said.map_err(|error| trouble(&error.to_string()))
 }
 
 /// What clients ask: the server section of a scenario, or the synthetic service.
@@ -205,13 +248,15 @@ fn rules(
 
 fn router(
     options: &ServeOptions,
-    Described { scenario, data }: &Described,
+    described: &Described,
     locks: Option<LockRules>,
 ) -> Result<Router, Failure> {
+    let Described { scenario, data, .. } = described;
     let (loops, model) = (options.loops, options.threads.model());
     let (workers, crew) = (model.workers(), model.completion.crew());
-    let spinner = spinner(options)?;
+    let spinner = throttled(options, described)?;
     let place = Place { loops, workers, crew, locks, spinner };
     let application = applications::of(scenario, data).map_err(Failure::usage)?;
-    application.router(&place).map_err(Failure::usage)
+    let foreign = tiers::foreign(options, scenario, &scenario.server.paths)?;
+    application.router_before(&place, &foreign).map_err(Failure::usage)
 }

@@ -92,9 +92,35 @@ fn what_a_driver_cannot_run_is_said_and_refused_where_it_is_asked_for() {
     let file = folder.write("faulty.toml", &faulty);
     let anywhere = check(&[], &[&file]);
     assert_eq!(anywhere.status.code(), Some(0));
-    assert!(text(&anywhere.stdout).contains("faults run in the simulator only"));
+    assert!(text(&anywhere.stdout).contains("faults of kind clock run in the simulator only"));
     assert_eq!(check(&["--on", "sim"], &[&file]).status.code(), Some(0));
     let refused = check(&["--on", "loopback"], &[&file]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("faults run in the simulator only"));
+    assert!(text(&refused.stderr).contains("faults of kind clock run in the simulator only"));
+}
+
+/// No machine has a core of this number that may be used.
+#[test]
+fn a_core_that_is_not_there_is_a_note_and_refused_where_sockets_are_asked_for() {
+    let folder = Folder::new("check-cores");
+    let pinned = SOUND.replace("server.service", "server.cores = [1000]\nserver.service");
+    let file = folder.write("pinned.toml", &pinned);
+    let output = check(&[], &[&file]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let note = "not over sockets here: server.cores names core 1000";
+    assert!(text(&output.stdout).contains(note), "{}", text(&output.stdout));
+    assert_eq!(check(&["--on", "sim"], &[&file]).status.code(), Some(0));
+    let output = check(&["--on", "loopback"], &[&file]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("server.cores names core 1000"), "{said}");
+}
+
+#[test]
+fn a_file_that_is_there_with_its_ending_is_named() {
+    let folder = Folder::new("check-ending");
+    folder.write("tiny.toml", SOUND);
+    let output = check(&[], &[&folder.0.join("tiny")]);
+    let said = text(&output.stderr);
+    assert!(said.contains("tiny.toml is there"), "{said}");
 }

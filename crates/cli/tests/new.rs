@@ -48,3 +48,11 @@ fn a_file_that_is_there_is_never_overwritten() {
     let kept = std::fs::read_to_string(folder.0.join("mine.toml")).expect("it stays");
     assert_eq!(kept, "precious");
 }
+
+#[test]
+fn what_is_to_be_typed_next_can_be_typed_as_it_is() {
+    let folder = Folder::new("new-typed");
+    let output = tailwater(&["new", "a b"], &folder.0);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("tailwater check 'a b.toml'; tailwater run 'a b.toml'"), "{said}");
+}

@@ -28,6 +28,23 @@ fn stepped() -> String {
     SMALL.replace("duration = \"20ms\"\nrep", "rep").replace("of_capacity = [0.5, 2.0]", steps)
 }
 
+/// The same before two leaves.
+fn tiered() -> String {
+    let tiers = r#"
+[[server.path]]
+probability = 1.0
+steps = [{ compute = "5us" }, { call = "leaf", fan_out = 2 }]
+
+[[tier]]
+name = "leaf"
+nodes = 2
+slo = "1ms"
+service = { distribution = "exponential", mean = "5us" }
+"#;
+    SMALL.replace("server.service = { distribution = \"exponential\", mean = \"10us\" }\n", "")
+        + tiers
+}
+
 fn tailwater(arguments: &[&str], paths: &[&Path]) -> Command {
     let mut command = Command::new(TAILWATER);
     command.args(arguments).args(paths).env_remove("TAILWATER_SHORT").env_remove("COLUMNS");
@@ -116,9 +133,16 @@ fn values_lie_beside_the_json_and_those_of_an_earlier_result_end() {
     let bins: usize = runs.iter().map(bins).sum();
     assert!(bins > 0);
     assert_eq!(read("series.csv").lines().count(), 1 + bins);
-    folder.write("small.toml", SMALL);
+    folder.write("small.toml", &tiered());
     assert!(simulate(&file, &["--out", &flag]).status.success());
     assert!(!out.join("series.csv").exists(), "it would be of another result");
+    let result: Value = serde_json::from_str(&read("result.json")).expect("JSON");
+    let runs = result["runs"].as_array().map_or(0, Vec::len);
+    assert_eq!(read("tiers.csv").lines().count(), 1 + 2 * runs, "front and leaves of each");
+    assert!(read("index.html").contains("class=\"sortable tiers\""));
+    folder.write("small.toml", SMALL);
+    assert!(simulate(&file, &["--out", &flag]).status.success());
+    assert!(!out.join("tiers.csv").exists(), "it would be of another result");
 }
 
 #[test]
@@ -160,6 +184,19 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_runs() {
         let said = text(&output.stderr);
         assert!(said.contains(&out) && said.contains("by --out"), "{said}");
     }
+}
+
+/// A result was lost, its table too, where a file could not be written at the end.
+#[test]
+fn the_table_is_told_before_a_file_that_cannot_be_written_fails_the_work() {
+    let folder = Folder::new("late");
+    let file = folder.write("small.toml", SMALL);
+    let out = folder.0.join("out");
+    std::fs::create_dir_all(out.join("index.html/in-the-way")).expect("a folder");
+    let output = simulate(&file, &["--out", &out.display().to_string()]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stdout).contains("goodput"), "{output:?}");
+    assert!(text(&output.stderr).contains("index.html"), "{output:?}");
 }
 
 /// As with `tailwater run … | head`: what nothing reads is written all the same.
@@ -266,6 +303,43 @@ fn two_folders_are_compared_on_a_page_and_differences_can_fail() {
 }
 
 #[test]
+fn results_come_through_pipes_and_standard_input_is_read_once() {
+    let folder = Folder::new("pipes");
+    let file = folder.write("small.toml", SMALL);
+    let made = simulate(&file, &["--json"]);
+    let result = folder.write("result.json", text(&made.stdout));
+    let piped = |arguments: &[&str], paths: &[&Path]| {
+        let input = std::fs::File::open(&result).expect("it was written");
+        tailwater(arguments, paths).stdin(input).output().expect("it starts")
+    };
+    let dash = Path::new("-");
+    for paths in [[dash, &result], [&result, dash]] {
+        let alike = piped(&["compare", "--within", "0"], &paths);
+        assert_eq!(alike.status.code(), Some(0), "{}", text(&alike.stderr));
+        assert!(text(&alike.stdout).contains("in 4 of 4 configurations"), "{alike:?}");
+    }
+    let out = folder.0.join("drawn").display().to_string();
+    assert_eq!(piped(&["draw", "--out", &out], &[dash]).status.code(), Some(0));
+    let twice = piped(&["compare"], &[dash, dash]);
+    assert_eq!(twice.status.code(), Some(2), "{twice:?}");
+    assert!(text(&twice.stderr).contains("standard input was read already"), "{twice:?}");
+}
+
+#[test]
+fn a_scenario_comes_through_a_pipe_as_well() {
+    let folder = Folder::new("piped-scenario");
+    let file = folder.write("small.toml", SMALL);
+    let from_file = simulate(&file, &["--json"]);
+    let input = std::fs::File::open(&file).expect("it was written");
+    let piped = tailwater(&["run", "--on", "sim", "--json", "-"], &[]).stdin(input).output();
+    let (piped, named): (Value, Value) = (
+        serde_json::from_slice(&piped.expect("it starts").stdout).expect("JSON"),
+        serde_json::from_slice(&from_file.stdout).expect("JSON"),
+    );
+    assert_eq!(piped["runs"], named["runs"]);
+}
+
+#[test]
 fn repetitions_keep_the_files_limits() {
     let folder = Folder::new("repetitions");
     let file = folder.write("small.toml", SMALL);
@@ -274,6 +348,15 @@ fn repetitions_keep_the_files_limits() {
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
         assert!(text(&refused.stderr).contains("1..=1000"), "{}", text(&refused.stderr));
     }
+}
+
+/// The tip was to type `-- -1`, which names a file.
+#[test]
+fn a_seed_below_zero_is_refused_as_the_number_that_it_is() {
+    let refused = simulate(Path::new("any.toml"), &["--seed", "-1"]);
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("'-1'") && said.contains("--seed") && !said.contains("-- -1"), "{said}");
 }
 
 #[test]

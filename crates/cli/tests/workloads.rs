@@ -5,7 +5,7 @@ mod common;
 
 use common::{Folder, Serving, TAILWATER, eventually};
 use serde_json::Value;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 const SCENARIO: &str = r#"
@@ -68,11 +68,10 @@ fn load_says_where_nothing_listens_and_fails() {
     assert!(said.contains("0 of 2 clients") && said.contains("refused"), "{said}");
 }
 
-#[test]
-fn load_fails_with_its_result_when_the_server_does_not_stay() {
-    let serving = Serving::start(&["--controller", "none"]);
+/// Load of some seconds on this server, which has begun to answer when this returns.
+fn load_under_way(serving: &Serving) -> Child {
     let flags =
-        ["--clients", "4", "--rate", "2000", "--mean", "100us", "--duration", "3s", "--json"];
+        ["--clients", "4", "--rate", "2000", "--mean", "100us", "--duration", "6s", "--json"];
     let load = Command::new(TAILWATER)
         .args(["load", "--connect", &serving.address])
         .args(flags)
@@ -82,11 +81,63 @@ fn load_fails_with_its_result_when_the_server_does_not_stay() {
         .expect("the program starts");
     let before = serving.cpu();
     eventually("requests are served", || serving.cpu() > before + Duration::from_millis(50));
-    serving.terminate();
+    load
+}
+
+/// What a load says that fails: its message, and its one run.
+fn failed(load: Child) -> (String, Value) {
     let output = load.wait_with_output().expect("it ends");
     let said = text(output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("the server did not stay"), "{said}");
     let result: Value = serde_json::from_slice(&output.stdout).expect("its result is told");
     assert_eq!(result["runs"][0]["valid"], Value::Bool(false));
+    (said, result["runs"][0].clone())
+}
+
+#[test]
+fn load_fails_with_its_result_when_the_server_is_gone_for_good() {
+    for end in [Serving::terminate as fn(&Serving), Serving::kill] {
+        let mut serving = Serving::start(&["--controller", "none"]);
+        let load = load_under_way(&serving);
+        end(&serving);
+        serving.wait();
+        let (said, run) = failed(load);
+        assert!(said.contains("the server is gone: no connection stands at the end"), "{said}");
+        let connections = &run["connections"];
+        assert_eq!([&connections["all"], &connections["lost"], &connections["up"]], [5, 5, 0]);
+        assert!(connections["first_lost_us"].as_f64() > Some(0.0), "{run}");
+    }
+}
+
+/// It was told as one lost request among thousands, in a valid run.
+#[test]
+fn load_tells_of_a_server_that_was_killed_at_half_time_and_came_back() {
+    let mut serving = Serving::start(&["--controller", "none"]);
+    let load = load_under_way(&serving);
+    serving.kill();
+    serving.wait();
+    let _again = Serving::start(&["--controller", "none", "--listen", &serving.address]);
+    let (said, run) = failed(load);
+    assert!(said.contains("all 5 connections stand again; lost 5 times"), "{said}");
+    let read = |key: &str| run["connections"][key].as_f64().expect("a number");
+    assert_eq!([read("lost"), read("remade"), read("up")], [5.0; 3], "{run}");
+    assert!(read("first_lost_us") < read("last_remade_us"), "{run}");
+    assert!(read("requests_lost") + read("requests_given_up") > 0.0, "{run}");
+}
+
+/// A generator that was late by many objectives gave a valid run, and a load by hand showed a capacity of 0 k/s.
+#[test]
+fn load_is_held_to_the_rules_of_run_and_shows_no_capacity_that_it_does_not_know() {
+    let serving = Serving::start(&["--controller", "none"]);
+    // A thread that sleeps is always later than a microsecond.
+    let flags = ["--slo", "2us", "--pace", "sleep", "--clients", "2", "--rate", "500"];
+    let output = Command::new(TAILWATER)
+        .args(["load", "--connect", &serving.address, "--duration", "300ms"])
+        .args(flags)
+        .env_remove("COLUMNS")
+        .output()
+        .expect("the program starts");
+    let table = text(output.stdout);
+    assert!(table.contains("invalid: ") && table.contains("generator lateness p99"), "{table}");
+    assert!(!table.contains("capacity") && !table.contains("0.0×"), "{table}");
 }

@@ -300,3 +300,44 @@ pub struct Gauges {
     /// The network round-trip time that paces the updates; the longest, as above.
     pub rtt: Duration,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_core::Silent;
+
+    #[test]
+    fn a_round_trip_is_what_the_client_did_not_hold_up_to_a_second() {
+        let (sent, ms) = (Instant::from_nanos(5_000_000_000), Duration::from_millis);
+        let rtt = |elapsed, hold| Echo { stamp: sent.stamp(), hold }.rtt(sent + elapsed);
+        assert_eq!(rtt(ms(30), ms(10)), Some(ms(20)));
+        assert_eq!(rtt(ms(30), ms(30)), Some(ms(0)));
+        assert_eq!(rtt(ms(30), ms(31)), None, "it held it for longer than it was away");
+        let second = ms(1_000) - Duration::from_nanos(1);
+        assert_eq!(rtt(ms(1_500), ms(500) + Duration::from_nanos(1)), Some(second));
+        assert_eq!(rtt(ms(1_500), ms(500)), None, "the stamp may have wrapped");
+    }
+
+    #[test]
+    fn every_reason_has_a_code_and_a_word_of_its_own() {
+        let mut words: Vec<&str> = Reason::ALL.map(Reason::name).to_vec();
+        for (code, reason) in (1..).zip(Reason::ALL) {
+            assert_eq!((reason as u8, Reason::from_code(code)), (code, Some(reason)));
+            assert!(reason.name().len() > 3, "{reason:?}");
+        }
+        assert_eq!([Reason::from_code(0), Reason::from_code(11)], [None; 2]);
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), Reason::ALL.len());
+    }
+
+    /// What a shard need not say it says as one without wishes.
+    #[test]
+    fn by_default_a_shard_wishes_nothing() {
+        let admission: Arc<dyn Admission> = Arc::new(crate::none::None);
+        assert_eq!(admission.shards(), None);
+        let mut shard = admission.shard(0);
+        let now = Instant::ZERO;
+        assert_eq!((shard.next_deadline(now), shard.poll_wish(now, &mut Silent)), (None, None));
+    }
+}

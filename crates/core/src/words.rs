@@ -5,14 +5,14 @@ use std::fmt;
 
 /// A place in a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Place {
+pub struct TextPlace {
     /// From 1.
     pub line: usize,
     /// From 1, in characters.
     pub column: usize,
 }
 
-impl Place {
+impl TextPlace {
     /// The beginning of a file.
     pub const START: Self = Self { line: 1, column: 1 };
 

@@ -105,19 +105,8 @@ impl<'a> Bounds<'a> {
 
 /// The part of a tier's cores that each replica of the front has.
 fn pool(tier: &Tier, cost: Cost) -> Pool {
-    let all = match cost.tier_cores {
-        Some(each) => of_pins(tier).map_or(each * tier.nodes, |pins| pins.min(each * tier.nodes)),
-        None => tier.cores.unwrap_or(cost.cores) * tier.nodes,
-    };
+    let all = cost.tier_cores.of(tier, cost.cores);
     Pool { ways: Ways::new(&tier.paths), cores: f64::from(all) / f64::from(cost.replicas) }
-}
-
-/// Cores that a tier's nodes are pinned to, each counted once; nothing where they are not.
-fn of_pins(tier: &Tier) -> Option<u32> {
-    let mut pins = tier.pin.clone();
-    pins.sort_unstable();
-    pins.dedup();
-    u32::try_from(pins.len()).ok().filter(|cores| *cores > 0)
 }
 
 /// The mean over a cycle of what can be served at each demand.
@@ -149,6 +138,7 @@ fn requests(variation: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::TierCores;
 
     const TEXT: &str = r#"
 slo = "100us"
@@ -171,7 +161,7 @@ server.service = { distribution = "exponential", mean = "10us" }
                 replicas: 1,
                 overhead_ns: 0.0,
                 path_overhead_ns: 0.0,
-                tier_cores: None,
+                tier_cores: TierCores::AsSaid,
                 base: Duration::ZERO,
             };
             Bounds::new(&scenario).of(&configuration, Rate(100e3), cost).0
@@ -202,7 +192,7 @@ server.service = { distribution = "exponential", mean = "10us" }
                 replicas: 1,
                 overhead_ns: 0.0,
                 path_overhead_ns: 0.0,
-                tier_cores: None,
+                tier_cores: TierCores::AsSaid,
                 base: Duration::ZERO,
             };
             Bounds::new(&scenario).at(scenario.slo[0], Rate(share * 360e3), cost).0

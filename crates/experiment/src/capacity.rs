@@ -1,6 +1,7 @@
 //! The capacity that demand is quoted against: one sweep, one rule, for every driver and for `load`.
 
 use crate::driver::ClosedLoop;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use tailwater_core::{Nanos, Rate};
 use tailwater_stats::result::{CapacityReading, Spread};
@@ -44,13 +45,20 @@ pub fn plateau(points: &[(u32, f64)]) -> f64 {
     plateau.get(plateau.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Capacity of the whole experiment and its drift: median, and range ÷ median, of what was measured with
-/// so many clients.
+/// Capacity of the whole experiment and its drift: the median of what was measured with so many clients, and the largest
+/// range ÷ median of any number of clients.
 pub(crate) fn conclude(readings: &[CapacityReading], clients: u32) -> (f64, f64) {
+    let counts: BTreeSet<u32> = readings.iter().map(|reading| reading.clients).collect();
+    let drift = |&clients: &u32| {
+        let Spread { min, median, max } = heights(readings, clients);
+        if median > 0.0 { (max - min) / median } else { 0.0 }
+    };
+    (heights(readings, clients).median, counts.iter().map(drift).fold(0.0, f64::max))
+}
+
+fn heights(readings: &[CapacityReading], clients: u32) -> Spread {
     let with_them = readings.iter().filter(|reading| reading.clients == clients);
-    let heights: Vec<f64> = with_them.map(|reading| reading.plateau_rps).collect();
-    let Spread { min, median, max } = Spread::of(&heights);
-    (median, if median > 0.0 { (max - min) / median } else { 0.0 })
+    Spread::of(&with_them.map(|reading| reading.plateau_rps).collect::<Vec<_>>())
 }
 
 /// What a request costs a core beside its service, in nanoseconds, where so many cores reach `capacity` with
@@ -78,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_is_of_one_number_of_clients() {
+    fn drift_is_the_largest_that_one_number_of_clients_has() {
         let reading = |clients, plateau_rps| CapacityReading {
             clients,
             plateau_rps,
@@ -87,6 +95,8 @@ mod tests {
         let readings =
             [reading(10, 90.0), reading(99, 5.0), reading(10, 110.0), reading(10, 100.0)];
         assert_eq!(conclude(&readings, 10), (100.0, 0.2));
+        let more = [readings.to_vec(), vec![reading(99, 10.0)]].concat();
+        assert_eq!(conclude(&more, 10), (100.0, 5.0 / 7.5));
         assert_eq!(conclude(&[], 10), (0.0, 0.0));
     }
 

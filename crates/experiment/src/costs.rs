@@ -1,6 +1,6 @@
 //! What control costs: server CPU per request against `none`, pair by pair.
 
-use tailwater_stats::Comparison;
+use tailwater_stats::PairedRatio;
 use tailwater_stats::result::{CostOfControl, Run};
 
 /// One comparison for each controller, demand, objective and number of clients that ran beside
@@ -42,7 +42,7 @@ fn of_group(runs: &[Run], like: &Run) -> Option<CostOfControl> {
         clients: like.clients,
         slo_us: like.slo_us,
         demand_ratio: like.demand_ratio,
-        ratio: Comparison::of(&pairs).ok()?,
+        ratio: PairedRatio::of(&pairs).ok()?,
     })
 }
 

@@ -5,7 +5,7 @@ use tailwater_control::catalog::Spec;
 use tailwater_core::Rate;
 use tailwater_stats::result::{Manifest, Run};
 use tailwater_workload::DemandPlan;
-use tailwater_workload::scenario::{Configuration, ControllerSpec};
+use tailwater_workload::scenario::{Configuration, ControllerSpec, Tier};
 
 /// Plays single pieces of an experiment: sockets and processes, or virtual time.
 pub trait Driver {
@@ -22,8 +22,9 @@ pub trait Driver {
     /// block of runs, and the order of runs is drawn; where nothing drifts, once is enough.
     fn drifts(&self) -> bool;
 
-    /// What a request costs the server, for the bound, at a capacity of at least one request per second.
-    fn cost(&self, capacity: Rate) -> Cost;
+    /// What a request costs the server under this controller, for the bound, at a capacity of at least one request per
+    /// second. The controller may have a threading model of its own; capacity is always the server's.
+    fn cost(&self, controller: &ControllerSpec, capacity: Rate) -> Cost;
 
     /// Answers per second for each number of requests in flight, without control and with plain locks.
     ///
@@ -114,10 +115,40 @@ pub struct Cost {
     /// The same beside a path through locks, in nanoseconds. Capacity says nothing of it where a lock
     /// limits the server; zero where nothing else tells, and the bound may then be high.
     pub path_overhead_ns: f64,
-    /// Cores of each node of a tier, where the driver decides; `None`: as the tier says, or as each server has.
-    pub tier_cores: Option<u32>,
+    /// Cores of the nodes of tiers.
+    pub tier_cores: TierCores,
     /// Latency that no queue and no core is part of.
     pub base: Duration,
+}
+
+/// How many cores the nodes of a tier can compute on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TierCores {
+    /// As many each as the tier says, or as each server has.
+    AsSaid,
+    /// One each: a node has a single thread.
+    OneEach,
+    /// One each, of those that the tier is pinned to.
+    Pinned,
+}
+
+impl TierCores {
+    /// Of all nodes together, where each server has so many.
+    pub(crate) fn of(self, tier: &Tier, server: u32) -> u32 {
+        match self {
+            Self::AsSaid => tier.cores.unwrap_or(server) * tier.nodes,
+            Self::OneEach => tier.nodes,
+            Self::Pinned => pins(tier).map_or(tier.nodes, |pins| pins.min(tier.nodes)),
+        }
+    }
+}
+
+/// Cores that a tier's nodes are pinned to, each counted once; nothing where they are not.
+fn pins(tier: &Tier) -> Option<u32> {
+    let mut pins = tier.pin.clone();
+    pins.sort_unstable();
+    pins.dedup();
+    u32::try_from(pins.len()).ok().filter(|cores| *cores > 0)
 }
 
 /// What an experiment consists of.

@@ -5,9 +5,9 @@ use tailwater_control::Site;
 use tailwater_control::catalog::{Spec, SpecError};
 use tailwater_core::Rate;
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::limits::PROBLEMS_MAX;
+use tailwater_workload::limits::PROBLEMS_MAX;
 use tailwater_workload::scenario::{
-    Amount, Configuration, ControllerSpec, Cycle, Demand, Place, ScenarioError,
+    Amount, Configuration, ControllerSpec, Cycle, Demand, ScenarioError, TextPlace,
 };
 
 /// A scenario's controller as the catalog takes it.
@@ -111,7 +111,7 @@ fn build(
         let built = spec(own.unwrap_or(controller)).build(&site);
         built.map_err(|error| match own {
             Some(own) => blame(scenario, own, error),
-            None => scenario.error_at(Place::START, error.message),
+            None => scenario.error_at(TextPlace::START, error.message),
         })?;
     }
     Ok(())

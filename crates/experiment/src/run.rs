@@ -374,7 +374,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         let (before, after) = around;
         let capacity = Rate(f64::midpoint(before.0, after.0));
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        let cost = self.driver.cost(capacity);
+        let cost = self.driver.cost(&self.scenario.controllers[place.1], capacity);
         run.bound_rps = self.bounds.of(configuration, before, cost).0;
         run.bound_error = bound::error(self.scenario, run.fates.ok + run.fates.late);
         let known = self.bounds.of_known_costs(configuration, before, cost);

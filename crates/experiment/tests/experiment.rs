@@ -3,11 +3,12 @@
 use std::time::Duration;
 use tailwater_core::Rate;
 use tailwater_experiment::{
-    ClosedLoop, Cost, Driver, MergeError, OpenRun, Piece, Played, Shard, Silence, Watch, merge,
-    pieces, run, run_shard,
+    ClosedLoop, Cost, Driver, MergeError, OpenRun, Piece, Played, Shard, Silence, TierCores, Watch,
+    merge, pieces, run, run_shard,
 };
 use tailwater_stats::result::{Experiment, Fates, Manifest, Noise, Run, Series};
 use tailwater_workload::Scenario;
+use tailwater_workload::scenario::ControllerSpec;
 
 const STEADY: &str = r#"
 slo = "400us"
@@ -75,7 +76,7 @@ impl Driver for Table {
         self.drifts
     }
 
-    fn cost(&self, capacity: Rate) -> Cost {
+    fn cost(&self, _: &ControllerSpec, capacity: Rate) -> Cost {
         let overhead_ns = 1e9 / capacity.0 - 10_000.0;
         Cost {
             cores: 1,
@@ -83,7 +84,7 @@ impl Driver for Table {
             replicas: 1,
             overhead_ns,
             path_overhead_ns: 0.0,
-            tier_cores: None,
+            tier_cores: TierCores::AsSaid,
             base: Duration::ZERO,
         }
     }

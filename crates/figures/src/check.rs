@@ -60,6 +60,7 @@ fn of_panel(figure: &Figure, panel: &Panel, before: &[Panel]) -> Result<(), Faul
 fn of_claim(figure: &Figure, claim: &Claim) -> Result<(), Fault> {
     let measure = &claim.measure;
     is_of(figure, &measure.scenario)?;
+    measure.against_in.iter().try_for_each(|name| is_of(figure, name))?;
     let measured = dimension(measure)?;
     if claim.unit.dimension() != measured {
         return Err(Fault::UnfitUnit { unit: claim.unit, measured });
@@ -79,9 +80,7 @@ fn dimension(measure: &Measure) -> Result<Dimension, Fault> {
     let compares = matches!(measure.form, Form::Times | Form::Gain | Form::Loss);
     match measure.form {
         _ if compares && measure.against.is_none() => Err(Fault::NeedsAgainst),
-        _ if !compares && (measure.against.is_some() || measure.against_at.is_some()) => {
-            Err(Fault::NeedlessAgainst)
-        }
+        _ if !compares && measure.names_another() => Err(Fault::NeedlessAgainst),
         Form::OfSlo | Form::SloOver if read != Dimension::Time => Err(Fault::NotATime),
         Form::Value => Ok(read),
         Form::Times | Form::OfSlo | Form::SloOver => Ok(Dimension::Ratio),
@@ -91,19 +90,16 @@ fn dimension(measure: &Measure) -> Result<Dimension, Fault> {
 
 /// Each label, filled in for each subject, is one of a controller of the scenario.
 fn labels(claim: &Claim) -> Result<(), Fault> {
-    let measure = &claim.measure;
-    let scenario = read(&measure.scenario)?;
-    let named: Vec<String> =
-        scenario.controllers.iter().map(tailwater_experiment::label::profile).collect();
-    for (subject, _) in claim.subjects() {
-        for label in std::iter::once(&measure.label).chain(&measure.against) {
-            let label = Measure::named(label, subject);
-            if !named.iter().any(|name| Measure::is_called(name, &label)) {
-                return Err(Fault::UnknownLabel { label, scenario: measure.scenario.clone() });
-            }
-        }
+    claim.labels().into_iter().try_for_each(|(scenario, label)| is_labelled(scenario, &label))
+}
+
+fn is_labelled(scenario: &str, label: &str) -> Result<(), Fault> {
+    let controllers = read(scenario)?.controllers;
+    let mut named = controllers.iter().map(tailwater_experiment::label::profile);
+    if named.any(|name| Measure::is_called(&name, label)) {
+        return Ok(());
     }
-    Ok(())
+    Err(Fault::UnknownLabel { label: label.into(), scenario: scenario.into() })
 }
 
 fn repeats(figures: &[Figure]) -> Result<(), DataError> {

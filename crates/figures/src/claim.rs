@@ -35,6 +35,19 @@ impl Claim {
         let judged = self.of.iter().map(|label| (label.as_str(), true));
         judged.chain(self.beside.iter().map(|label| (label.as_str(), false)))
     }
+
+    /// Whose runs it reads: scenarios with labels in them.
+    pub(crate) fn labels(&self) -> Vec<(&str, String)> {
+        let Measure { scenario, label, against, against_in, .. } = &self.measure;
+        let there = against_in.as_ref().unwrap_or(scenario);
+        let mut labels = Vec::new();
+        for (subject, _) in self.subjects() {
+            labels.push((scenario.as_str(), Measure::named(label, subject)));
+            let other = against.iter().map(|other| Measure::named(other, subject));
+            labels.extend(other.map(|other| (there.as_str(), other)));
+        }
+        labels
+    }
 }
 
 /// How a value is printed and compared.

@@ -8,12 +8,10 @@ use std::fmt::Write as _;
 use tailwater_stats::result::Spread;
 
 /// Every number of the chosen figures.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Compared {
     /// The version that compared.
     pub tailwater: String,
-    /// How many seeds each run was played with.
-    pub seeds: u32,
     /// Claim by claim, the one that is judged first.
     pub rows: Vec<Row>,
 }
@@ -37,6 +35,8 @@ pub struct Row {
     pub theirs: f64,
     /// When ours counts as the same.
     pub asked: String,
+    /// How many seeds each run was played with.
+    pub seeds: u32,
     /// The median over the seeds, the lowest and the highest; nothing where a seed has no number.
     pub ours: Option<Spread>,
     /// The text speaks of this subject. The others are shown beside it and not judged.
@@ -57,11 +57,18 @@ impl Compared {
                 .subjects()
                 .map(move |(subject, counted)| row(figure, claim, (subject, counted), results))
         });
-        Self {
-            tailwater: env!("CARGO_PKG_VERSION").into(),
-            seeds: results.seeds,
-            rows: rows.collect(),
-        }
+        Self { tailwater: env!("CARGO_PKG_VERSION").into(), rows: rows.collect() }
+    }
+
+    /// These numbers, but for the figures that were compared anew: `newer` has all rows of those. Figures stand in the
+    /// order of their numbers, paper by paper.
+    #[must_use]
+    pub fn replaced_by(self, newer: &Self) -> Self {
+        let is_older = |row: &Row| !newer.rows.iter().any(|other| other.figure() == row.figure());
+        let mut rows: Vec<Row> = self.rows.into_iter().filter(is_older).collect();
+        rows.extend_from_slice(&newer.rows);
+        rows.sort_by(|one, other| one.figure().cmp(&other.figure()));
+        Self { tailwater: newer.tailwater.clone(), rows }
     }
 
     /// The numbers, and how many claims are met: for the terminal and for a file.
@@ -73,7 +80,12 @@ impl Compared {
     /// A row for each number, in Markdown.
     #[must_use]
     pub fn table(&self) -> String {
-        let range = if self.seeds > 1 { ", median [lowest–highest]" } else { "" };
+        let most = self.rows.iter().map(|row| row.seeds).max().unwrap_or(1);
+        let range = if most > 1 {
+            format!(", median [lowest–highest of {most} seeds]")
+        } else {
+            String::new()
+        };
         let mut text = format!(
             "| figure | number in the text | of | theirs | asked | ours{range} | met |\n\
              |---|---|---|---|---|---|---|\n"
@@ -89,7 +101,7 @@ impl Compared {
                 row.subject,
                 with_unit(number(row.theirs), row.unit),
                 row.asked,
-                row.shown(self.seeds),
+                row.shown(),
                 row.verdict(),
             );
         }
@@ -114,12 +126,16 @@ impl Compared {
 }
 
 impl Row {
-    fn shown(&self, seeds: u32) -> String {
+    fn figure(&self) -> (&str, u32) {
+        (&self.paper, self.figure)
+    }
+
+    fn shown(&self) -> String {
         let Some(ours) = self.ours else {
             return "–".into();
         };
         let median = with_unit(number(ours.median), self.unit);
-        if seeds == 1 {
+        if self.seeds == 1 {
             return median;
         }
         format!("{median} [{}–{}]", number(ours.min), number(ours.max))
@@ -154,6 +170,7 @@ fn row(figure: &Figure, claim: &Claim, (subject, counted): (&str, bool), results
         unit: claim.unit,
         theirs: claim.theirs,
         asked: tolerance::asked(claim.unit, claim.bound),
+        seeds: results.seeds,
         ours,
         counted,
         met: ours.filter(|_| counted).map(met),
@@ -229,6 +246,22 @@ mod tests {
         let found = compared([801.0, 805.0, 809.0]);
         let text = serde_json::to_string(&found).expect("it is written");
         assert_eq!(serde_json::from_str::<Compared>(&text).expect("it is read"), found);
+    }
+
+    #[test]
+    fn a_figure_that_was_compared_anew_replaces_its_rows_alone() {
+        let of = |number: u32, krps: f64| {
+            let mut found = compared([krps; 3]);
+            found.rows.iter_mut().for_each(|row| row.figure = number);
+            found
+        };
+        let figures = |found: &Compared| -> Vec<(u32, f64)> {
+            let judged = found.rows.iter().filter(|row| row.counted);
+            judged.map(|row| (row.figure, row.ours.expect("a number").median)).collect()
+        };
+        let both = of(12, 700.0).replaced_by(&of(4, 810.0));
+        assert_eq!(figures(&both), [(4, 810.0), (12, 700.0)]);
+        assert_eq!(figures(&both.replaced_by(&of(12, 820.0))), [(4, 810.0), (12, 820.0)]);
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub struct Measure {
     pub label: String,
     /// Whose runs these are compared with, by [`Form::Times`], [`Form::Gain`] and [`Form::Loss`].
     pub against: Option<String>,
+    /// Another of the figure's scenarios, whose runs those are; left out: the same.
+    pub against_in: Option<String>,
     /// How the two become one value.
     #[serde(default, rename = "as")]
     pub form: Form,
@@ -114,6 +116,11 @@ impl At {
 }
 
 impl Measure {
+    /// It says something of runs to compare with.
+    pub(crate) const fn names_another(&self) -> bool {
+        self.against.is_some() || self.against_in.is_some() || self.against_at.is_some()
+    }
+
     /// A label, or the one that a subject makes of it.
     pub(crate) fn named(label: &str, subject: &str) -> String {
         label.replace("{}", subject)
@@ -158,10 +165,11 @@ impl Measure {
     }
 
     /// The run that one is compared with.
-    fn partner<'a>(&self, run: &Run, runs: &Runs<'a>, subject: &str) -> Option<&'a Run> {
+    fn partner<'a>(&'a self, run: &Run, runs: &Runs<'a>, subject: &str) -> Option<&'a Run> {
         let label = Self::named(self.against.as_ref()?, subject);
         let at = self.against_at.unwrap_or(At::DemandKrps(run.asked_rps / 1e3));
-        runs.of(&label).find(|other| at.takes(other))
+        let there = Runs { scenario: self.against_in.as_ref().unwrap_or(&self.scenario), ..*runs };
+        there.of(&label).find(|other| at.takes(other))
     }
 }
 
@@ -175,6 +183,7 @@ fn extreme(
 }
 
 /// The runs of one scenario and repetition.
+#[derive(Clone, Copy)]
 struct Runs<'a> {
     results: &'a Results,
     scenario: &'a str,
@@ -278,6 +287,21 @@ mod tests {
         assert_eq!(most("times", 2), None, "nor at one demand of two");
         let loss = "against = \"ours\"\nas = \"loss\"\nat = { demand_krps = 100 }";
         assert_eq!(value(&format!("{loss}\nagainst_at = {{ demand_krps = 200 }}"), 0), Some(40.0));
+    }
+
+    #[test]
+    fn what_is_compared_with_may_be_of_another_scenario() {
+        let mut all = results();
+        let elsewhere = Results::of("t", vec![run("theirs", 0, 200.0, 50.0)]);
+        all.played.extend(elsewhere.played);
+        let text = "scenario = \"s\"\nread = { run = \"goodput\" }\nagainst = \"theirs\"\nas = \"times\"\n\
+                    at = { demand_krps = 200 }\n";
+        let value = |rest: &str| {
+            let measure: Measure = toml::from_str(&format!("{text}{rest}")).expect("a measure");
+            measure.value(&all, "ours", 0)
+        };
+        assert_eq!(value(""), Some(1.5));
+        assert_eq!(value("against_in = \"t\""), Some(3.0));
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! Simulates what figures need. A simulation is decided by its seed, so the results do not depend on how
 //! they are spread over threads.
 
-use crate::data::Figure;
+use crate::data::{Claim, Figure, Measure};
 use crate::embedded::scenario;
 use crate::results::{Played, Results};
 use crate::spread::spread;
 use std::time::Duration;
 use tailwater_core::Rate;
-use tailwater_experiment::{Piece, Watch};
+use tailwater_experiment::{Piece, Watch, label};
 use tailwater_sim::{Failure, Simulator};
 use tailwater_stats::result::Run;
 use tailwater_workload::Scenario;
+use tailwater_workload::scenario::ControllerSpec;
 
 /// Hears of each run.
 struct Each<'a>(&'a (dyn Fn() + Sync));
@@ -57,6 +58,23 @@ impl Plan {
             Ok(scenario)
         });
         Ok(Self { seeds: seeds.max(1), scenarios: scenarios.collect::<Result<_, _>>()? })
+    }
+
+    /// What these figures' claims are measured on and no more: the scenarios and controllers that they name.
+    #[must_use]
+    pub fn for_claims(mut self, figures: &[Figure]) -> Self {
+        let claims = figures.iter().flat_map(|figure| &figure.claims);
+        let named: Vec<(&str, String)> = claims.flat_map(Claim::labels).collect();
+        for scenario in &mut self.scenarios {
+            let is_named = |controller: &ControllerSpec| {
+                let profile = label::profile(controller);
+                let mut here = named.iter().filter(|(name, _)| *name == scenario.name);
+                here.any(|(_, label)| Measure::is_called(&profile, label))
+            };
+            scenario.controllers.retain(is_named);
+        }
+        self.scenarios.retain(|scenario| !scenario.controllers.is_empty());
+        self
     }
 
     /// How many pieces of work there are, for a progress bar.
@@ -167,7 +185,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{catalogue, choose};
+    use crate::{Compared, catalogue, choose};
 
     fn scenarios() -> Vec<Scenario> {
         let all = catalogue().expect("the files are right");
@@ -190,6 +208,21 @@ mod tests {
             // One of them is checked against `World::paper` by the simulator's own tests.
             assert_eq!(&scenario.sim, frozen, "{}", scenario.file);
         }
+    }
+
+    #[test]
+    fn claims_are_the_same_of_what_they_name_alone() {
+        let figures =
+            choose(catalogue().expect("the files are right"), Some("breakwater"), Some(11));
+        let figures = figures.expect("it is there");
+        let all = Plan::new(&figures, 1, true).expect("it parses");
+        let named = all.clone().for_claims(&figures);
+        assert!(named.pieces() < all.pieces() / 2, "{} of {}", named.pieces(), all.pieces());
+        let compared = |plan: &Plan| {
+            let results = plan.play(1, &|| {}).expect("it simulates");
+            Compared::new(&figures, &results)
+        };
+        assert_eq!(compared(&named), compared(&all));
     }
 
     #[test]

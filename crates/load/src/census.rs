@@ -30,6 +30,18 @@ pub struct Counted {
     pub delay: Duration,
 }
 
+impl Counted {
+    /// Of several replicas together; the worst delay.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let counts = self.counts.as_ref().zip(other.counts.as_ref());
+        Self {
+            counts: counts.map(|(one, other)| one.and(other)),
+            delay: self.delay.max(other.delay),
+        }
+    }
+}
+
 impl Answers {
     fn note(&mut self, look: Look, counts: Counts) {
         self.delays += Duration::from_nanos(counts.delay_ns);

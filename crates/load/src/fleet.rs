@@ -1,30 +1,42 @@
 //! Thousands of logical clients on one thread: connections, control state, and their timers.
 
+mod error;
+mod replicas;
+
+pub use error::FleetError;
+pub use replicas::Retried;
+
 use crate::alarm::Alarm;
 use crate::application::Ask;
-use crate::connections::Connections;
+use crate::connections::Roll;
 use bytes::Bytes;
+use replicas::{Retries, Stays};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::fmt;
 use std::time::Duration;
-use tailwater_control::Site;
 use tailwater_control::catalog::Controller;
+use tailwater_control::{RetryConfig, Site};
 use tailwater_core::pace::Pace;
 use tailwater_core::{Instant, MethodId};
 use tailwater_rt::Address;
 use tailwater_rt::client::{Channel, ChannelConfig, Event, Losses, NewCall};
 use tailwater_rt::poll::{Interest, Poller, Readiness};
 use tailwater_rt::time::now;
+use tailwater_stats::result::ConnectionReading;
 
-/// Logical clients of one thread. Client `i` is the channel with key `i`. One more channel, beside
-/// admission, asks the server for its counts, and one each the nodes behind it that are watched.
+/// Logical clients of one thread. Client `i` has the channel with key `i`, and those to further replicas follow, all
+/// clients' to each. One more channel for each replica, beside admission, asks it for its counts, and one each the nodes
+/// behind it that are watched.
 pub struct Fleet {
     poller: Poller,
     /// Wakes a generator that sleeps.
     alarm: Alarm,
     channels: Vec<Channel>,
     clients: usize,
+    /// Channels of clients: those behind them ask for counts.
+    links: usize,
+    /// Where requests go; `None` where there is one server.
+    retries: Option<Retries>,
     /// When each channel wants to be driven, and what of that is in the heap.
     due: BinaryHeap<Reverse<(Instant, u32)>>,
     scheduled: Vec<Instant>,
@@ -32,61 +44,9 @@ pub struct Fleet {
     scratch: Vec<u8>,
     /// Calls that have ended, with the number of their client: one for each that was submitted at most.
     events: VecDeque<(usize, Event)>,
-    /// Attempts that had failed when all were connected.
-    before: Losses,
+    /// What became of connections since all stood.
+    roll: Roll,
 }
-
-/// Why a fleet cannot set sail.
-#[derive(Debug)]
-pub enum FleetError {
-    /// The system is out of something.
-    System(std::io::Error),
-    /// Some clients could not connect in time.
-    Unconnected {
-        /// Connected.
-        up: usize,
-        /// Wanted.
-        wanted: usize,
-        /// Where to.
-        address: Address,
-        /// What one of the attempts said that failed.
-        why: Option<String>,
-    },
-    /// All clients are connected, and a node that is asked for its counts is not.
-    Unreachable {
-        /// Which.
-        node: Address,
-        /// What the last attempt said that failed.
-        why: Option<String>,
-    },
-}
-
-impl fmt::Display for FleetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::System(error) => write!(f, "the generator cannot run: {error}"),
-            Self::Unconnected { up, wanted, address, why } => write!(
-                f,
-                "{up} of {wanted} clients are connected to {address}; is a tailwater server \
-                 listening there, and does `ulimit -n` allow {} descriptors?{}",
-                wanted + 64,
-                in_brackets(why)
-            ),
-            Self::Unreachable { node, why } => write!(
-                f,
-                "all clients are connected, but {node} is not, which is asked for its counts; is its server still \
-                 there?{}",
-                in_brackets(why)
-            ),
-        }
-    }
-}
-
-fn in_brackets(why: &Option<String>) -> String {
-    why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
-}
-
-impl std::error::Error for FleetError {}
 
 /// The alarm's key. Those of channels are their indices.
 const ALARM: u64 = u64::MAX;
@@ -110,22 +70,43 @@ impl Fleet {
         controller: &Controller,
         watched: &[Address],
     ) -> Result<Self, FleetError> {
+        let one = std::slice::from_ref(address);
+        Self::connect_to((one, RetryConfig::default()), clients, controller, watched)
+    }
+
+    /// The same to all replicas of a server, which clients choose among as it is said.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn connect_to(
+        (servers, retry): (&[Address], RetryConfig),
+        clients: u32,
+        controller: &Controller,
+        watched: &[Address],
+    ) -> Result<Self, FleetError> {
         let system = |errno: rustix::io::Errno| FleetError::System(errno.into());
         let (poller, alarm) = (Poller::new().map_err(system)?, Alarm::new().map_err(system)?);
         poller.add(&alarm, ALARM, Interest::READ).map_err(system)?;
-        let mut channels: Vec<_> = (0..u64::from(clients))
-            .map(|key| {
-                let config =
-                    ChannelConfig { client_id: key + 1, ..ChannelConfig::new(address.clone()) };
-                Channel::new(config, key, controller.client(key))
-            })
-            .collect();
+        let has_replicas = servers.len() > 1;
+        let each =
+            servers.iter().flat_map(|server| (0..u64::from(clients)).map(move |it| (server, it)));
+        let link = |(key, (server, client)): (u64, (&Address, u64))| {
+            let config =
+                ChannelConfig { client_id: client + 1, ..ChannelConfig::new(server.clone()) };
+            let control = controller.client(key);
+            match has_replicas {
+                true => Channel::to_replica(&config, key, control),
+                false => Channel::new(config, key, control),
+            }
+        };
+        let mut channels: Vec<_> = (0..).zip(each).map(link).collect();
+        let links = channels.len();
         let open = tailwater_control::catalog::Spec::named("none")
             .build(&Site::one_loop(CONNECT_LIMIT, 0))
             .expect("no control has no settings that could be wrong");
-        let asked = std::iter::once(address).chain(watched);
-        channels.extend((u64::from(clients)..).zip(asked).map(|(key, address)| {
-            Channel::new(ChannelConfig::new(address.clone()), key, open.client(key))
+        let asked: Vec<&Address> = servers.iter().chain(watched).collect();
+        channels.extend((links as u64..).zip(&asked).map(|(key, address)| {
+            Channel::new(ChannelConfig::new((*address).clone()), key, open.client(key))
         }));
         let mut fleet = Self {
             poller,
@@ -133,18 +114,20 @@ impl Fleet {
             scheduled: vec![Instant::FAR_FUTURE; channels.len()],
             channels,
             clients: clients as usize,
+            links,
+            retries: has_replicas.then(|| Retries::new(retry, servers.len(), clients)),
             due: BinaryHeap::new(),
             ready: Vec::new(),
             scratch: vec![0; 64 << 10],
             events: VecDeque::new(),
-            before: Losses::default(),
+            roll: Roll::default(),
         };
-        fleet.bring_up(address, watched)?;
-        fleet.before = fleet.losses();
+        fleet.bring_up(&asked)?;
+        fleet.roll = Roll::call(fleet.channels.iter().map(Channel::losses));
         Ok(fleet)
     }
 
-    fn bring_up(&mut self, address: &Address, watched: &[Address]) -> Result<(), FleetError> {
+    fn bring_up(&mut self, asked: &[&Address]) -> Result<(), FleetError> {
         let start = now();
         let mut begun = 0;
         loop {
@@ -156,10 +139,10 @@ impl Fleet {
             let patience = time.since(start);
             let why = self.channels.iter().find_map(Channel::failure);
             // No channel is up, or only a node's is missing: no crowd is on its way in.
-            let stands = up == 0 || self.channels[..self.clients].iter().all(Channel::is_up);
+            let stands = up == 0 || self.channels[..self.links].iter().all(Channel::is_up);
             let nothing_listens = stands && why.is_some() && patience >= NOTHING_LISTENS_AFTER;
             if nothing_listens || patience >= CONNECT_LIMIT {
-                return Err(self.unconnected(address, watched));
+                return Err(self.unconnected(asked));
             }
             if begun - up.min(begun) < CONNECT_BURST {
                 let end = (begun + CONNECT_BURST).min(self.channels.len());
@@ -174,27 +157,27 @@ impl Fleet {
         }
     }
 
-    /// What is missing: clients first, else the first node that is asked for its counts.
-    fn unconnected(&self, address: &Address, watched: &[Address]) -> FleetError {
-        let (clients, asked) = self.channels.split_at(self.clients);
+    /// What is missing: clients first, else the first server or node that is asked for its counts.
+    fn unconnected(&self, servers: &[&Address]) -> FleetError {
+        let (links, asked) = self.channels.split_at(self.links);
         let why = |channels: &[Channel]| {
             channels.iter().find_map(Channel::failure).map(ToString::to_string)
         };
-        let up = clients.iter().filter(|channel| channel.is_up()).count();
-        let mut nodes = std::iter::once(address).chain(watched).zip(asked);
-        let missing = nodes.find(|(_, channel)| !channel.is_up());
-        match missing.filter(|_| up == clients.len()) {
-            Some((node, channel)) => FleetError::Unreachable {
-                node: node.clone(),
-                why: why(std::slice::from_ref(channel)),
-            },
-            None => FleetError::Unconnected {
-                up,
+        // The first server that has none of a client, with its clients.
+        let mut each = servers.iter().zip(links.chunks(self.clients.max(1)));
+        let missing = each.find(|(_, clients)| !clients.iter().all(Channel::is_up));
+        if let Some((server, clients)) = missing {
+            return FleetError::Unconnected {
+                up: clients.iter().filter(|channel| channel.is_up()).count(),
                 wanted: clients.len(),
-                address: address.clone(),
+                address: (*server).clone(),
                 why: why(&self.channels),
-            },
+            };
         }
+        let mut nodes = servers.iter().zip(asked);
+        let missing = nodes.find(|(_, channel)| !channel.is_up());
+        let (node, channel) = missing.unwrap_or((&servers[0], &asked[0]));
+        FleetError::Unreachable { node: (*node).clone(), why: why(std::slice::from_ref(channel)) }
     }
 
     /// Logical clients.
@@ -203,16 +186,39 @@ impl Fleet {
         self.clients
     }
 
-    /// The server and the nodes that are watched.
+    /// The replicas of the server and the nodes that are watched.
     #[must_use]
     pub fn servers(&self) -> usize {
-        self.channels.len() - self.clients
+        self.channels.len() - self.links
     }
 
     /// Hands a call to a client and sends it if it may go.
     pub fn submit(&mut self, client: usize, time: Instant, token: u64, call: NewCall) {
-        self.channels[client].submit(time, token, call);
-        self.drive(client, time);
+        let index = match &mut self.retries {
+            Some(retries) => retries.begin(time, (client, token), call.deadline, &self.channels),
+            None => client,
+        };
+        self.hand(index, time, token, call);
+    }
+
+    /// Hands a call to a channel and sends it if it may go.
+    fn hand(&mut self, index: usize, time: Instant, token: u64, call: NewCall) {
+        let id = self.channels[index].submit(time, token, call);
+        if let Some(retries) = self.retries.as_mut().filter(|_| index < self.links) {
+            retries.place(time, token, (index, id));
+        }
+        self.drive(index, time);
+    }
+
+    /// What clients of several replicas have done since the measured window began, which does at `from`.
+    pub fn count_retries_from(&mut self, from: Instant) {
+        self.retries.iter_mut().for_each(|retries| retries.count_from(from));
+    }
+
+    /// What became of tries so far; `None` where there is one server.
+    #[must_use]
+    pub fn retried(&self) -> Option<Retried> {
+        self.retries.as_ref().map(Retries::told)
     }
 
     /// A call that has ended, with the number of its client. To be asked for until there is none after
@@ -221,7 +227,7 @@ impl Fleet {
         self.events.pop_front()
     }
 
-    /// Asks the server and the watched nodes for their counts; the answers come from the clients with numbers from
+    /// Asks all replicas and the watched nodes for their counts; the answers come from the clients with numbers from
     /// [`Fleet::clients`] on.
     pub fn ask_for_counts(&mut self, time: Instant, token: u64) {
         let question = NewCall {
@@ -231,8 +237,8 @@ impl Fleet {
             priority: 0,
             tenant: 0,
         };
-        for channel in self.clients..self.channels.len() {
-            self.submit(channel, time, token, question.clone());
+        for channel in self.links..self.channels.len() {
+            self.hand(channel, time, token, question.clone());
         }
     }
 
@@ -248,7 +254,9 @@ impl Fleet {
     /// sleeps is woken then, by whatever arrives, or when something is due for a client.
     pub fn wait(&mut self, pace: Pace, until: Instant) {
         let time = now();
-        let due = self.due.peek().map_or(until, |&Reverse((at, _))| at.min(until));
+        let impatient = self.retries.as_ref().and_then(Retries::next_due);
+        let due = self.due.peek().map(|&Reverse((at, _))| at);
+        let due = [due, impatient].into_iter().flatten().fold(until, Instant::min);
         if pace == Pace::Spin || due <= time {
             return self.turn(Duration::ZERO);
         }
@@ -258,26 +266,20 @@ impl Fleet {
         self.fire(now());
     }
 
-    /// What became of the connections since all stood.
+    /// What became of the connections since all stood, by a clock that began at `start`. Requests are not counted.
     #[must_use]
-    pub fn connections(&self) -> Connections {
-        let (before, now) = (self.before, self.losses());
-        let lost = |of: &Losses| of.closed + of.silent + of.broken;
-        Connections {
-            all: self.channels.len() as u64,
-            up: self.channels.iter().filter(|channel| channel.is_up()).count() as u64,
-            lost: lost(&now) - lost(&before),
-            goodbyes: now.goodbyes - before.goodbyes,
-        }
+    pub fn connections(&self, start: Instant) -> ConnectionReading {
+        self.roll.reading(self.losses(), start)
+    }
+
+    /// Whether a connection of a client stands, to whichever replica.
+    #[must_use]
+    pub fn stands(&self, client: usize) -> bool {
+        (client..self.links).step_by(self.clients.max(1)).any(|link| self.channels[link].is_up())
     }
 
     fn losses(&self) -> Losses {
-        self.channels.iter().map(Channel::losses).fold(Losses::default(), |sum, of| Losses {
-            closed: sum.closed + of.closed,
-            goodbyes: sum.goodbyes + of.goodbyes,
-            silent: sum.silent + of.silent,
-            broken: sum.broken + of.broken,
-        })
+        self.channels.iter().map(Channel::losses).fold(Losses::default(), Losses::plus)
     }
 
     /// Calls that have not ended.
@@ -300,10 +302,23 @@ impl Fleet {
     fn drive(&mut self, index: usize, time: Instant) {
         let channel = &mut self.channels[index];
         channel.drive(time, &self.poller);
-        while let Some(event) = channel.poll_event() {
-            self.events.push_back((index, event));
+        self.roll.note(index, time, channel.is_up(), channel.losses());
+        let mut again = Vec::new();
+        while let Some(event) = self.channels[index].poll_event() {
+            let Some(retries) = self.retries.as_mut().filter(|_| index < self.links) else {
+                self.events.push_back((self.number(index), event));
+                continue;
+            };
+            match retries.end(time, index, event, &self.channels) {
+                Stays::Ended(client, event) => self.events.push_back((client, event)),
+                Stays::Tried(next) => again.push(next),
+            }
         }
         self.schedule(index, time);
+        for (next, token, call) in again {
+            self.hand(next, time, token, call);
+        }
+        self.leave_unwell(index, time);
     }
 
     fn fire(&mut self, time: Instant) {
@@ -317,6 +332,35 @@ impl Fleet {
                 self.scheduled[index] = Instant::FAR_FUTURE;
                 self.drive(index, time);
             }
+        }
+        while let Some(token) = self.retries.as_mut().and_then(|it| it.next_impatient(time)) {
+            self.leave(token, time);
+        }
+    }
+
+    /// The client of a channel; those that ask for counts come behind the clients.
+    fn number(&self, index: usize) -> usize {
+        match index.checked_sub(self.links) {
+            Some(asking) => self.clients + asking,
+            None => index % self.clients,
+        }
+    }
+
+    /// What waits at a replica that has just been lost goes elsewhere, if it can.
+    fn leave_unwell(&mut self, index: usize, time: Instant) {
+        let is_unwell = self.channels[index].is_unwell(time);
+        let Some(retries) = self.retries.as_mut().filter(|_| index < self.links) else { return };
+        for token in retries.note_health(index, is_unwell) {
+            self.leave(token, time);
+        }
+    }
+
+    /// A call that waits goes to another replica, if it can.
+    fn leave(&mut self, token: u64, time: Instant) {
+        let Some(retries) = &mut self.retries else { return };
+        let Some(((from, id), next)) = retries.leave(time, token, &self.channels) else { return };
+        if let Some(call) = self.channels[from].recall(id) {
+            self.hand(next, time, token, call);
         }
     }
 

@@ -1,10 +1,23 @@
 //! What the machine and the processes of a run did while a window was measured.
 
+use crate::foreign;
+use crate::memory::memory;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_rt::cpu::Usage;
 use tailwater_rt::time::now;
 use tailwater_stats::result::Noise;
+
+/// The processes of the server that clients ask, or of a tier, which are metered together.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Metered {
+    /// The processes.
+    pub pids: Vec<u32>,
+    /// Nodes in memcached's protocol, which say by it how much they were asked.
+    pub foreign: Vec<SocketAddr>,
+}
 
 /// A reading of everything that is compared at both ends of the window.
 #[derive(Clone, Debug)]
@@ -22,7 +35,7 @@ struct Reading {
 pub struct Window {
     /// Its length.
     pub length: Duration,
-    /// What the server's process used.
+    /// What the server's processes used.
     pub server: Used,
     /// What the tiers' processes used, in their order.
     pub tiers: Vec<Used>,
@@ -30,34 +43,48 @@ pub struct Window {
     pub noise: Noise,
 }
 
-/// What a process used in a window.
+/// What some processes used in a window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Used {
     /// In the window.
     pub usage: Usage,
     /// Resident memory at its end, in bytes.
     pub memory: u64,
+    /// What nodes in memcached's protocol were asked; `None` where there are none, or one did not say.
+    pub commands: Option<u64>,
 }
 
 impl Used {
-    /// Since it was begun.
-    fn by(pid: u32) -> Self {
-        Self { usage: Usage::of(pid).unwrap_or_default(), memory: memory(pid) }
+    /// Since they were begun.
+    fn by(Metered { pids, foreign: nodes }: &Metered) -> Self {
+        let usages = pids.iter().map(|pid| Usage::of(*pid).unwrap_or_default());
+        let commands: Option<Vec<u64>> =
+            nodes.iter().map(|node| foreign::commands(*node)).collect();
+        Self {
+            usage: usages.fold(Usage::default(), |sum, one| sum.and(&one)),
+            memory: pids.iter().map(|pid| memory(*pid)).sum(),
+            commands: commands.filter(|all| !all.is_empty()).map(|all| all.iter().sum()),
+        }
     }
 
     fn since(&self, earlier: &Self) -> Self {
-        Self { usage: self.usage.since(&earlier.usage), memory: self.memory }
+        let commands = self.commands.zip(earlier.commands);
+        Self {
+            usage: self.usage.since(&earlier.usage),
+            memory: self.memory,
+            commands: commands.map(|(after, before)| after.saturating_sub(before)),
+        }
     }
 }
 
 impl Reading {
     /// Takes some 100 µs for each process; twice a run.
-    fn take(at: Instant, server: u32, tiers: &[u32]) -> Self {
+    fn take(at: Instant, server: &Metered, tiers: &[Metered]) -> Self {
         Self {
             at,
             server: Used::by(server),
             load: Usage::of(std::process::id()).unwrap_or_default(),
-            tiers: tiers.iter().copied().map(Used::by).collect(),
+            tiers: tiers.iter().map(Used::by).collect(),
             machine: Machine::read(),
         }
     }
@@ -99,9 +126,9 @@ pub(crate) struct Subject<'a> {
     pub(crate) warm_up: Duration,
     /// Length of the measured window.
     pub(crate) measure: Duration,
-    pub(crate) server_pid: u32,
-    /// The tiers' processes.
-    pub(crate) tiers: &'a [u32],
+    pub(crate) server: &'a Metered,
+    /// The tiers.
+    pub(crate) tiers: &'a [Metered],
 }
 
 /// Readings at both ends of the window, and looks in between where there are tiers.
@@ -145,7 +172,7 @@ impl<'a> Meters<'a> {
         let time = now();
         self.next_due().filter(|due| time >= *due)?;
         self.next += 1;
-        let reading = || Reading::take(time, self.subject.server_pid, self.subject.tiers);
+        let reading = || Reading::take(time, self.subject.server, self.subject.tiers);
         if self.before.is_none() {
             self.before = Some(reading());
             return Some((time, Look::First));
@@ -193,14 +220,6 @@ impl Machine {
     }
 }
 
-/// Resident memory of a process in bytes; 0 when it is gone.
-pub(crate) fn memory(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kilobytes.unwrap_or(0) * 1024
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,13 +227,15 @@ mod tests {
     #[test]
     fn a_process_is_seen_to_use_cpu_and_memory() {
         let me = std::process::id();
-        let before = Reading::take(now(), me, &[me]);
+        let own = Metered { pids: vec![me], ..Metered::default() };
+        let before = Reading::take(now(), &own, std::slice::from_ref(&own));
         let until = before.load.cpu + Duration::from_millis(30);
         let mut sum = 0_u64;
         while Usage::of(me).unwrap().cpu < until {
             sum = std::hint::black_box(sum + 1);
         }
-        let window = Reading::take(now(), me, &[me]).since(&before);
+        let window = Reading::take(now(), &own, std::slice::from_ref(&own)).since(&before);
+        assert_eq!(window.server.commands, None);
         assert!(window.tiers[0].usage.cpu >= Duration::from_millis(30), "{window:?}");
         assert!(window.server.memory > 100 * 1024, "{window:?}");
         assert!(window.noise.foreign_cpu_ratio >= 0.0);

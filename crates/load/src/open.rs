@@ -2,8 +2,8 @@
 
 use crate::application::{Application, Order};
 use crate::census::{Census, Counted};
-use crate::fleet::{self, Fleet};
-use crate::meter::{Meters, Subject, Window};
+use crate::fleet::{self, Fleet, Retried};
+use crate::meter::{Metered, Meters, Subject, Window};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use tailwater_core::pace::Pace;
 use tailwater_core::{Instant, Nanos};
 use tailwater_rt::client::{End, Event, Fault};
 use tailwater_rt::time::now;
+use tailwater_stats::result::ConnectionReading;
 use tailwater_stats::{Tally, TallySpec};
 use tailwater_workload::{Entry, Schedule};
 
@@ -39,17 +40,17 @@ pub struct OpenPlan {
     /// Each gap begins when the request before was really sent, and so does latency: what came late moves all that
     /// follows, and does not show. For comparison with generators that do so.
     pub slips: bool,
-    /// The server's process, for its CPU time.
-    pub server_pid: u32,
+    /// The server's processes, for their CPU time.
+    pub server: Metered,
     /// The tiers' processes, for theirs.
-    pub tiers: Vec<u32>,
+    pub tiers: Vec<Metered>,
 }
 
 impl OpenPlan {
     /// What of it is metered.
     fn subject(&self) -> Subject<'_> {
-        let Self { warm_up, measure, server_pid, .. } = *self;
-        Subject { warm_up, measure, server_pid, tiers: &self.tiers }
+        let Self { warm_up, measure, server, tiers, .. } = self;
+        Subject { warm_up: *warm_up, measure: *measure, server, tiers }
     }
 }
 
@@ -93,6 +94,10 @@ pub struct Findings {
     pub wrong_answers: u64,
     /// How far the schedule had moved at the end, where it slips.
     pub slipped: Duration,
+    /// What clients of several replicas did; `None` where there is one.
+    pub retried: Option<Retried>,
+    /// What the fleet's connections and their requests suffered.
+    pub connections: ConnectionReading,
 }
 
 /// A request later than this is not sent any more: the generator has lost its footing, and to
@@ -107,6 +112,7 @@ const BURST: usize = 16;
 pub fn run(fleet: &mut Fleet, plan: &OpenPlan, start: Instant) -> Findings {
     let mut record = Record::new(plan, start, fleet);
     let mut meters = Meters::new(plan.subject(), start);
+    fleet.count_retries_from(start + plan.warm_up);
     loop {
         if let Some((time, look)) = meters.look() {
             fleet.ask_for_counts(time, look.token());
@@ -123,7 +129,7 @@ pub fn run(fleet: &mut Fleet, plan: &OpenPlan, start: Instant) -> Findings {
         fleet.wait(plan.pace, limit);
         record.take_events(fleet);
     }
-    record.finish(meters.window())
+    record.finish(meters.window(), fleet.retried(), fleet.connections(start))
 }
 
 /// Everything that is noted while running. Tokens are indices of the schedule.
@@ -145,6 +151,9 @@ struct Record<'a> {
     slipped: Duration,
     moved: Vec<Duration>,
     census: Census,
+    /// Requests that were lost with a connection, and that were given up without one.
+    cut_off: u64,
+    given_up: u64,
 }
 
 impl<'a> Record<'a> {
@@ -167,6 +176,8 @@ impl<'a> Record<'a> {
             slipped: Duration::ZERO,
             moved: Vec::new(),
             census: Census::new(fleet.servers()),
+            cut_off: 0,
+            given_up: 0,
         }
     }
 
@@ -240,8 +251,18 @@ impl<'a> Record<'a> {
         while let Some((channel, event)) = fleet.poll_event() {
             let server = channel.checked_sub(fleet.clients());
             if !self.census.note(server, event.token, &event.end) {
+                self.note_connection(&event.end, fleet.stands(channel));
                 self.on_event(&event);
             }
+        }
+    }
+
+    /// Whether it was a lost connection that ended a request.
+    fn note_connection(&mut self, end: &End, stands: bool) {
+        match end {
+            End::Lost | End::NotTaken | End::Unsent(DropReason::Disconnected) => self.cut_off += 1,
+            End::Unsent(_) => self.given_up += u64::from(!stands),
+            _ => {}
         }
     }
 
@@ -287,7 +308,12 @@ impl<'a> Record<'a> {
     }
 
     /// What was begun and has not ended by now is lost.
-    fn finish(mut self, window: Window) -> Findings {
+    fn finish(
+        mut self,
+        window: Window,
+        retried: Option<Retried>,
+        connections: ConnectionReading,
+    ) -> Findings {
         for index in 0..self.next {
             if !self.ended[index] {
                 self.tally.lost(self.intended(index));
@@ -301,6 +327,12 @@ impl<'a> Record<'a> {
             intended: self.intended,
             wrong_answers: self.wrong_answers,
             slipped: self.slipped,
+            retried,
+            connections: ConnectionReading {
+                requests_lost: self.cut_off,
+                requests_given_up: self.given_up,
+                ..connections
+            },
         }
     }
 }

@@ -3,13 +3,15 @@
 //! A request carries the seed of its draws. So it takes the same path, the same locks and the same times as in the
 //! simulator.
 
-use crate::application::{Application, Ask, Kind, Order, Place, Unanswered};
+use crate::application::{
+    Application, Ask, Asked, ForeignTier, ForeignTiers, Kind, Order, Place, Unanswered,
+};
 use crate::spinner::Spinner;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use tailwater_core::{MethodId, Rng};
+use tailwater_core::{Instant, MethodId, Rng};
 use tailwater_rt::client::{Answer, CallError};
 use tailwater_rt::time::sleep;
 use tailwater_rt::{Reply, Request, Router, downstream};
@@ -25,7 +27,11 @@ pub const KIND: Kind = Kind {
     about: "walks the paths of server.path",
     settings: &[],
     build: |given| {
-        let named = |tier: &Tier| Callee { name: tier.name.clone(), connections: tier.connections };
+        let named = |tier: &Tier| Callee {
+            name: tier.name.clone(),
+            connections: tier.connections,
+            hedges: tier.hedge.is_some(),
+        };
         let tiers = given.tiers.iter().map(named).collect();
         Ok(Arc::new(Paths { ways: Ways::new(given.paths), tiers }))
     },
@@ -50,11 +56,17 @@ struct Callee {
     name: String,
     /// From each loop to each node: as many shards stand for a node, one behind the other.
     connections: u32,
+    /// What is late there is tried at a second replica, too: a walk may be walked twice.
+    hedges: bool,
 }
 
 impl Application for Paths {
     fn router(&self, place: &Place) -> Result<Router, String> {
-        let walker = Arc::new(Walker::new(self.clone(), place.spinner));
+        self.router_before(place, &ForeignTiers::default())
+    }
+
+    fn router_before(&self, place: &Place, foreign: &ForeignTiers) -> Result<Router, String> {
+        let walker = Arc::new(Walker::new(self.clone(), place.spinner, foreign));
         let walk = move |request: Request| walk(walker.clone(), request);
         Ok(Router::new().route(WALK.0, walk))
     }
@@ -75,6 +87,8 @@ impl Application for Paths {
 struct Walker {
     ways: Ways,
     tiers: Vec<Callee>,
+    /// By the same numbers: those of them that are programs of others.
+    foreign: Vec<Option<Arc<dyn ForeignTier>>>,
     locks: Vec<Mutex<()>>,
     spinner: Spinner,
     /// Connections of a node are used in turn.
@@ -82,13 +96,14 @@ struct Walker {
 }
 
 impl Walker {
-    fn new(Paths { ways, tiers }: Paths, spinner: Spinner) -> Self {
+    fn new(Paths { ways, tiers }: Paths, spinner: Spinner, foreign: &ForeignTiers) -> Self {
         let of_set = |set: &tailwater_workload::ways::LockSet| {
             let name = set.name.clone();
             (0..set.among).map(move |_| Mutex::named(&name, ()))
         };
         let locks = ways.sets.iter().flat_map(of_set).collect();
-        Self { ways, tiers, locks, spinner, turn: AtomicU32::new(0) }
+        let foreign = tiers.iter().map(|tier| foreign.of(&tier.name).cloned()).collect();
+        Self { ways, tiers, foreign, locks, spinner, turn: AtomicU32::new(0) }
     }
 
     /// Taken as the server's rule says, or as one that may not be refused.
@@ -116,12 +131,16 @@ impl Walker {
         seed: u64,
         request: &Request,
     ) -> Result<(), Unanswered> {
-        let Callee { name, connections } = &self.tiers[tier];
+        if let Some(foreign) = &self.foreign[tier] {
+            return ask(&**foreign, fan_out, seed, request.deadline).await;
+        }
+        let Callee { name, connections, hedges } = &self.tiers[tier];
         let tier = downstream::tier(name).ok_or(Unanswered::Wrong)?;
         let nodes = tier.shards() as u32 / connections;
         let mut rng = Rng::from_seed(seed);
         let first = rng.below(nodes);
-        let mut fan = tier.fan(request).fail_fast();
+        let fan = tier.fan(request).fail_fast();
+        let mut fan = if *hedges { fan.hedged() } else { fan };
         for offset in 0..fan_out {
             let node = (first + offset) % nodes;
             let turn = self.turn.fetch_add(1, Relaxed) % connections;
@@ -140,6 +159,25 @@ impl Walker {
             self.compute(&service, rng);
         }
     }
+}
+
+/// The same of a tier that is a program of others.
+async fn ask(
+    tier: &dyn ForeignTier,
+    fan_out: u32,
+    seed: u64,
+    deadline: Option<Instant>,
+) -> Result<(), Unanswered> {
+    let nodes = tier.nodes();
+    let mut rng = Rng::from_seed(seed);
+    let first = rng.below(nodes);
+    let each = |offset| tier.ask((first + offset) % nodes, rng.u64(), deadline);
+    // All are asked before the first is waited for.
+    let asked: Vec<Asked> = (0..fan_out).map(each).collect();
+    for asked in asked {
+        asked.await?;
+    }
+    Ok(())
 }
 
 /// Why a call whose answer must repeat the tag was not answered rightly; `None` where it was, or is not awaited.
@@ -340,7 +378,8 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
     #[test]
     fn requests_that_no_generator_sends_are_answered_with_what_is_needed() {
         let paths = Paths { ways: Ways::default(), tiers: Vec::new() };
-        let walker = Arc::new(Walker::new(paths, Spinner::of_speed(1.0)));
+        let spinner = Spinner::of_speed(1.0);
+        let walker = Arc::new(Walker::new(paths, spinner, &ForeignTiers::default()));
         for length in [0, 11, 13] {
             let request = Request {
                 method: WALK,

@@ -1,50 +1,72 @@
 //! What the front and the tiers of a run did, as results tell it.
 
 use crate::census::Counted;
-use crate::meter::{Used, Window, per_second};
+use crate::meter::{Metered, Used, Window, per_second};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tailwater_control::Reason;
 use tailwater_core::Nanos;
 use tailwater_rt::Totals;
-use tailwater_stats::result::TierReading;
+use tailwater_rt::counts::TierCounts;
+use tailwater_stats::result::{HedgeReading, TierReading};
 
-/// A tier's nodes and the process that holds them.
+/// A tier's nodes and the processes that hold them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct TierProcess {
+pub struct TierProcesses {
     /// Its name.
     pub tier: String,
-    /// The process.
-    pub pid: u32,
-    /// Where each node listens.
+    /// How many nodes it has.
+    pub count: u32,
+    /// Where each of them listens that can be asked for its counts: none where they are programs of others.
     pub nodes: Vec<String>,
+    /// The processes; `None` where a fault takes some away, and with them what they used.
+    pub metered: Option<Metered>,
 }
 
-/// The front and each tier; nothing where there are no tiers. `counted` has the front first, then all nodes of the
+/// The front and each tier that is metered; nothing where there are no tiers. `counted` has the front first, then all nodes of the
 /// first tier, and so on. `front_spins`: its CPU time says nothing, its busy time does.
 #[must_use]
 pub fn readings(
-    tiers: &[TierProcess],
+    tiers: &[TierProcesses],
     window: &Window,
     counted: &[Counted],
     front_spins: bool,
 ) -> Vec<TierReading> {
+    let all = counted;
     let Some((front, mut rest)) = counted.split_first().filter(|_| !tiers.is_empty()) else {
         return Vec::new();
     };
     let front = std::slice::from_ref(front);
-    let mut found = vec![reading("", (window.length, &window.server), front, front_spins)];
+    let mut found = vec![reading(("", 1), (window.length, &window.server), front, front_spins)];
     for (tier, used) in tiers.iter().zip(&window.tiers) {
         let (own, others) = rest.split_at(tier.nodes.len().min(rest.len()));
         rest = others;
-        found.push(reading(&tier.tier, (window.length, used), own, false));
+        if tier.metered.is_none() {
+            continue;
+        }
+        let hedges = hedges(&tier.tier, all, window.length);
+        let of_tier = reading((&tier.tier, tier.count), (window.length, used), own, false);
+        found.push(TierReading { hedges, ..of_tier });
     }
     found
 }
 
+/// Second tries of calls to a tier, by all that were asked.
+fn hedges(tier: &str, counted: &[Counted], length: Duration) -> Option<HedgeReading> {
+    let callers = counted.iter().filter_map(|caller| caller.counts.as_ref());
+    let counts = callers.flat_map(|counts| &counts.tiers).filter(|told| told.name == tier);
+    let add = |[sent, won, over]: [u64; 3], of: &TierCounts| {
+        [sent + of.hedged, won + of.hedges_won, over + of.hedges_over_budget]
+    };
+    let sum = counts.fold([0; 3], add);
+    let [sent_per_s, won_per_s, over_budget_per_s] = sum.map(|count| per_second(count, length));
+    let told = HedgeReading { sent_per_s, won_per_s, over_budget_per_s };
+    (sum != [0; 3]).then_some(told)
+}
+
 #[expect(clippy::cast_precision_loss, reason = "counts and times of seconds")]
 fn reading(
-    tier: &str,
+    (tier, count): (&str, u32),
     (length, used): (Duration, &Used),
     nodes: &[Counted],
     spins: bool,
@@ -54,7 +76,9 @@ fn reading(
         nodes.iter().map(|node| Some(&node.counts.as_ref()?.totals)).collect();
     let totals = totals.unwrap_or_default();
     let sum = |of: fn(&Totals) -> u64| totals.iter().map(|totals| of(totals)).sum::<u64>();
-    let (received, shed) = (sum(|totals| totals.received), sum(Totals::shed_total));
+    // A program of others says how much it was asked, and has answered that.
+    let asked = used.commands.unwrap_or(0);
+    let (received, shed) = (asked + sum(|totals| totals.received), sum(Totals::shed_total));
     let cpu = if spins { sum(|totals| totals.busy_ns) } else { used.usage.cpu.nanos() } as f64;
     let by_reason = Reason::ALL.into_iter().enumerate().map(|(at, reason)| {
         (reason.name().to_owned(), totals.iter().map(|totals| totals.shed[at]).sum::<u64>())
@@ -63,9 +87,9 @@ fn reading(
     let length_ns = length.nanos().max(1) as f64;
     TierReading {
         tier: tier.to_owned(),
-        nodes: u32::try_from(nodes.len()).unwrap_or(u32::MAX),
+        nodes: count,
         received_rps: per_second(received, length),
-        served_rps: per_second(sum(|totals| totals.served), length),
+        served_rps: per_second(asked + sum(|totals| totals.served), length),
         drop_ratio: shed as f64 / received.max(1) as f64,
         shed_by_reason: by_reason.filter(|(_, count)| *count > 0).collect(),
         cores_used: cpu / length_ns,
@@ -77,6 +101,7 @@ fn reading(
         voluntary_per_s: per_second(used.usage.voluntary, length),
         faults_per_s: per_second(used.usage.faults, length),
         kernel_share: used.usage.kernel_share(),
+        hedges: None,
     }
 }
 
@@ -105,11 +130,17 @@ mod tests {
             user: Duration::from_millis(10),
             kernel: Duration::from_millis(30),
         };
-        Used { usage, memory: 4096 }
+        Used { usage, memory: 4096, commands: None }
     }
 
-    fn tier(name: &str, nodes: usize) -> TierProcess {
-        TierProcess { tier: name.into(), pid: 1, nodes: vec!["127.0.0.1:1".into(); nodes] }
+    fn tier(name: &str, nodes: usize) -> TierProcesses {
+        let (count, metered) = (nodes as u32, Some(Metered::default()));
+        TierProcesses {
+            tier: name.into(),
+            count,
+            nodes: vec!["127.0.0.1:1".into(); nodes],
+            metered,
+        }
     }
 
     #[test]
@@ -140,6 +171,56 @@ mod tests {
         let spins = readings(&tiers, &window, &all, true);
         assert_eq!((spins[0].cores_used, spins[1].cores_used), (1e-4, 0.5));
         assert_eq!(readings(&[], &window, &all, false), []);
+    }
+
+    #[test]
+    fn a_program_of_others_has_what_it_says_and_no_controller() {
+        let commands = Some(500);
+        let window = Window {
+            length: Duration::from_secs(1),
+            server: used(1),
+            tiers: vec![Used { commands, ..used(100) }, used(1)],
+            noise: Noise::default(),
+        };
+        let cache = TierProcesses { nodes: Vec::new(), count: 2, ..tier("cache", 0) };
+        let all = [counted(1, 0, 0), counted(70, 0, 9)];
+        let found = readings(&[cache, tier("leaf", 1)], &window, &all, false);
+        let cache = &found[1];
+        assert_eq!((cache.nodes, cache.received_rps, cache.served_rps), (2, 500.0, 500.0));
+        assert_eq!((cache.delay_us, cache.cpu_ns_per_request), (0.0, 200_000.0));
+        assert_eq!((found[2].received_rps, found[2].delay_us), (70.0, 9.0));
+    }
+
+    #[test]
+    fn second_tries_are_told_of_the_tier_that_was_called() {
+        let window = Window {
+            length: Duration::from_secs(2),
+            server: used(1),
+            tiers: vec![used(300)],
+            noise: Noise::default(),
+        };
+        let name = "leaf".to_owned();
+        let calls = TierCounts { name, hedged: 20, hedges_won: 10, hedges_over_budget: 4 };
+        let mut all = [counted(1, 0, 0), counted(70, 0, 0)];
+        all[0].counts.iter_mut().for_each(|counts| counts.tiers = vec![calls.clone()]);
+        let found = readings(&[tier("leaf", 1)], &window, &all, false);
+        let told = HedgeReading { sent_per_s: 10.0, won_per_s: 5.0, over_budget_per_s: 2.0 };
+        assert_eq!((found[0].hedges, found[1].hedges), (None, Some(told)));
+    }
+
+    #[test]
+    fn a_tier_whose_processes_are_taken_away_has_no_reading() {
+        let window = Window {
+            length: Duration::from_secs(1),
+            server: used(1),
+            tiers: vec![Used::default(), used(300)],
+            noise: Noise::default(),
+        };
+        let taken = TierProcesses { metered: None, ..tier("leaf", 0) };
+        let all = [counted(1, 0, 0), counted(70, 0, 0)];
+        let found = readings(&[taken, tier("store", 1)], &window, &all, false);
+        let names: Vec<_> = found.iter().map(|found| (&*found.tier, found.received_rps)).collect();
+        assert_eq!(names, [("", 1.0), ("store", 70.0)]);
     }
 
     #[test]

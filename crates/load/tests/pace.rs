@@ -7,6 +7,7 @@ use tailwater_control::catalog::{Controller, Spec};
 use tailwater_core::pace::Pace;
 use tailwater_core::{Instant, Rate};
 use tailwater_load::Spinner;
+use tailwater_load::meter::Metered;
 use tailwater_load::open::{Findings, Seeds};
 use tailwater_load::work::{self, ServiceTime};
 use tailwater_load::{Fleet, OpenPlan, open};
@@ -42,7 +43,7 @@ fn plan(pace: Pace, slips: bool) -> OpenPlan {
         bin: None,
         pace,
         slips,
-        server_pid: std::process::id(),
+        server: Metered { pids: vec![std::process::id()], ..Metered::default() },
         tiers: Vec::new(),
     }
 }

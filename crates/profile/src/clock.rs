@@ -18,7 +18,7 @@ pub struct Clocks {
 
 /// How long a tick lasts.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Rate {
+pub struct TickRate {
     /// Nanoseconds in a tick.
     pub ns_per_tick: f64,
     /// Whether that was measured. Otherwise a tick counts as a nanosecond, for want of better.
@@ -41,13 +41,13 @@ impl Clocks {
 
     /// The rate between the readings so far.
     #[must_use]
-    pub fn rate(&self) -> Rate {
+    pub fn rate(&self) -> TickRate {
         let ticks = self.last.ticks - self.first.ticks;
         let ns = self.last.raw_ns - self.first.raw_ns;
         if ticks == 0 || ns < BASE_MIN_NS {
-            return Rate { ns_per_tick: 1.0, measured: false };
+            return TickRate { ns_per_tick: 1.0, measured: false };
         }
-        Rate { ns_per_tick: ns as f64 / ticks as f64, measured: true }
+        TickRate { ns_per_tick: ns as f64 / ticks as f64, measured: true }
     }
 
     /// Nanoseconds from the first reading to `ticks`; zero for what came before.
@@ -76,7 +76,7 @@ impl Clocks {
     }
 }
 
-impl Rate {
+impl TickRate {
     /// A length of time in nanoseconds.
     #[must_use]
     pub fn ns(&self, ticks: u64) -> u64 {
@@ -116,6 +116,6 @@ mod tests {
     fn readings_too_close_give_none() {
         let mut clocks = Clocks::new(reading(0, 0));
         clocks.add(&reading(3_000, 1_000));
-        assert_eq!(clocks.rate(), Rate { ns_per_tick: 1.0, measured: false });
+        assert_eq!(clocks.rate(), TickRate { ns_per_tick: 1.0, measured: false });
     }
 }

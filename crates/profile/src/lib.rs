@@ -22,4 +22,5 @@ pub mod history;
 pub mod kernel;
 pub mod blocks;
 mod paths;
+mod spans;
 mod hash;

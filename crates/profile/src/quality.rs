@@ -1,6 +1,6 @@
 //! How much of what happened the trace tells: losses, gaps, damage.
 
-use crate::clock::Rate;
+use crate::clock::TickRate;
 use crate::record::{Figure, LossKind, Measured, Record};
 use crate::trace::{Ending, TraceError};
 use serde::Serialize;
@@ -151,7 +151,7 @@ impl Quality {
     }
 
     /// Concludes.
-    pub fn end(&mut self, ending: &Ending, rate: Rate) {
+    pub fn end(&mut self, ending: &Ending, rate: TickRate) {
         self.ending = match ending {
             Ending::Finished(_) => FileEnd::Finished,
             Ending::Unfinished => FileEnd::Unfinished,

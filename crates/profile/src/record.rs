@@ -1,6 +1,12 @@
 //! What a trace holds: the records that a scanner and the runtime's event rings produce, and those of the kernel.
 
-use crate::kernel::{Interruption, ThreadState};
+mod state;
+
+pub(crate) use state::softirq;
+pub use state::{
+    After, Did, Interrupting, Interruption, OCCUPANTS_MAX, Occupant, ThreadState, WaitedBehind,
+    Waker,
+};
 
 /// A reading of the processor's time stamp counter. [`Clock`] turns it into time.
 pub type Ticks = u64;

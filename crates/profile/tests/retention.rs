@@ -4,12 +4,13 @@ mod sample;
 
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tailwater_profile::record::{
     Call, CallFlags, FunctionId, Gap, Loss, LossKind, Mark, MarkKind, Record, ThreadId, Wait,
     WaitKind,
 };
 use tailwater_profile::requests::{Report, Requests};
-use tailwater_profile::retention::{Found, Retention};
+use tailwater_profile::retention::{Found, Gone, Last, Retention};
 use tailwater_profile::trace::Ending;
 
 /// A microsecond at two ticks a nanosecond.
@@ -257,4 +258,27 @@ proptest! {
     ) {
         check(&lengths, max, 1.0 - 20.0 / lengths.len() as f64);
     }
+}
+
+#[test]
+fn a_flight_recorder_keeps_what_ended_within_its_time_whatever_the_order() {
+    let mut last = Last::new(&sample::header(), Duration::from_millis(5));
+    let mut kept = Vec::new();
+    let from = 2_000_000_000;
+    let ends = [from, from + 9 * MS, from + MS, from + 12 * MS, from + 11 * MS, from + 8 * MS];
+    for (generation, end) in (0..).zip(ends) {
+        if generation == 1 {
+            last.add(sample::second_clock(), |record| kept.push(record.clone()));
+        }
+        let long = call(0, 0, 0, generation, (end - 20 * MS, end));
+        last.add(long, |record| kept.push(record.clone()));
+    }
+    assert_eq!(kept, [sample::second_clock()], "a clock is handed on at once");
+    let gone = last.finish(|record| kept.push(record.clone()));
+    assert_eq!(gone, Gone { old: 2, crowded: 0 });
+    let generations = kept.iter().filter_map(|record| match record {
+        Record::Call(call) => Some(call.generation),
+        _ => None,
+    });
+    assert_eq!(generations.collect::<Vec<_>>(), [1, 3, 4, 5], "in the order in which they came");
 }

@@ -2,7 +2,7 @@
 
 use crate::format::{NOTHING, demand, percent, time, wrap};
 use crate::grid::grid_within;
-use tailwater_stats::agreement::{Agreement, KEEPS_UP, Onset, Point};
+use tailwater_stats::agreement::{Agreement, KEEPS_UP, Onset, PairedPoint};
 use tailwater_stats::result::Experiment;
 
 /// Differences beyond this many points of capacity are marked, and rankings that hang on less are equal.
@@ -57,7 +57,7 @@ pub(crate) fn points(found: &Agreement) -> Rows {
         "p99\nfirst",
         "\nsecond",
     ];
-    let row = |point: &Point| {
+    let row = |point: &PairedPoint| {
         let (one, two) = point.goodput_of_capacity;
         let difference = point.difference();
         let mark = if difference.abs() > TOLERANCE_POINTS { " !" } else { "" };
@@ -98,7 +98,7 @@ pub(crate) fn onsets(found: &Agreement) -> Rows {
 }
 
 pub(crate) fn sentence(found: &Agreement) -> String {
-    let is_near = |point: &&Point| point.difference().abs() <= TOLERANCE_POINTS;
+    let is_near = |point: &&PairedPoint| point.difference().abs() <= TOLERANCE_POINTS;
     let near = found.points.iter().filter(is_near).count();
     let (alike, all) = found.ranked_alike;
     let same_onset = |onset: &&Onset| match onset.demand_ratio {
@@ -116,4 +116,31 @@ pub(crate) fn sentence(found: &Agreement) -> String {
         found.onsets.len(),
         found.unmatched,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It was shown as a 99th percentile of 0 µs, and 0.85 × as 0.8 ×.
+    #[test]
+    fn what_answered_nothing_has_no_percentile_and_demands_keep_their_digits() {
+        let point = PairedPoint {
+            controller: "none".into(),
+            profile: "default".into(),
+            clients: 100,
+            slo_us: 400.0,
+            demand_ratio: 0.85,
+            goodput_of_capacity: (0.0, 0.84),
+            p99_us: (0.0, 213.0),
+        };
+        let found = Agreement { points: vec![point], ..Agreement::default() };
+        let nothing = Experiment::default();
+        let text = comparison_table((&nothing, &nothing), &found, None);
+        let row = text.lines().find(|line| line.contains("none (default)")).expect("a row");
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        let expected = ["0.85×", "0", "84", "+84.0", "!", "–", "213", "µs"];
+        assert_eq!(cells[cells.len() - expected.len()..], expected, "{text}");
+        assert!(text.contains("Goodput is in % of capacity"), "{text}");
+    }
 }

@@ -1,12 +1,12 @@
 //! The few columns that a first look needs, in 80 characters.
 
-use crate::format::{self, NOTHING, wrap};
+use crate::format::{self, NOTHING, printable, wrap};
 use crate::grid::grid;
 use crate::model::{self, Group, Line, Point};
 use crate::notes::{NO_VALID, has_unsound};
 use crate::quantity::Quantity;
 use crate::sentences::line_summary;
-use crate::table::{TableStyle, printable};
+use crate::table::TableStyle;
 use tailwater_stats::result::Experiment;
 
 /// Where nothing is known of the reader's terminal.

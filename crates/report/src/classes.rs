@@ -3,30 +3,57 @@
 use crate::format;
 use crate::grid::grid_within;
 use crate::model::{Group, Line, Point, spread_of};
+use crate::sortable::{Head, Row, Sortable, Value};
 use tailwater_stats::result::{ClassReading, Run};
 
 const HEADS: [&str; 7] = [
     "demand",
     "controller",
     "class",
-    "offered k/s",
-    "in time k/s",
-    "share %",
-    "least in a second %",
+    "offered\nk/s",
+    "in time\nk/s",
+    "share\n%",
+    "least in a\nsecond %",
 ];
+
+/// Stands above the table of a page.
+pub(crate) const MEANING: &str =
+    "Requests by method: medians of the runs that count, and the worst second of them all.";
 
 /// A table and a sentence for each demand; nothing where all requests call one method.
 pub(crate) fn of_group(group: &Group<'_>, width: Option<u16>) -> Option<String> {
+    let texts: Vec<Vec<String>> = rows(group).into_iter().map(|(_, texts)| texts).collect();
+    let bounds: String = bounds(group).iter().map(|bound| format!("{bound}\n")).collect();
+    let table = || format!("{}\n{bounds}", grid_within(&HEADS, 3, &texts, width));
+    (!texts.is_empty()).then(table)
+}
+
+/// The same table for a page, without the sentences.
+pub(crate) fn sortable(group: &Group<'_>) -> Option<Sortable> {
+    let row = |(first, texts): (bool, Vec<String>)| {
+        let values = texts.into_iter().map(Value::from).collect();
+        Row { first, values }
+    };
+    let rows: Vec<Row> = rows(group).into_iter().map(row).collect();
+    let heads = HEADS.map(Head::plain).into();
+    (!rows.is_empty()).then_some(Sortable { kind: "classes", heads, rows })
+}
+
+/// What no controller can beat, in a sentence for each demand where classes matter.
+pub(crate) fn bounds(group: &Group<'_>) -> Vec<String> {
+    let of = |demand: f64| group.at(demand).find_map(|(_, point)| known(point)).map(bound);
+    group.demands().into_iter().filter_map(of).collect()
+}
+
+/// Each row, and whether it is the first of its controller and demand.
+fn rows(group: &Group<'_>) -> Vec<(bool, Vec<String>)> {
     let mut rows = Vec::new();
-    let mut bounds = String::new();
     for demand in group.demands() {
         for (line, point) in group.at(demand) {
-            rows.extend(rows_of(line, point));
+            rows.extend(rows_of(line, point).into_iter().enumerate().map(|(at, it)| (at == 0, it)));
         }
-        let run = group.at(demand).find_map(|(_, point)| known(point));
-        bounds.extend(run.map(bound));
     }
-    (!rows.is_empty()).then(|| format!("{}\n{bounds}", grid_within(&HEADS, 3, &rows, width)))
+    rows
 }
 
 fn rows_of(line: &Line<'_>, point: &Point<'_>) -> Vec<Vec<String>> {
@@ -61,7 +88,7 @@ fn known<'a>(point: &Point<'a>) -> Option<&'a Run> {
 
 fn bound(run: &Run) -> String {
     format!(
-        "at {} the bound is {} k/s for costs unknown and {} k/s ({} %) for costs known\n",
+        "At {} the bound is {} k/s for costs unknown and {} k/s ({} %) for costs known.",
         format::demand(run.demand_ratio),
         format::thousands(run.bound_rps),
         format::thousands(run.known_bound_rps),
@@ -114,5 +141,18 @@ mod tests {
         single.classes.truncate(1);
         let experiment = Experiment { runs: vec![single], ..Experiment::default() };
         assert_eq!(of_group(&groups(&experiment)[0], None), None);
+    }
+
+    #[test]
+    fn a_page_has_the_same_rows_and_sorts_them() {
+        let experiment = Experiment { runs: vec![run(0, 0.39)], ..Experiment::default() };
+        let groups = groups(&experiment);
+        let table = sortable(&groups[0]).expect("there are two classes").markup();
+        assert!(table.contains("class=\"sortable classes\""), "{table}");
+        assert!(
+            table.contains("<td>long</td><td>10.0</td><td>4.00</td><td>40</td><td>39</td>"),
+            "{table}"
+        );
+        assert_eq!(bounds(&groups[0]).len(), 1);
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::agreement::{Rows, meaning, onsets, points, sentence, title};
 use crate::csv::comparison_csv;
-use crate::html::name;
 use crate::model;
+use crate::model::name;
 use crate::shell::{contents, download, figures, page};
+use crate::sortable::{Head, Row, Sortable};
 use crate::svg::escape;
 use tailwater_stats::agreement::Agreement;
 use tailwater_stats::result::Experiment;
@@ -49,19 +50,9 @@ pub fn comparison(first: &Experiment, second: &Experiment, found: &Agreement) ->
 }
 
 fn table(Rows { heads, rows }: &Rows) -> String {
-    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| {
-        let cell = |text: &str| format!("<{tag}>{}</{tag}>", escape(text).replace('\n', "<br/>"));
-        cells.map(cell).collect::<String>()
-    };
-    let heads = cells("th", &mut heads.iter().copied());
-    let row = |row: &Vec<String>| {
-        format!("<tr>{}</tr>\n", cells("td", &mut row.iter().map(String::as_str)))
-    };
-    let rows: String = rows.iter().map(row).collect();
-    format!(
-        "<div class=\"scroll\"><table class=\"sortable comparison\">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\
-         </tbody>\n</table></div>\n"
-    )
+    let heads = heads.iter().map(|head| Head::plain(head)).collect();
+    let rows = rows.iter().cloned().map(Row::plain).collect();
+    Sortable { kind: "comparison", heads, rows }.markup()
 }
 
 fn called(experiment: &Experiment, which: &str) -> String {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tailwater_stats::agreement::Agreement;
-use tailwater_stats::result::{Experiment, Run};
+use tailwater_stats::result::{Experiment, Run, TierReading};
 
 /// What tells runs apart stands first.
 const FIRST: [&str; 7] =
@@ -44,6 +44,33 @@ pub fn series_csv(experiment: &Experiment) -> Option<String> {
     (!rows.is_empty()).then(|| text(&heads, rows.into_iter()))
 }
 
+/// One line for each tier of each run, under the names that the JSON has; `None` where there are no tiers. The front
+/// has no name, and reasons of sheds are left to the JSON.
+#[must_use]
+pub fn tiers_csv(experiment: &Experiment) -> Option<String> {
+    let heads = [
+        "controller",
+        "profile",
+        "clients",
+        "slo_us",
+        "demand_ratio",
+        "repetition",
+        "valid",
+        "tier",
+        "nodes",
+        "received_rps",
+        "served_rps",
+        "drop_ratio",
+        "delay_us",
+        "cores_used",
+        "cpu_ns_per_request",
+        "memory_bytes",
+    ];
+    let of_run = |run: &Run| run.tiers.iter().map(|tier| tier_row(run, tier)).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = experiment.runs.iter().flat_map(of_run).collect();
+    (!rows.is_empty()).then(|| text(&heads, rows.into_iter()))
+}
+
 /// One line for each configuration that two results share.
 #[must_use]
 pub fn comparison_csv(found: &Agreement) -> String {
@@ -59,7 +86,7 @@ pub fn comparison_csv(found: &Agreement) -> String {
         "p99_us_first",
         "p99_us_second",
     ];
-    let row = |point: &tailwater_stats::agreement::Point| {
+    let row = |point: &tailwater_stats::agreement::PairedPoint| {
         vec![
             point.controller.clone(),
             point.profile.clone(),
@@ -98,6 +125,27 @@ fn bins(run: &Run) -> Vec<Vec<String>> {
         ]
     };
     (0..series.offered_rps.len()).map(row).collect()
+}
+
+fn tier_row(run: &Run, tier: &TierReading) -> Vec<String> {
+    vec![
+        run.controller.clone(),
+        run.profile.clone(),
+        run.clients.to_string(),
+        run.slo_us.to_string(),
+        run.demand_ratio.to_string(),
+        run.repetition.to_string(),
+        run.valid.to_string(),
+        tier.tier.clone(),
+        tier.nodes.to_string(),
+        tier.received_rps.to_string(),
+        tier.served_rps.to_string(),
+        tier.drop_ratio.to_string(),
+        tier.delay_us.to_string(),
+        tier.cores_used.to_string(),
+        tier.cpu_ns_per_request.to_string(),
+        tier.memory_bytes.to_string(),
+    ]
 }
 
 fn flat(run: &Run) -> BTreeMap<String, String> {

@@ -101,6 +101,11 @@ pub(crate) fn column_unit(slo_us: f64) -> (f64, &'static str) {
     }
 }
 
+/// Text from files must not move the cursor or change colours.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
 /// In lines of at most `width` characters, where words allow it.
 #[must_use]
 pub fn wrap(text: &str, width: usize) -> String {

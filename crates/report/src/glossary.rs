@@ -5,7 +5,7 @@ pub(crate) const TERMS: [(&str, &str); 14] = [
     (
         "capacity",
         "Plateau of a closed-loop sweep with the same binary, reception and connections, measured \
-         again around every block of repetitions; its drift is (largest − smallest) ÷ median.",
+         again around every block of repetitions; its drift is (largest − smallest) ÷ median, the largest of all numbers of clients.",
     ),
     (
         "demand",

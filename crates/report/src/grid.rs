@@ -1,6 +1,6 @@
 //! Plain rows under headings, for whatever is no experiment.
 
-use crate::table::printable;
+use crate::format::printable;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table};
 
 /// A table without colour: headings, a rule, rows; the first `left` columns are flush left, the

@@ -1,15 +1,17 @@
 //! One page that holds everything and fetches nothing.
 
 use crate::classes;
-use crate::columns::{COLUMNS, Column, Tone};
-use crate::csv::{runs_csv, series_csv};
+use crate::columns::COLUMNS;
+use crate::csv::{runs_csv, series_csv, tiers_csv};
+use crate::faults;
 use crate::format;
 use crate::glossary::{RULES, TERMS};
-use crate::model::{self, Group};
+use crate::model::{self, Group, name};
 use crate::notes::{self, NO_VALID};
 use crate::recovery;
 use crate::sentences::line_summary;
 use crate::shell::{contents, download, figures, file_name, page};
+use crate::sortable::{Head, Row, Sortable, Value};
 use crate::svg::escape;
 use crate::tiers;
 use tailwater_stats::Rules;
@@ -47,11 +49,6 @@ pub fn html(experiment: &Experiment) -> String {
     page(name(experiment), &body)
 }
 
-/// Its title, or the scenario's name where it has none.
-pub(crate) fn name(experiment: &Experiment) -> &str {
-    if experiment.title.is_empty() { &experiment.scenario } else { &experiment.title }
-}
-
 fn head(experiment: &Experiment, groups: &[Group<'_>]) -> String {
     let of_group = |(at, group): (usize, &Group<'_>)| (format!("group-{at}"), group.name());
     let fixed = PARTS.iter().map(|(id, name)| ((*id).to_owned(), (*name).to_owned()));
@@ -75,78 +72,57 @@ fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
         out.push_str(&format!("<p class=\"muted\">{}</p>\n", escape(NO_VALID)));
     }
     out.push_str(&recoveries(experiment, group));
-    if let Some(classes) = classes::of_group(group, None) {
-        out.push_str(&format!("<pre>{}</pre>\n", escape(&classes)));
-    }
-    if let Some(table) = tiers::of_group(group, None) {
-        out.push_str(&format!(
-            "<h3>Tiers</h3>\n<p class=\"muted\">{}</p>\n<pre>{}</pre>\n",
-            escape(tiers::MEANING),
-            escape(&table)
-        ));
-    }
+    out.push_str(&by_class(group));
+    out.push_str(&by_tier(group));
     out.push_str(&figures(experiment, (at, group)));
     out.push_str("</section>\n");
     out
 }
 
 fn rows(group: &Group<'_>) -> String {
-    let mut out =
-        format!("{ALL_COLUMNS}<div class=\"scroll\"><table class=\"sortable runs\">\n<thead><tr>");
-    for column in &COLUMNS {
-        let head = escape(&column.head(group)).replace('\n', "<br/>");
-        let meaning = escape(column.meaning);
-        out.push_str(&format!("<th class=\"{}\" title=\"{meaning}\">{head}</th>", more(column)));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
+    let heads = COLUMNS.iter().map(|column| Head {
+        text: column.head(group),
+        meaning: column.meaning,
+        more: column.dispensable > 0,
+    });
+    let mut rows = Vec::new();
     for demand in group.demands() {
         for (nth, (line, point)) in group.at(demand).enumerate() {
-            out.push_str(if nth == 0 { "<tr class=\"first\">" } else { "<tr>" });
-            for column in &COLUMNS {
-                let cell = column.cell(group, line, point);
-                let tone = match cell.tone {
-                    Tone::Plain => "",
-                    Tone::Good => "good",
-                    Tone::Fair => "fair",
-                    Tone::Poor => "poor",
-                };
-                let (more, text) = (more(column), escape(&cell.text));
-                out.push_str(&format!("<td class=\"{more} {tone}\">{text}</td>"));
-            }
-            out.push_str("</tr>\n");
+            let cells = COLUMNS.iter().map(|column| column.cell(group, line, point));
+            rows.push(Row { first: nth == 0, values: cells.map(Value::from).collect() });
         }
     }
-    out.push_str("</tbody>\n</table></div>\n");
-    out
-}
-
-/// Shows on phones what they leave out otherwise.
-const ALL_COLUMNS: &str =
-    "<label class=\"all-columns\"><input type=\"checkbox\"/> all columns</label>\n";
-
-/// The class of columns that a phone leaves out at first.
-const fn more(column: &Column) -> &'static str {
-    if column.dispensable > 0 { "more" } else { "" }
+    Sortable { kind: "runs", heads: heads.collect(), rows }.markup()
 }
 
 fn recoveries(experiment: &Experiment, group: &Group<'_>) -> String {
     let Some(rows) = recovery::rows(experiment, group) else {
         return String::new();
     };
-    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| {
-        cells.map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect::<String>()
+    let heads = recovery::HEADS.map(Head::plain).into();
+    let rows = rows.into_iter().map(Row::plain).collect();
+    titled("Recovery", recovery::MEANING, &Sortable { kind: "recovery", heads, rows })
+}
+
+fn by_class(group: &Group<'_>) -> String {
+    let Some(table) = classes::sortable(group) else {
+        return String::new();
     };
-    let mut out = format!(
-        "<h3>Recovery</h3>\n<p class=\"muted\">{}</p>\n<div class=\"scroll\"><table \
-         class=\"sortable recovery\">\n<thead><tr>{}</tr></thead>\n<tbody>\n",
-        escape(recovery::MEANING),
-        cells("th", &mut recovery::HEADS.into_iter())
-    );
-    for row in rows {
-        out.push_str(&format!("<tr>{}</tr>\n", cells("td", &mut row.iter().map(String::as_str))));
-    }
-    out.push_str("</tbody>\n</table></div>\n");
-    out
+    let bounds = classes::bounds(group);
+    let bounds = bounds.iter().map(|bound| format!("<p>{}</p>\n", escape(bound)));
+    titled("Classes", classes::MEANING, &table) + &bounds.collect::<String>()
+}
+
+fn by_tier(group: &Group<'_>) -> String {
+    let second = tiers::second_tries(group);
+    let second = second.lines().map(|line| format!("<p>{}</p>\n", escape(line)));
+    let table = tiers::sortable(group).map(|it| titled("Tiers", tiers::MEANING, &it));
+    table.into_iter().chain(second).collect()
+}
+
+fn titled(title: &str, meaning: &str, table: &Sortable) -> String {
+    let meaning = escape(meaning);
+    format!("<h3>{title}</h3>\n<p class=\"muted\">{meaning}</p>\n{}", table.markup())
 }
 
 fn validity(experiment: &Experiment) -> String {
@@ -176,7 +152,8 @@ fn validity(experiment: &Experiment) -> String {
     }
     let sentences = [notes::advice(experiment), notes::caution(experiment)];
     out.extend(sentences.into_iter().flatten().map(|text| format!("<p>{}</p>\n", escape(text))));
-    out.extend(notes::data(experiment).iter().map(|text| format!("<p>{}</p>\n", escape(text))));
+    let told = faults::sentences(experiment).into_iter().chain(notes::data(experiment));
+    out.extend(told.map(|text| format!("<p>{}</p>\n", escape(&text))));
     out.push_str("</section>\n");
     out
 }
@@ -248,6 +225,9 @@ fn raw(experiment: &Experiment) -> String {
     ];
     links.extend(series_csv(experiment).map(|series| {
         download(&format!("{file}-series.csv"), "CSV, a line for each bin", CSV, &series)
+    }));
+    links.extend(tiers_csv(experiment).map(|tiers| {
+        download(&format!("{file}-tiers.csv"), "CSV, a line for each tier", CSV, &tiers)
     }));
     format!(
         "{}<p>{}</p>\n<details><summary>Show</summary>\n<pre>{}</pre>\n</details>\n</section>\n",

@@ -40,6 +40,11 @@ pub(crate) struct Point<'a> {
     summary: Option<&'a Summary>,
 }
 
+/// Its title, or the scenario's name where it has none.
+pub(crate) fn name(experiment: &Experiment) -> &str {
+    if experiment.title.is_empty() { &experiment.scenario } else { &experiment.title }
+}
+
 /// The experiment by clients and objective, in the order in which its runs first name them.
 pub(crate) fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
     let labels = labels(experiment);

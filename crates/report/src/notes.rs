@@ -111,10 +111,14 @@ pub(crate) fn reasons(run: &Run) -> String {
 }
 
 fn name(run: &Run) -> String {
+    // A load by hand knows no capacity that its demand could be a multiple of.
+    let at = match run.demand_ratio {
+        ratio if ratio > 0.0 => format!(" at {}", format::demand(ratio)),
+        _ => String::new(),
+    };
     format!(
-        "{} at {}, {} clients, SLO {}, repetition {}",
+        "{}{at}, {} clients, SLO {}, repetition {}",
         label(&run.controller, &run.profile),
-        format::demand(run.demand_ratio),
         run.clients,
         format::round_time(run.slo_us),
         run.repetition

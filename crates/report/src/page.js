@@ -41,7 +41,7 @@
   };
   document.querySelectorAll("table.sortable").forEach(sortable);
 
-  // Values of a plot beside the pointer, or where it was touched, at once and on every device.
+  // Values of a plot or a cell beside the pointer, or where it was touched, at once and on every device.
   const tip = document.createElement("div");
   tip.className = "tip";
   tip.hidden = true;
@@ -49,6 +49,10 @@
   document.querySelectorAll("figure svg title").forEach((title) => {
     title.parentNode.setAttribute("data-tip", title.textContent);
     title.remove();
+  });
+  document.querySelectorAll("td[title]").forEach((cell) => {
+    cell.setAttribute("data-tip", cell.title);
+    cell.removeAttribute("title");
   });
   const show = (event) => {
     const over = event.target.closest ? event.target.closest("[data-tip]") : null;

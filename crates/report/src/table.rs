@@ -2,7 +2,8 @@
 
 use crate::classes;
 use crate::columns::{COLUMNS, Cell, Column, Tone};
-use crate::format::{self, wrap};
+use crate::faults;
+use crate::format::{self, printable, wrap};
 use crate::grid::grid_within;
 use crate::model::{self, Group};
 use crate::notes::{self, NO_VALID};
@@ -174,14 +175,9 @@ fn remarks(experiment: &Experiment, style: TableStyle) -> String {
         out.push_str(&within(sentence, style));
         out.push('\n');
     }
-    for sentence in notes::data(experiment) {
+    for sentence in faults::sentences(experiment).into_iter().chain(notes::data(experiment)) {
         out.push_str(&within(&printable(&sentence), style));
         out.push('\n');
     }
     if out.is_empty() { out } else { format!("\n{out}") }
-}
-
-/// Text from files must not move the cursor or change colours.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

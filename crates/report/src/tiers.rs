@@ -3,27 +3,108 @@
 use crate::format;
 use crate::grid::grid_within;
 use crate::model::{Group, Line, Point, spread_of};
-use tailwater_stats::result::TierReading;
+use crate::sortable::{Head, Row, Sortable, Value};
+use tailwater_stats::result::{HedgeReading, TierReading};
 
-const HEADS: [&str; 10] = [
-    "demand",
-    "controller",
-    "tier",
-    "received k/s",
-    "served k/s",
-    "drops %",
-    "delay µs",
-    "cores used",
-    "CPU µs/rq",
-    "memory MiB",
-];
+/// What tells rows apart.
+const NAMES: [&str; 3] = ["demand", "controller", "tier"];
 
 /// Stands above the table.
 pub(crate) const MEANING: &str = "Front and tiers: all nodes of a tier together, medians of the runs that count. The \
     delay is the one that controllers act on, where they know it.";
 
+/// What a column of numbers tells of a tier.
+struct Measure {
+    head: &'static str,
+    meaning: &'static str,
+    /// Phones leave it out at first.
+    more: bool,
+    of: fn(&TierReading) -> f64,
+    shown: fn(f64) -> String,
+}
+
+const MEASURES: [Measure; 7] = [
+    Measure {
+        head: "received\nk/s",
+        meaning: "Requests that it received, thousands per second.",
+        more: true,
+        of: |reading| reading.received_rps,
+        shown: format::thousands,
+    },
+    Measure {
+        head: "served\nk/s",
+        meaning: "Requests that its handlers answered, thousands per second.",
+        more: false,
+        of: |reading| reading.served_rps,
+        shown: format::thousands,
+    },
+    Measure {
+        head: "drops\n%",
+        meaning: "Refused, as a share of what it received.",
+        more: false,
+        of: |reading| reading.drop_ratio,
+        shown: format::percent,
+    },
+    Measure {
+        head: "delay\nµs",
+        meaning: "The queueing delay that its controllers act on, of the node where it is longest.",
+        more: false,
+        of: |reading| reading.delay_us,
+        shown: |us| measured(us, format::significant(us)),
+    },
+    Measure {
+        head: "cores\nused",
+        meaning: "CPU time per second; busy time where it spins.",
+        more: true,
+        of: |reading| reading.cores_used,
+        shown: |cores| format!("{cores:.2}"),
+    },
+    Measure {
+        head: "CPU\nµs/rq",
+        meaning: "The same per request that it received.",
+        more: true,
+        of: |reading| reading.cpu_ns_per_request / 1e3,
+        shown: |us| measured(us, format!("{us:.1}")),
+    },
+    Measure {
+        head: "memory\nMiB",
+        meaning: "Resident memory of its process at the end.",
+        more: true,
+        of: |reading| reading.memory_bytes as f64 / f64::from(1 << 20),
+        shown: |mib| measured(mib, format!("{mib:.1}")),
+    },
+];
+
+/// Zero is what was not measured: the simulator has no memory, and some controllers know no delay.
+fn measured(value: f64, text: String) -> String {
+    if value > 0.0 { text } else { format::NOTHING.to_owned() }
+}
+
 /// A row for each tier of each controller and demand; nothing where there are no tiers.
 pub(crate) fn of_group(group: &Group<'_>, width: Option<u16>) -> Option<String> {
+    let rows = rows(group);
+    let heads: Vec<&str> = NAMES.into_iter().chain(MEASURES.iter().map(|it| it.head)).collect();
+    let texts = |row: Row| row.values.into_iter().map(|value| value.text).collect();
+    let texts: Vec<Vec<String>> = rows.into_iter().map(texts).collect();
+    let second = second_tries(group);
+    let table = || format!("{}\n{second}", grid_within(&heads, NAMES.len(), &texts, width));
+    (!texts.is_empty()).then(table)
+}
+
+/// The same for a page, where the pointer shows the range behind each median.
+pub(crate) fn sortable(group: &Group<'_>) -> Option<Sortable> {
+    let rows = rows(group);
+    let names = NAMES.into_iter().map(Head::plain);
+    let measures = MEASURES.iter().map(|it| Head {
+        text: it.head.to_owned(),
+        meaning: it.meaning,
+        more: it.more,
+    });
+    let heads = names.chain(measures).collect();
+    (!rows.is_empty()).then_some(Sortable { kind: "tiers", heads, rows })
+}
+
+fn rows(group: &Group<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for demand in group.demands() {
         for (line, point) in group.at(demand) {
@@ -31,31 +112,64 @@ pub(crate) fn of_group(group: &Group<'_>, width: Option<u16>) -> Option<String> 
             rows.extend((0..count).map(|tier| row(line, point, tier)));
         }
     }
-    (!rows.is_empty()).then(|| format!("{}\n", grid_within(&HEADS, 3, &rows, width)))
+    rows
 }
 
-fn row(line: &Line<'_>, point: &Point<'_>, tier: usize) -> Vec<String> {
+/// A line for each controller and demand whose calls to a tier were tried twice.
+pub(crate) fn second_tries(group: &Group<'_>) -> String {
+    let mut lines = String::new();
+    for demand in group.demands() {
+        for (line, point) in group.at(demand) {
+            let count = point.runs.iter().map(|run| run.tiers.len()).max().unwrap_or(0);
+            lines.extend((0..count).filter_map(|tier| second_try(line, point, tier)));
+        }
+    }
+    lines
+}
+
+fn second_try(line: &Line<'_>, point: &Point<'_>, tier: usize) -> Option<String> {
     let readings = || point.runs.iter().filter_map(|run| run.tiers.get(tier));
-    let median = |of: fn(&TierReading) -> f64| {
-        spread_of(readings().map(of).collect()).map_or(f64::NAN, |spread| spread.median)
+    let median = |of: fn(&HedgeReading) -> f64| {
+        let told = readings().filter_map(|reading| reading.hedges.as_ref());
+        Some(spread_of(told.map(of).collect())?.median)
     };
-    // Zero is what was not measured: the simulator has no memory, and some controllers know no delay.
-    let known = |value: f64, text: String| if value > 0.0 { text } else { "–".to_owned() };
-    let delay_us = median(|reading| reading.delay_us);
-    let memory = median(|reading| reading.memory_bytes as f64) / f64::from(1 << 20);
-    let cpu_us = median(|reading| reading.cpu_ns_per_request) / 1e3;
-    vec![
+    let (sent, won) = (median(|it| it.sent_per_s)?, median(|it| it.won_per_s)?);
+    let over = median(|it| it.over_budget_per_s)?;
+    let name = readings().next().map(name).unwrap_or_default();
+    Some(format!(
+        "Second tries at {}, {}, {name}: {sent:.1}/s, {won:.1}/s of them answered first; {over:.1}/s were late beyond \
+         the budget.\n",
         format::demand(point.demand),
-        if point.valid == 0 { format!("{} !", line.label) } else { line.label.clone() },
-        readings().next().map(name).unwrap_or_default(),
-        format::thousands(median(|reading| reading.received_rps)),
-        format::thousands(median(|reading| reading.served_rps)),
-        format::percent(median(|reading| reading.drop_ratio)),
-        known(delay_us, format!("{delay_us:.1}")),
-        format!("{:.2}", median(|reading| reading.cores_used)),
-        known(cpu_us, format!("{cpu_us:.1}")),
-        known(memory, format!("{memory:.1}")),
-    ]
+        line.label
+    ))
+}
+
+fn row(line: &Line<'_>, point: &Point<'_>, tier: usize) -> Row {
+    let readings: Vec<_> = point.runs.iter().filter_map(|run| run.tiers.get(tier)).collect();
+    let mark = if point.valid == 0 { " !" } else { "" };
+    let names = [
+        format::demand(point.demand),
+        format!("{}{mark}", line.label),
+        readings.first().map(|reading| name(reading)).unwrap_or_default(),
+    ];
+    let measures = MEASURES.iter().map(|measure| value(measure, &readings));
+    Row { first: tier == 0, values: names.into_iter().map(Value::from).chain(measures).collect() }
+}
+
+/// The median over the runs; the range, where there is one.
+fn value(measure: &Measure, readings: &[&TierReading]) -> Value {
+    let values = readings.iter().map(|reading| (measure.of)(reading)).collect();
+    let Some(spread) = spread_of(values) else {
+        return Value::from(format::NOTHING.to_owned());
+    };
+    let shown = measure.shown;
+    let (least, most) = (shown(spread.min), shown(spread.max));
+    let tip = match readings.len() {
+        0 | 1 => String::new(),
+        runs if least == most => format!("the same in {runs} runs"),
+        runs => format!("{least} to {most} in {runs} runs"),
+    };
+    Value { tip, ..Value::from(shown(spread.median)) }
 }
 
 fn name(reading: &TierReading) -> String {
@@ -110,6 +224,18 @@ mod tests {
     }
 
     #[test]
+    fn second_tries_have_a_line_where_there_were_some() {
+        let mut hedged = run(0, 8 << 20);
+        let told = HedgeReading { sent_per_s: 12.0, won_per_s: 9.5, over_budget_per_s: 0.0 };
+        hedged.tiers[1].hedges = Some(told);
+        let experiment = Experiment { runs: vec![hedged], ..Experiment::default() };
+        let text = of_group(&groups(&experiment)[0], None).expect("there are tiers");
+        let line = text.lines().find(|line| line.starts_with("Second tries")).expect("a line");
+        assert!(line.contains("leaf (4): 12.0/s, 9.5/s of them answered first"), "{line}");
+        assert_eq!(text.matches("Second tries").count(), 1);
+    }
+
+    #[test]
     fn what_was_not_measured_is_a_dash_and_a_single_server_needs_no_table() {
         let mut simulated = run(0, 0);
         let experiment = Experiment { runs: vec![simulated.clone()], ..Experiment::default() };
@@ -118,5 +244,17 @@ mod tests {
         simulated.tiers.clear();
         let experiment = Experiment { runs: vec![simulated], ..Experiment::default() };
         assert_eq!(of_group(&groups(&experiment)[0], None), None);
+    }
+
+    #[test]
+    fn a_page_sorts_them_and_shows_ranges_to_the_pointer() {
+        let runs = vec![run(0, 8 << 20), run(1, 10 << 20)];
+        let experiment = Experiment { runs, ..Experiment::default() };
+        let table = sortable(&groups(&experiment)[0]).expect("there are tiers").markup();
+        assert!(table.contains("class=\"sortable tiers\""), "{table}");
+        assert!(table.contains("title=\"8.0 to 10.0 in 2 runs\">9.0</td>"), "{table}");
+        assert!(table.contains("title=\"the same in 2 runs\">42.0</td>"), "{table}");
+        assert!(table.contains(">memory<br/>MiB</th>") && table.contains("all columns"), "{table}");
+        assert_eq!(table.matches("<tr class=\"first\">").count(), 1, "a block for each controller");
     }
 }

@@ -8,10 +8,10 @@ use quick_xml::events::Event;
 use std::collections::BTreeSet;
 use tailwater_report::{
     Look, TOLERANCE_POINTS, TableStyle, comparison, html, line_summary, plots, runs_csv,
-    series_csv, table,
+    series_csv, table, tiers_csv,
 };
 use tailwater_stats::agreement::agreement;
-use tailwater_stats::result::Experiment;
+use tailwater_stats::result::{ClassReading, Experiment, TierReading};
 
 const PLAIN: TableStyle = TableStyle { colour: false, width: None };
 
@@ -203,6 +203,37 @@ fn every_run_and_every_bin_is_a_line_of_csv() {
         experiment.runs.iter().flat_map(|run| &run.series).map(|it| it.offered_rps.len()).sum();
     assert_eq!(csv::Reader::from_reader(series.as_bytes()).records().count(), bins);
     assert_eq!(series_csv(&small()), None);
+}
+
+/// The page had what tiers did as plain text, which no heading sorted and no phone could read.
+#[test]
+fn tiers_and_classes_are_tables_like_the_others() {
+    let mut experiment = small();
+    let tier = |name: &str, nodes| TierReading {
+        tier: name.to_owned(),
+        nodes,
+        received_rps: 20_000.0,
+        ..TierReading::default()
+    };
+    let class = |name: &str| ClassReading { class: name.to_owned(), ..ClassReading::default() };
+    for run in &mut experiment.runs {
+        run.tiers = vec![tier("", 1), tier("<leaf>", 4)];
+        run.classes = vec![class("short"), class("<long>")];
+    }
+    let page = html(&experiment);
+    check(&page);
+    for kind in ["tiers", "classes"] {
+        assert!(page.contains(&format!("<table class=\"sortable {kind}\">")), "{kind}");
+    }
+    assert!(page.contains("&lt;leaf&gt; (4)") && !page.contains("<leaf>"), "text stays text");
+    let whole = page.split("<h3>Tiers</h3>").nth(1).expect("a table of tiers");
+    let before_pictures = whole.split("class=\"plots\"").next().expect("a part");
+    assert!(!before_pictures.contains("<pre>"), "no plain text is left");
+    assert!(before_pictures.contains("class=\"more\"") && before_pictures.contains("all columns"));
+    let csv = tiers_csv(&experiment).expect("there are tiers");
+    let mut rows = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(rows.records().count(), 2 * experiment.runs.len());
+    assert!(page.contains("overload-tiers.csv") && tiers_csv(&small()).is_none());
 }
 
 /// The first label took the room of the second, and dozens of edges lay over the data.

@@ -46,6 +46,13 @@ macro_rules! counters {
         }
 
         impl Totals {
+            /// What was counted here and by another.
+            #[must_use]
+            pub fn and(&self, other: &Self) -> Self {
+                let shed = std::array::from_fn(|reason| self.shed[reason] + other.shed[reason]);
+                Self { $($name: self.$name + other.$name,)* shed }
+            }
+
             /// What was counted since `earlier`.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {

@@ -99,6 +99,36 @@ impl Counts {
         serde_json::from_slice(answer).map_err(|error| format!("the server's counts: {error}"))
     }
 
+    /// What was counted here and by another replica. Budgets are this one's.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let mut locks = self.locks.clone();
+        for lock in &other.locks {
+            match locks.iter_mut().find(|known| known.name == lock.name) {
+                Some(known) => known.add(lock),
+                None => locks.push(lock.clone()),
+            }
+        }
+        let mut tiers = self.tiers.clone();
+        for tier in &other.tiers {
+            match tiers.iter_mut().find(|known| known.name == tier.name) {
+                Some(known) => known.add(tier),
+                None => tiers.push(tier.clone()),
+            }
+        }
+        Self {
+            totals: self.totals.and(&other.totals),
+            pool: self.pool + other.pool,
+            issued: self.issued + other.issued,
+            sessions: self.sessions + other.sessions,
+            delay_ns: self.delay_ns.max(other.delay_ns),
+            rtt_ns: self.rtt_ns.max(other.rtt_ns),
+            budgets: self.budgets,
+            locks,
+            tiers,
+        }
+    }
+
     /// What was counted since `earlier`. Gauges and budgets stay as they are.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -112,6 +142,17 @@ impl Counts {
 }
 
 impl LockCounts {
+    /// Those of another replica. Its quantiles do not add up: the larger ones are told.
+    fn add(&mut self, other: &Self) {
+        self.contended += other.contended;
+        self.refused += other.refused;
+        self.gave_up += other.gave_up;
+        self.wait_ns += other.wait_ns;
+        self.wait_p50_ns = self.wait_p50_ns.max(other.wait_p50_ns);
+        self.wait_p99_ns = self.wait_p99_ns.max(other.wait_p99_ns);
+        self.wait_max_ns = self.wait_max_ns.max(other.wait_max_ns);
+    }
+
     /// What was counted since; quantiles stay those since the start, which do not subtract. `None`
     /// where `earlier` was full and may have left this lock out.
     fn since(&self, earlier: &[Self]) -> Option<Self> {
@@ -128,6 +169,12 @@ impl LockCounts {
 }
 
 impl TierCounts {
+    const fn add(&mut self, other: &Self) {
+        self.hedged += other.hedged;
+        self.hedges_won += other.hedges_won;
+        self.hedges_over_budget += other.hedges_over_budget;
+    }
+
     /// What was counted since.
     fn since(&self, earlier: &[Self]) -> Self {
         let before =
@@ -161,6 +208,30 @@ mod tests {
         assert!(json.contains("\"received\":6,"), "{json}");
         assert!(json.contains("\"deadline\":1"), "{json}");
         assert_eq!(Counts::parse(json.as_bytes()), Ok(counts));
+    }
+
+    #[test]
+    fn replicas_add_up_lock_by_lock_and_tier_by_tier() {
+        let tier =
+            |name: &str, hedged| TierCounts { name: name.into(), hedged, ..TierCounts::default() };
+        let one = Counts {
+            totals: Totals { received: 3, ..Totals::default() },
+            delay_ns: 7,
+            locks: vec![lock("a", 1, 10)],
+            tiers: vec![tier("leaf", 2)],
+            ..Counts::default()
+        };
+        let other = Counts {
+            totals: Totals { received: 4, ..Totals::default() },
+            delay_ns: 5,
+            locks: vec![lock("a", 2, 20), lock("b", 5, 1)],
+            tiers: vec![tier("leaf", 1), tier("store", 6)],
+            ..Counts::default()
+        };
+        let both = one.and(&other);
+        assert_eq!((both.totals.received, both.delay_ns), (7, 7));
+        assert_eq!(both.locks, [lock("a", 3, 30), lock("b", 5, 1)]);
+        assert_eq!(both.tiers, [tier("leaf", 3), tier("store", 6)]);
     }
 
     #[test]

@@ -85,6 +85,20 @@ impl Usage {
         self.voluntary += switches("voluntary_ctxt_switches:");
     }
 
+    /// What was used here and by another process.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            cpu: self.cpu + other.cpu,
+            run_delay: self.run_delay + other.run_delay,
+            involuntary: self.involuntary + other.involuntary,
+            voluntary: self.voluntary + other.voluntary,
+            faults: self.faults + other.faults,
+            user: self.user + other.user,
+            kernel: self.kernel + other.kernel,
+        }
+    }
+
     /// What was used since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -134,6 +148,7 @@ mod tests {
         let earlier = Usage { voluntary: 10, faults: 300, ..Usage::default() };
         let since = usage.since(&earlier);
         assert_eq!((since.voluntary, since.faults), (2, 2));
+        assert_eq!(since.and(&earlier), usage);
         assert_eq!(Usage::of_stat("", 100), Usage::default());
     }
 

@@ -30,6 +30,7 @@ mod primitive;
 pub mod server;
 pub mod service;
 mod staff;
+mod clock;
 pub mod time;
 mod timers;
 

@@ -1,19 +1,13 @@
 //! The clock of the real world, and waiting for it.
 
+pub use crate::clock::now;
+
 use crate::timers::{Timer, cancel_timer, current_timers};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tailwater_core::Instant;
-
-/// Now, by the kernel's monotonic clock (about 20 ns a call). One origin for all processes of a
-/// machine, until it boots again.
-#[must_use]
-pub fn now() -> Instant {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    Instant::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-}
 
 /// Waits without holding a thread. Resolution: that of the loop's turns, tens of microseconds
 /// under load.

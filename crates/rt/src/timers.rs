@@ -1,6 +1,6 @@
 //! Timers of the threads that run handlers: for sleeping, and for giving up in the queue of a lock.
 
-use crate::time::now;
+use crate::clock::now;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;

@@ -1,6 +1,7 @@
 //! A scenario in simulation: the same result as from real runs, decided by the seed alone.
 
 use crate::simulate::{self, Answers, Broken, simulate_with};
+use crate::threads::Switch;
 use crate::tiers;
 use crate::world::{Intended, Link, World};
 use std::fmt;
@@ -9,9 +10,14 @@ use tailwater_control::RetryConfig;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::retry::First;
 use tailwater_core::{Nanos, Rate, Rng};
-use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, Silence, capacity, drain};
-use tailwater_stats::result::{Experiment, Manifest, StallReading};
-use tailwater_workload::scenario::{Configuration, Fault, LockPolicy, StallKind};
+use tailwater_experiment::{
+    ClosedLoop, Cost, Driver, OpenRun, Played, Silence, TierCores, capacity, changes, drain,
+    faults, retry,
+};
+use tailwater_stats::result::{Experiment, Manifest, Run, StallReading};
+use tailwater_workload::scenario::{
+    Configuration, ControllerSpec, Fault, LockPolicy, Model, ModelChange, StallKind, Struck,
+};
 use tailwater_workload::{Scenario, ScenarioError, ScheduleError, Stream};
 
 /// Why a scenario could not be simulated.
@@ -107,11 +113,11 @@ impl<'a> Simulator<'a> {
 }
 
 impl Simulator<'_> {
-    /// Cores of a server that can have work, and queues that share none of them. Threads can use as many cores as there
-    /// are of them, and share them.
-    fn shape(&self) -> (u32, u32) {
+    /// Cores of a server of this model that can have work, and queues that share none of them. Threads can use as many
+    /// cores as there are of them, and share them.
+    fn shape(&self, model: Model) -> (u32, u32) {
         let Scenario { sim, server, has_models, .. } = self.scenario;
-        match server.model.workers() as u32 {
+        match model.workers() as u32 {
             _ if !has_models && sim.stealing => (sim.cores, 1),
             _ if !has_models => (sim.cores, server.loops),
             0 if server.loops <= sim.cores => (server.loops, server.loops),
@@ -141,21 +147,25 @@ impl Driver for Simulator<'_> {
 
     /// As the scenario has it. Capacity says the same within the plateau's 3 %, for one that is measured. Where
     /// a message's cost depends on what else its connection has, only capacity knows what requests cost.
-    fn cost(&self, capacity: Rate) -> Cost {
+    fn cost(&self, controller: &ControllerSpec, capacity: Rate) -> Cost {
         let (sim, server) = (&self.scenario.sim, &self.scenario.server);
         let messages_ns = (sim.receive + sim.send).nanos() as f64;
         let by_turn = sim.coalescing || !sim.connection_cost.is_zero();
-        let (cores, queues) = self.shape();
+        let (cores, queues) = self.shape(controller.model.unwrap_or(server.model));
+        let (measured_cores, _) = self.shape(server.model);
         let measured_ns =
-            capacity::overhead_ns(capacity, cores * server.replicas, server.service.mean);
+            capacity::overhead_ns(capacity, measured_cores * server.replicas, server.service.mean);
         Cost {
             cores,
             queues,
             replicas: server.replicas,
             overhead_ns: if by_turn { measured_ns } else { messages_ns },
             path_overhead_ns: if sim.coalescing { 0.0 } else { messages_ns },
-            // With threads each node of a tier has one, whatever its cores.
-            tier_cores: self.scenario.has_models.then_some(1),
+            // With threads each node of a tier has one, whatever its cores. Pins are the machine's, not the simulator's.
+            tier_cores: match self.scenario.has_models {
+                true => TierCores::OneEach,
+                false => TierCores::AsSaid,
+            },
             base: sim.rtt + 2 * sim.jitter,
         }
     }
@@ -182,6 +192,7 @@ fn closed_loop(scenario: &Scenario, ask: &ClosedLoop, in_flight: u32) -> Result<
         drain: Duration::ZERO,
         bin: None,
         faults: Vec::new(),
+        switches: Vec::new(),
         // What all replicas do together, whichever clients ask first under control.
         retry: RetryConfig { first: First::Own, ..RetryConfig::default() },
         ..world_of(scenario, &configuration, ask.seed)
@@ -207,7 +218,7 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
     World {
         node: tiers::front(scenario, configuration.slo),
         replicas: scenario.server.replicas,
-        retry: tiers::retry(scenario),
+        retry: retry(scenario),
         tiers: tiers::tiers(scenario, configuration.slo),
         link: Link { delay: sim.rtt / 2, jitter: sim.jitter },
         clients: configuration.clients,
@@ -222,7 +233,15 @@ pub fn world_of(scenario: &Scenario, configuration: &Configuration, seed: u64) -
             .iter()
             .map(|fault| Fault { at: configuration.warm_up + fault.at, ..*fault })
             .collect(),
-        switches: Vec::new(),
+        switches: scenario
+            .server
+            .changes
+            .iter()
+            .map(|&ModelChange { at, model }| {
+                let (at, nodes) = (configuration.warm_up + at, Struck::default());
+                Switch { at, nodes, model }
+            })
+            .collect(),
         starved_max: Some(Duration::from_secs(1)),
         client_queue_max: u32::MAX,
         seed,
@@ -270,6 +289,7 @@ fn open_run(simulator: &Simulator<'_>, ask: &OpenRun<'_>) -> Result<Played, Fail
         }
     });
     let (run, trace) = simulate_with(&world, &mut intended, &mut build)?;
+    let run = Run { faults: faults(scenario), changes: changes(scenario), ..run };
     Ok(Played { run, points: trace.points, trouble: None })
 }
 

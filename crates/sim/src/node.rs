@@ -204,7 +204,7 @@ impl Node {
     fn give(&mut self, now: Instant, (core, at): (u16, usize), work: Work, space: &mut Space) {
         let client = work.key().and_then(|key| Some(space.requests.get(key)?.client));
         let cost = match work {
-            Work::Parse(_, packet) => self.receive_cost(at, packet.client(space)),
+            Work::Parse(_, packet) => self.receive_cost((core, at), packet, space),
             Work::Reject(key, ..) => {
                 let cost = self.spec.costs.shed + self.send_cost(at, client.unwrap_or(0));
                 spend(key, cost, space)

@@ -86,6 +86,11 @@ pub(crate) enum Packet {
 }
 
 impl Packet {
+    /// To a call of this node, which the thread that waits for it hears; not its loop's clients'.
+    pub(crate) const fn is_answer(&self) -> bool {
+        matches!(self, Self::Reply(_) | Self::Credit(_))
+    }
+
     /// Whose it is; the first client's, if what it belongs to has ended.
     pub(crate) fn client(&self, space: &Space) -> u32 {
         match *self {

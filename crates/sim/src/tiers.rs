@@ -7,14 +7,13 @@ use crate::world::{Costs, NodeSpec, TierSpec, World};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::asqm::Policy;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
-use tailwater_control::retry::First;
-use tailwater_control::{RetryConfig, Site};
 use tailwater_experiment::label;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{
-    ControllerSpec, FirstReplica, LockPolicy, Locks, Model, Path, Place, Retry, Tier,
+    ControllerSpec, LockPolicy, Locks, Model, Path, TextPlace, Tier,
 };
 
 /// The front of a scenario's server.
@@ -43,17 +42,6 @@ fn paths(scenario: &Scenario) -> Cow<'_, [Path]> {
     } else {
         Cow::Borrowed(&server.paths)
     }
-}
-
-/// What its clients do about replicas.
-pub(crate) fn retry(scenario: &Scenario) -> RetryConfig {
-    let Retry { tries, credit_wait, budget, burst, first } = scenario.clients.retry;
-    let first = match first {
-        FirstReplica::Own => First::Own,
-        FirstReplica::Primary => First::Primary,
-        FirstReplica::LeastLoaded => First::LeastLoaded,
-    };
-    RetryConfig { tries: tries as u8, credit_wait, share: budget, burst, first }
 }
 
 /// Its tiers.
@@ -120,7 +108,7 @@ pub(crate) fn controllers(
             let site = Site { cores, ..Site::one_loop(slo, seed.wrapping_add(1 + number)) };
             let built = spec.build(&site);
             controllers.push(built.map_err(|error: SpecError| {
-                let place = own.map_or(Place::START, |said| said.place_of(&error.culprit));
+                let place = own.map_or(TextPlace::START, |said| said.place_of(&error.culprit));
                 Failure::Scenario(scenario.error_at(place, error.message))
             })?);
         }

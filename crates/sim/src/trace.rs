@@ -15,7 +15,7 @@ pub struct Trace {
     pub longest_unserved: Duration,
     /// What was seen of locks, node by node.
     pub locks: Vec<LockReport>,
-    /// Of each request of a world with bins: see [`tailwater_stats::Findings::points`].
+    /// Of each request of a world with bins: see [`tailwater_stats::TallyFindings::points`].
     pub points: Vec<(f32, f32)>,
     /// Events that were handled: the measure of the simulator's own speed.
     pub events: u64,

@@ -79,6 +79,29 @@ fn the_golden_table_of_two_mutexes_is_byte_identical() {
     );
 }
 
+/// Beyond what the locks hold (Figures 3, 5 and 9): requests in time, from the most to the fewest, by the rows that
+/// are committed.
+#[test]
+fn the_golden_table_has_the_papers_order() {
+    let in_time = |scenario: &str, label: &str| -> u32 {
+        let mut rows = GOLDEN.lines().map(|line| line.split(" | ").collect::<Vec<_>>());
+        let row = rows.find(|row| format!("{} {}", row[0], row[1]) == scenario && row[2] == label);
+        let row = row.unwrap_or_else(|| panic!("no row of {label} in {scenario}"));
+        row[3].split(' ').next().and_then(|ok| ok.parse().ok()).expect("a number of requests")
+    };
+    let orders: [(&str, &[&str]); 3] = [
+        ("protego-fig3 20", &["tailwater", "try-lock", "SEDA, default", "Breakwater"]),
+        ("protego-fig5 300", &["giving up", "checks on entry"]),
+        ("protego-fig9 300", &["tailwater", "try-lock", "Breakwater"]),
+    ];
+    for (scenario, labels) in orders {
+        for pair in labels.windows(2) {
+            let [more, fewer] = [pair[0], pair[1]].map(|label| in_time(scenario, label));
+            assert!(more > fewer + fewer / 20, "{scenario}: {pair:?}: {more} and {fewer}");
+        }
+    }
+}
+
 /// Figure 9 at 1.5 times what the locks hold: +32 % over SEDA within the target, where Breakwater's
 /// signals are silent and latency grows for ever.
 #[test]

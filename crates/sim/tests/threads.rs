@@ -2,6 +2,7 @@
 
 use tailwater_sim::run;
 use tailwater_stats::result::{Experiment, Run};
+use tailwater_stats::{CapacityFrom, doubt};
 use tailwater_workload::Scenario;
 
 /// One request in a millisecond: each finds everything asleep.
@@ -122,6 +123,63 @@ fn cores_without_threads_stay_idle() {
     let [one, four] = ["aib", "adb:4"].map(|model| played(&text(model)).capacity_rps);
     assert!((0.97..1.03).contains(&(one * 104.4e-6)), "{one} requests/s on one of five cores");
     assert!(four > 3.5 * one && four < 4.1 * one, "{four} requests/s, and {one} on the loop alone");
+}
+
+fn assert_undoubted(found: &Experiment) {
+    for run in &found.runs {
+        let (served, bound) = (run.goodput_rps, run.bound_rps);
+        let doubt = doubt(run, CapacityFrom::Measurement);
+        assert_eq!(doubt, None, "{}: {served} requests/s of a bound of {bound}", run.profile);
+        assert!(served > 0.8 * bound, "{}: {served} requests/s of {bound}", run.profile);
+    }
+}
+
+/// Capacity is that of the server's model, which a controller's own model may exceed: three times it is asked here, and
+/// done by four workers.
+#[test]
+fn each_runs_bound_is_that_of_its_own_model() {
+    let text = UNLOADED
+        .replace("demand = { requests_per_second = 1_000, arrivals = \"periodic\" }", "")
+        .replace("capacity.fixed_rps = 10_000", "capacity.in_flight = 64")
+        .replace("clients.count = 1", "clients.count = 64")
+        .replace("mean = \"10us\"", "mean = \"100us\"");
+    let text = format!(
+        "server.model = \"aib\"\nsim.cores = 5\ndemand.requests_per_second = 28_000\n{text}\
+         [[controller]]\nname = \"aqm-only\"\n\
+         [[controller]]\nname = \"aqm-only\"\nmodel = \"adb:4\"\n"
+    );
+    assert_undoubted(&played(&text));
+}
+
+/// On sockets four nodes that are pinned to one core share it. Simulated ones have a core each.
+#[test]
+fn pins_of_a_tier_are_no_bound_on_what_is_simulated() {
+    let demand = "demand.of_capacity = 0.5";
+    let text = LEAVES
+        .replace(demand, "demand.of_capacity = 0.95")
+        .replace("nodes = 4", "nodes = 4\npin = 1");
+    let lines = "controller.name = \"none\"\nserver.model = \"aib\"\n";
+    assert_undoubted(&played(&format!("{lines}{text}")));
+}
+
+/// Answers to calls share a packet where they waited for their thread together, whatever its loop does meanwhile. Each
+/// of these comes alone.
+#[test]
+fn answers_that_come_one_by_one_share_nothing() {
+    let calls = ["{ call = \"leaf\" }"; 6].join(", ");
+    let p50_us = |coalescing: bool| {
+        let service = "server.service = { distribution = \"constant\", mean = \"10us\" }";
+        let text = format!(
+            "controller = {{ name = \"none\", model = \"adb:1\" }}\n\
+             sim = {{ cores = 2, coalescing = {coalescing} }}\n{}\
+             server.path = {{ probability = 1.0, steps = [{calls}] }}\n\
+             tier = [{{ name = \"leaf\", service = \"1us\" }}]\n",
+            UNLOADED.replace(service, "")
+        );
+        only(&played(&text)).p50_us
+    };
+    let (apart, shared) = (p50_us(false), p50_us(true));
+    assert!(is_near(shared, apart), "{shared} µs with shared packets, {apart} without");
 }
 
 #[test]

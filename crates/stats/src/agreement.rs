@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Agreement {
     /// Configurations that both have, in the first's order.
-    pub points: Vec<Point>,
+    pub points: Vec<PairedPoint>,
     /// Configurations that only one of them has.
     pub unmatched: u32,
     /// Demands at which both rank the controllers alike, where goodputs within the tolerance count as
@@ -21,7 +21,7 @@ pub struct Agreement {
 
 /// One configuration in both.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Point {
+pub struct PairedPoint {
     /// As in [`crate::result::Run`].
     pub controller: String,
     /// As in [`crate::result::Run`].
@@ -39,7 +39,7 @@ pub struct Point {
     pub p99_us: (f64, f64),
 }
 
-impl Point {
+impl PairedPoint {
     /// Second minus first, in points of capacity.
     #[must_use]
     pub fn difference(&self) -> f64 {
@@ -70,7 +70,7 @@ pub const KEEPS_UP: f64 = 0.8;
 #[must_use]
 pub fn agreement(first: &Experiment, second: &Experiment, tolerance: f64) -> Agreement {
     let paired = pairs(&first.summary, &second.summary);
-    let points: Vec<Point> = paired.iter().map(|(one, two)| point(one, two)).collect();
+    let points: Vec<PairedPoint> = paired.iter().map(|(one, two)| point(one, two)).collect();
     let alone = first.summary.len() + second.summary.len() - 2 * points.len();
     let unmatched = u32::try_from(alone).unwrap_or(u32::MAX);
     let ranked_alike = ranks(&points, tolerance);
@@ -78,14 +78,14 @@ pub fn agreement(first: &Experiment, second: &Experiment, tolerance: f64) -> Agr
     Agreement { points, unmatched, ranked_alike, onsets }
 }
 
-fn point(one: &Summary, two: &Summary) -> Point {
+fn point(one: &Summary, two: &Summary) -> PairedPoint {
     let median = |of: &Summary, name: &str| of.of.get(name).map_or(0.0, |spread| spread.median);
     let both = |name| (median(one, name), median(two, name));
     let (first, second) = both("goodput_of_capacity");
     let shares = (one.demand_ratio, two.demand_ratio);
     // Other shares are one rate of two capacities, whose quotient is that of the shares.
     let capacities = if is_near(shares.0, shares.1) { 1.0 } else { shares.0 / shares.1 };
-    Point {
+    PairedPoint {
         controller: one.controller.clone(),
         profile: one.profile.clone(),
         clients: one.clients,
@@ -97,7 +97,7 @@ fn point(one: &Summary, two: &Summary) -> Point {
 }
 
 /// No pair of controllers at the same demand stands in opposite order in the two.
-fn ranks(points: &[Point], tolerance: f64) -> (u32, u32) {
+fn ranks(points: &[PairedPoint], tolerance: f64) -> (u32, u32) {
     let mut demands: Vec<(u32, f64, f64)> = Vec::new();
     for point in points {
         let demand = (point.clients, point.slo_us, point.demand_ratio);
@@ -107,7 +107,7 @@ fn ranks(points: &[Point], tolerance: f64) -> (u32, u32) {
     }
     let (mut alike, mut all) = (0, 0);
     for demand in demands {
-        let here: Vec<&Point> = points
+        let here: Vec<&PairedPoint> = points
             .iter()
             .filter(|point| (point.clients, point.slo_us, point.demand_ratio) == demand)
             .collect();
@@ -121,15 +121,15 @@ fn ranks(points: &[Point], tolerance: f64) -> (u32, u32) {
 }
 
 /// `a` is clearly ahead of `b` in the first, and clearly behind in the second.
-fn is_swapped(a: &Point, b: &Point, tolerance: f64) -> bool {
+fn is_swapped(a: &PairedPoint, b: &PairedPoint, tolerance: f64) -> bool {
     let margin = tolerance / 100.0;
     let (a, b) = (a.goodput_of_capacity, b.goodput_of_capacity);
     a.0 > b.0 + margin && a.1 < b.1 - margin
 }
 
-fn onsets(points: &[Point]) -> Vec<Onset> {
-    let mut groups: Vec<Vec<&Point>> = Vec::new();
-    let key = |point: &Point| {
+fn onsets(points: &[PairedPoint]) -> Vec<Onset> {
+    let mut groups: Vec<Vec<&PairedPoint>> = Vec::new();
+    let key = |point: &PairedPoint| {
         (point.controller.clone(), point.profile.clone(), point.clients, point.slo_us.to_bits())
     };
     for point in points {
@@ -141,8 +141,8 @@ fn onsets(points: &[Point]) -> Vec<Onset> {
     groups.iter().map(|group| onset_of(group)).collect()
 }
 
-fn onset_of(group: &[&Point]) -> Onset {
-    let curve = |goodput: fn(&Point) -> f64| {
+fn onset_of(group: &[&PairedPoint]) -> Onset {
+    let curve = |goodput: fn(&PairedPoint) -> f64| {
         let mut curve: Vec<_> = group.iter().map(|p| (p.demand_ratio, goodput(p))).collect();
         curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         falls_at(&curve)

@@ -10,7 +10,7 @@ use std::fmt;
 /// Works on logarithms of ratios: twice as much and half as much are equally far from equal. A machine that is slower
 /// for a while moves both halves of a pair.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Comparison {
+pub struct PairedRatio {
     /// Geometric mean of `b ÷ a`.
     pub ratio: f64,
     /// Lower end of its 95 % interval (Student's t on the mean log ratio).
@@ -23,7 +23,7 @@ pub struct Comparison {
     pub pairs: u32,
 }
 
-impl Comparison {
+impl PairedRatio {
     /// Compares pairs `(a, b)` of a positive quantity.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ mod tests {
     fn a_worked_example() {
         // Ratios e^0.1, e^0.2, e^0.3: mean 0.2, deviation 0.1, t(2) = 4.3027, error 0.1/√3.
         let pairs = [(1.0, 0.1_f64.exp()), (2.0, 2.0 * 0.2_f64.exp()), (4.0, 4.0 * 0.3_f64.exp())];
-        let found = Comparison::of(&pairs).unwrap();
+        let found = PairedRatio::of(&pairs).unwrap();
         let margin = 4.302_653 * 0.1 / 3.0_f64.sqrt();
         for (found, log) in
             [(found.ratio, 0.2), (found.low, 0.2 - margin), (found.high, 0.2 + margin)]
@@ -110,7 +110,7 @@ mod tests {
     fn drift_common_to_a_pair_cancels() {
         let pairs: Vec<(f64, f64)> =
             (0..20).map(|i| (f64::from(1 << i), 1.05 * f64::from(1 << i))).collect();
-        let found = Comparison::of(&pairs).unwrap();
+        let found = PairedRatio::of(&pairs).unwrap();
         assert!((found.low - 1.05).abs() < 1e-9 && (found.high - 1.05).abs() < 1e-9, "{found:?}");
     }
 
@@ -123,7 +123,7 @@ mod tests {
             .filter(|_| {
                 let pairs: Vec<(f64, f64)> =
                     (0..8).map(|_| (10.0, 10.0 * (0.03 + 0.05 * normal()).exp())).collect();
-                let found = Comparison::of(&pairs).unwrap();
+                let found = PairedRatio::of(&pairs).unwrap();
                 (found.low..found.high).contains(&0.03_f64.exp())
             })
             .count();
@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_compared_says_so() {
-        assert_eq!(Comparison::of(&[(1.0, 1.0)]), Err(CompareError::TooFew(1)));
-        let zero = Comparison::of(&[(1.0, 1.0), (0.0, 1.0)]).unwrap_err();
+        assert_eq!(PairedRatio::of(&[(1.0, 1.0)]), Err(CompareError::TooFew(1)));
+        let zero = PairedRatio::of(&[(1.0, 1.0), (0.0, 1.0)]).unwrap_err();
         assert_eq!(zero, CompareError::Improper { pair: 1, number: 0.0 });
         assert!(zero.to_string().contains("pair 1"), "{zero}");
     }

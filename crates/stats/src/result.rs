@@ -6,7 +6,8 @@ use crate::rules::Rules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-// Part of the model; a module of its own, since recoveries and comparisons, which are parts too, are made with it.
+// Parts of the model; modules of their own, since recoveries and comparisons, which are parts too, are made with spreads.
+pub use crate::connections::ConnectionReading;
 pub use crate::spread::Spread;
 
 /// A whole experiment.
@@ -110,7 +111,7 @@ pub struct CostOfControl {
     /// As in [`Run`].
     pub demand_ratio: f64,
     /// Controller ÷ none.
-    pub ratio: crate::compare::Comparison,
+    pub ratio: crate::compare::PairedRatio,
 }
 
 /// One measurement of capacity.
@@ -245,6 +246,9 @@ pub struct Run {
     /// How often one of these came back.
     #[serde(default, skip_serializing_if = "is_none_counted")]
     pub replicas_returned: u64,
+    /// The generator's connections, where one was lost. Such a run does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<ConnectionReading>,
     /// The generator's audit of itself: whether the gaps that it really sent are exponential. Told, and
     /// not judged by: its turns of a few µs show in it before they matter. `None` for steps.
     #[serde(default)]
@@ -252,6 +256,12 @@ pub struct Run {
     /// What clients of several replicas did when one refused; `None` where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryReport>,
+    /// What went wrong, as the scenario asked for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultReading>,
+    /// Threading models that the server changed to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeReading>,
     /// Machine noise during the window.
     pub noise: Noise,
     /// Per-bin series, for stepped scenarios.
@@ -282,7 +292,7 @@ pub struct Run {
 pub struct TierReading {
     /// Its name; empty for the front.
     pub tier: String,
-    /// Its nodes. On sockets they share a process.
+    /// Its nodes, replicas of these included. On sockets they may share a process.
     pub nodes: u32,
     /// Requests that it received, per second; this and all that is counted is 0 where a node did not say.
     pub received_rps: f64,
@@ -314,6 +324,20 @@ pub struct TierReading {
     /// The kernel's share of its CPU time, as ticks of 10 ms found it; 0 in simulation.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kernel_share: f64,
+    /// Second tries of calls to it; `None` where there were none, and where none could be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hedges: Option<HedgeReading>,
+}
+
+/// Second tries of calls that were late, as their callers counted them.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct HedgeReading {
+    /// Second tries per second.
+    pub sent_per_s: f64,
+    /// Of these, answered while the first was still out.
+    pub won_per_s: f64,
+    /// Calls per second that were late while the budget was spent.
+    pub over_budget_per_s: f64,
 }
 
 const fn is_none_counted(count: &u64) -> bool {
@@ -370,6 +394,33 @@ pub struct RetryReport {
     /// From handing a request to its first replica to knowing that it failed there, 99th percentile
     /// since the measured window began; 0 when none did.
     pub failure_p99_us: f64,
+}
+
+/// Something that went wrong in a run, as it was asked for.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct FaultReading {
+    /// Its kind, as in scenario files.
+    pub fault: String,
+    /// The tier that it struck; empty for the server that clients ask, and for what befalls clients.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tier: String,
+    /// Which node of it, or which replica, from 1; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
+    /// When it began, from the beginning of the measured window. On sockets when it really did.
+    pub at_ms: f64,
+    /// How long it lasted; `None` where it outlasted the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_ms: Option<f64>,
+}
+
+/// The server's threading model changed.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ChangeReading {
+    /// To which, as scenario files spell it.
+    pub model: String,
+    /// When, from the beginning of the measured window. On sockets when it was told so.
+    pub at_ms: f64,
 }
 
 /// The fate of every intended request; the five add up to all.

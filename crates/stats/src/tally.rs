@@ -28,7 +28,7 @@ pub struct TallySpec {
     pub bin: Option<Duration>,
 }
 
-/// The latency of what was not served, in [`Findings::points`].
+/// The latency of what was not served, in [`TallyFindings::points`].
 const NOT_SERVED: f32 = -1.0;
 
 /// Counts fates request by request. Each intended request gets exactly one of [`Tally::served`],
@@ -206,11 +206,11 @@ impl Tally {
 
     /// Closes the tally.
     #[must_use]
-    pub fn finish(mut self) -> Findings {
+    pub fn finish(mut self) -> TallyFindings {
         self.points.sort_by(|one, other| one.0.total_cmp(&other.0));
         let owned = |(reason, count): (&str, u64)| (reason.to_owned(), count);
         let window = self.spec.to.since(self.spec.from);
-        Findings {
+        TallyFindings {
             classes: self.classes.iter().map(|seconds| seconds.reading(window)).collect(),
             slo: self.spec.slo,
             window,
@@ -254,7 +254,7 @@ impl Tally {
 
 /// What a closed [`Tally`] found.
 #[derive(Clone, Debug)]
-pub struct Findings {
+pub struct TallyFindings {
     /// As in [`TallySpec`].
     pub slo: Duration,
     /// Length of the measured window.
@@ -283,7 +283,7 @@ pub struct Findings {
     pub classes: Vec<ClassReading>,
 }
 
-impl Findings {
+impl TallyFindings {
     /// `count` per second of the window; zero for an empty window.
     #[must_use]
     pub fn per_second(&self, count: u64) -> f64 {

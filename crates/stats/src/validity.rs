@@ -169,6 +169,15 @@ mod tests {
     }
 
     #[test]
+    fn a_capacity_that_changed_around_a_run_voids_it() {
+        let steady = Run { capacity_drift: 0.2, ..run() };
+        assert!(judge(&steady, &Rules::default()).is_empty());
+        let drifted = Run { capacity_drift: 0.82, ..run() };
+        let why = "capacity changed by 82.0 % around it, above 20.0 %";
+        assert_eq!(judge(&drifted, &Rules::default()), [why]);
+    }
+
+    #[test]
     fn a_bound_that_is_beaten_is_in_doubt_and_no_verdict() {
         let doubt = |run: &Run| doubt(run, CapacityFrom::Measurement);
         let beaten = Run { goodput_rps: 8_960.0, bound_rps: 8_000.0, ..run() };

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use tailwater_sync::ready::{
-    CONSUMERS_MAX, Error, Layout, Policy, QUEUES_MAX, QueueId, ReadySet, Stats, Waiter,
+    CONSUMERS_MAX, Error, Layout, QUEUES_MAX, QueueId, ReadySet, Stats, VisitPolicy, Waiter,
 };
 
 const SIZES: [usize; 9] = [1, 2, 63, 64, 65, 4_095, 4_097, 20_000, QUEUES_MAX];
@@ -46,7 +46,7 @@ fn every_bell_is_found_once_at_every_size_and_layout() {
 
 #[test]
 fn all_queues_at_once_come_in_order() {
-    let (set, mut waiter) = ReadySet::new(5_000, Policy::RoundRobin).unwrap();
+    let (set, mut waiter) = ReadySet::new(5_000, VisitPolicy::RoundRobin).unwrap();
     ring(&set, &(0..5_000).rev().collect::<Vec<_>>());
     assert!(take_all(&mut waiter).into_iter().eq(0..5_000));
 }
@@ -74,7 +74,7 @@ fn steps(queues: usize) -> impl Strategy<Value = Vec<Step>> {
 /// A vector of flags, looked at one by one.
 struct Naive {
     flags: Vec<bool>,
-    policy: Policy,
+    policy: VisitPolicy,
     last: usize,
     left: u32,
     by_number: u32,
@@ -82,7 +82,7 @@ struct Naive {
 }
 
 impl Naive {
-    fn new(queues: usize, policy: Policy) -> Self {
+    fn new(queues: usize, policy: VisitPolicy) -> Self {
         let last = queues - 1;
         Self {
             flags: vec![false; queues],
@@ -102,9 +102,9 @@ impl Naive {
     fn take(&mut self) -> Option<usize> {
         let first = self.flags.iter().position(|flag| *flag)?;
         let queue = match self.policy.clone() {
-            Policy::RoundRobin => self.after(self.last)?,
-            Policy::Strict => first,
-            Policy::Weighted(weights) => {
+            VisitPolicy::RoundRobin => self.after(self.last)?,
+            VisitPolicy::Strict => first,
+            VisitPolicy::Weighted(weights) => {
                 if self.left > 0 && self.flags[self.last] {
                     self.left -= 1;
                     self.last
@@ -114,16 +114,16 @@ impl Naive {
                     queue
                 }
             }
-            Policy::Aged { strict_for } if self.by_number < strict_for => {
+            VisitPolicy::Aged { strict_for } if self.by_number < strict_for => {
                 self.by_number += 1;
                 self.flags[first] = false;
                 return Some(first);
             }
-            Policy::Aged { .. } => {
+            VisitPolicy::Aged { .. } => {
                 self.by_number = 0;
                 self.after(self.last)?
             }
-            Policy::Deficit(quanta) => {
+            VisitPolicy::Deficit(quanta) => {
                 if !(self.flags[self.last] && self.credit[self.last] > 0) {
                     self.credit[self.last] = self.credit[self.last].min(0);
                     loop {
@@ -144,18 +144,19 @@ impl Naive {
     }
 }
 
-fn policies(queues: usize) -> impl Strategy<Value = Policy> {
+fn policies(queues: usize) -> impl Strategy<Value = VisitPolicy> {
     prop_oneof![
-        Just(Policy::RoundRobin),
-        Just(Policy::Strict),
-        (0_u32..4).prop_map(|strict_for| Policy::Aged { strict_for }),
+        Just(VisitPolicy::RoundRobin),
+        Just(VisitPolicy::Strict),
+        (0_u32..4).prop_map(|strict_for| VisitPolicy::Aged { strict_for }),
         prop::collection::vec(1_u16..5, queues)
-            .prop_map(|weights| Policy::Weighted(weights.into())),
-        prop::collection::vec(1_u32..5, queues).prop_map(|quanta| Policy::Deficit(quanta.into())),
+            .prop_map(|weights| VisitPolicy::Weighted(weights.into())),
+        prop::collection::vec(1_u32..5, queues)
+            .prop_map(|quanta| VisitPolicy::Deficit(quanta.into())),
     ]
 }
 
-fn scripts() -> impl Strategy<Value = (usize, Policy, Vec<Step>)> {
+fn scripts() -> impl Strategy<Value = (usize, VisitPolicy, Vec<Step>)> {
     prop_oneof![1_usize..10, 60_usize..70, 4_090_usize..4_200]
         .prop_flat_map(|queues| (Just(queues), policies(queues), steps(queues)))
 }
@@ -236,7 +237,7 @@ proptest! {
 
 #[test]
 fn a_charge_is_paid_in_later_rounds() {
-    let (set, mut waiter) = ReadySet::new(2, Policy::Deficit([100, 100].into())).unwrap();
+    let (set, mut waiter) = ReadySet::new(2, VisitPolicy::Deficit([100, 100].into())).unwrap();
     ring(&set, &[0, 1]);
     let mut visits = [0, 0];
     for _ in 0..80 {
@@ -272,10 +273,12 @@ fn a_removed_queue_is_not_handed_out_and_its_number_comes_again() {
 #[test]
 fn what_cannot_be_is_refused_and_says_what_can() {
     let refused = |result: Result<(ReadySet, Waiter), Error>| result.unwrap_err().to_string();
-    assert!(refused(ReadySet::new(0, Policy::Strict)).contains("1 to 262144"));
-    assert!(refused(ReadySet::new(QUEUES_MAX + 1, Policy::Strict)).contains("1 to 262144"));
-    assert!(refused(ReadySet::new(3, Policy::Weighted([1, 1].into()))).contains("for 3 queues"));
-    assert!(refused(ReadySet::new(2, Policy::Deficit([1, 0].into()))).contains("queue 1"));
+    assert!(refused(ReadySet::new(0, VisitPolicy::Strict)).contains("1 to 262144"));
+    assert!(refused(ReadySet::new(QUEUES_MAX + 1, VisitPolicy::Strict)).contains("1 to 262144"));
+    assert!(
+        refused(ReadySet::new(3, VisitPolicy::Weighted([1, 1].into()))).contains("for 3 queues")
+    );
+    assert!(refused(ReadySet::new(2, VisitPolicy::Deficit([1, 0].into()))).contains("queue 1"));
     let many = ReadySet::builder(1).build_for(CONSUMERS_MAX + 1).unwrap_err();
     assert_eq!(many, Error::Consumers { found: 65 });
 }
@@ -283,7 +286,7 @@ fn what_cannot_be_is_refused_and_says_what_can() {
 #[test]
 #[should_panic(expected = "queue 9 is not of this ready set")]
 fn a_foreign_number_is_told() {
-    let (_set, mut waiter) = ReadySet::new(9, Policy::RoundRobin).unwrap();
+    let (_set, mut waiter) = ReadySet::new(9, VisitPolicy::RoundRobin).unwrap();
     waiter.again(QueueId(9));
 }
 
@@ -319,7 +322,7 @@ impl Wake for Count {
 
 #[test]
 fn a_task_is_woken_once_for_many_rings() {
-    let (set, mut waiter) = ReadySet::new(10, Policy::RoundRobin).unwrap();
+    let (set, mut waiter) = ReadySet::new(10, VisitPolicy::RoundRobin).unwrap();
     let count = Arc::new(Count::default());
     let waker = Waker::from(count.clone());
     let mut context = Context::from_waker(&waker);
@@ -419,7 +422,7 @@ fn an_event_file_is_readable_when_a_queue_is_ready_and_only_then() {
         let event = waiter.event_fd().unwrap();
         poll(&mut [PollFd::new(&event, PollFlags::IN)], Some(&Timespec::default())).unwrap() == 1
     };
-    let (set, mut waiter) = ReadySet::new(100, Policy::RoundRobin).unwrap();
+    let (set, mut waiter) = ReadySet::new(100, VisitPolicy::RoundRobin).unwrap();
     let bell = set.doorbell(70).unwrap();
     for _ in 0..3 {
         assert!(waiter.arm().unwrap(), "nothing is ready");
@@ -440,7 +443,7 @@ fn an_event_file_is_readable_when_a_queue_is_ready_and_only_then() {
 #[cfg(all(feature = "crossbeam-channel", feature = "flume"))]
 #[test]
 fn a_channel_without_room_is_refused_and_does_not_wait_for_ever() {
-    let (set, _waiter) = ReadySet::new(2, Policy::Strict).unwrap();
+    let (set, _waiter) = ReadySet::new(2, VisitPolicy::Strict).unwrap();
     let one = set.doorbell(0).unwrap().with(crossbeam_channel::bounded(0).0);
     let two = set.doorbell(1).unwrap().with(flume::bounded(0).0);
     for refused in [
@@ -456,7 +459,7 @@ fn a_channel_without_room_is_refused_and_does_not_wait_for_ever() {
 #[cfg(all(feature = "crossbeam-channel", feature = "flume", feature = "rtrb"))]
 #[test]
 fn senders_of_other_crates_ring() {
-    let (set, mut waiter) = ReadySet::new(3, Policy::Strict).unwrap();
+    let (set, mut waiter) = ReadySet::new(3, VisitPolicy::Strict).unwrap();
     let bell = |queue| set.doorbell(queue).unwrap();
     let (one, first) = crossbeam_channel::bounded(1);
     let (two, second) = flume::bounded(1);

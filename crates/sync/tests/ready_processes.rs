@@ -16,7 +16,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 use table::Table;
 use tailwater_sync::ready::{
-    Error, Policy, QUEUES_MAX, QueueId, ShareError, SharedSet, SharedWaiter,
+    Error, QUEUES_MAX, QueueId, ShareError, SharedSet, SharedWaiter, VisitPolicy,
 };
 
 fn copy_of(set: &SharedSet) -> OwnedFd {
@@ -73,10 +73,10 @@ fn its_file_keeps_its_size() {
 fn one_consumes_at_a_time_and_the_next_finds_all() {
     let set = SharedSet::create(100).unwrap();
     let other = SharedSet::open(copy_of(&set)).unwrap();
-    let mut first = set.waiter(Policy::RoundRobin, Duration::ZERO).unwrap();
+    let mut first = set.waiter(VisitPolicy::RoundRobin, Duration::ZERO).unwrap();
     assert_eq!(std::iter::from_fn(|| first.take()).count(), 100);
     for set in [&set, &other] {
-        let second = set.waiter(Policy::Strict, Duration::ZERO);
+        let second = set.waiter(VisitPolicy::Strict, Duration::ZERO);
         assert!(matches!(second, Err(ShareError::Consumed)));
     }
     other.doorbell(42).unwrap().ring();
@@ -84,9 +84,9 @@ fn one_consumes_at_a_time_and_the_next_finds_all() {
     assert_eq!(first.wait_for(Duration::from_micros(10)), None);
     assert_eq!((first.stats().visits, first.stats().sleeps), (101, 1));
     drop(first);
-    let weights = Policy::Weighted(vec![1; 99].into());
+    let weights = VisitPolicy::Weighted(vec![1; 99].into());
     assert!(matches!(other.waiter(weights, Duration::ZERO), Err(ShareError::Settings(_))));
-    let mut second = successor(&other, &Policy::Strict);
+    let mut second = successor(&other, &VisitPolicy::Strict);
     assert!(std::iter::from_fn(|| second.take()).map(|queue| queue.0).eq(0..100));
     assert!(matches!(set.doorbell(100), Err(Error::NoSuchQueue { queue: 100, room: 100 })));
 }
@@ -104,11 +104,11 @@ proptest! {
     ) {
         let set = SharedSet::create(queues).unwrap();
         let policy = match policy {
-            0 => Policy::RoundRobin,
-            1 => Policy::Weighted(vec![2; queues].into()),
-            2 => Policy::Strict,
-            3 => Policy::Aged { strict_for: 1 },
-            _ => Policy::Deficit(vec![3; queues].into()),
+            0 => VisitPolicy::RoundRobin,
+            1 => VisitPolicy::Weighted(vec![2; queues].into()),
+            2 => VisitPolicy::Strict,
+            3 => VisitPolicy::Aged { strict_for: 1 },
+            _ => VisitPolicy::Deficit(vec![3; queues].into()),
         };
         let mut waiter = set.waiter(policy, Duration::ZERO).unwrap();
         let size = fstat(set.as_fd()).unwrap().st_size as usize;
@@ -143,7 +143,7 @@ fn word(set: &SharedSet, offset: u64) -> u64 {
 #[test]
 fn hostile_sleepers_cost_rings_nothing_once_the_consumer_has_slept() {
     let set = SharedSet::create(100).unwrap();
-    let mut waiter = set.waiter(Policy::RoundRobin, Duration::ZERO).unwrap();
+    let mut waiter = set.waiter(VisitPolicy::RoundRobin, Duration::ZERO).unwrap();
     assert_eq!(std::iter::from_fn(|| waiter.take()).count(), 100);
     let bell = set.doorbell(42).unwrap();
     // Bits of no consumer are not looked at.
@@ -162,7 +162,7 @@ fn hostile_sleepers_cost_rings_nothing_once_the_consumer_has_slept() {
 }
 
 /// The next consumer. A child that another test has just forked keeps the last one's place until it execs.
-fn successor(set: &SharedSet, policy: &Policy) -> SharedWaiter {
+fn successor(set: &SharedSet, policy: &VisitPolicy) -> SharedWaiter {
     let mut found = None;
     until("the place is free", || {
         found = match set.waiter(policy.clone(), Duration::ZERO) {
@@ -179,10 +179,10 @@ fn successor(set: &SharedSet, policy: &Policy) -> SharedWaiter {
 fn an_item_that_ends_each_consumer_starves_no_other_queue() {
     let set = SharedSet::create(8).unwrap();
     for policy in [
-        Policy::RoundRobin,
-        Policy::Weighted(vec![2; 8].into()),
-        Policy::Aged { strict_for: 0 },
-        Policy::Deficit(vec![3; 8].into()),
+        VisitPolicy::RoundRobin,
+        VisitPolicy::Weighted(vec![2; 8].into()),
+        VisitPolicy::Aged { strict_for: 0 },
+        VisitPolicy::Deficit(vec![3; 8].into()),
     ] {
         let mut visited = [false; 8];
         // The least likely queue is visited by one consumer in eight, so all of these miss it once in 10^58.
@@ -246,7 +246,7 @@ fn produce(set: &SharedSet, table: &Table, number: usize) {
 }
 
 fn consume(set: &SharedSet, table: &Table) {
-    let mut waiter = set.waiter(Policy::RoundRobin, Duration::ZERO).unwrap();
+    let mut waiter = set.waiter(VisitPolicy::RoundRobin, Duration::ZERO).unwrap();
     loop {
         table.visit(waiter.wait().index());
     }

@@ -9,7 +9,7 @@ use record::record;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use tailwater_sync::ready::{Policy, QueueId, ReadySet, Waiter};
+use tailwater_sync::ready::{QueueId, ReadySet, VisitPolicy, Waiter};
 
 /// Two counters whose difference is what the queue holds.
 #[derive(Default)]
@@ -29,7 +29,7 @@ type Wait = fn(&mut Waiter) -> Option<QueueId>;
 
 /// Two producers push to queues by chance; consumers visit until every event was seen. An event that no
 /// consumer is told of makes this hang.
-fn run(what: &str, queues: usize, consumers: usize, policy: Policy, share: u64, wait: Wait) {
+fn run(what: &str, queues: usize, consumers: usize, policy: VisitPolicy, share: u64, wait: Wait) {
     const PRODUCERS: u64 = 2;
     let each = events() / share / PRODUCERS;
     let builder = ReadySet::builder(queues).policy(policy).spin(Duration::from_micros(1));
@@ -105,21 +105,21 @@ const GIVES_UP: Wait = |waiter| waiter.wait_for(Duration::from_micros(20));
 
 #[test]
 fn one_consumer_that_sleeps_misses_nothing() {
-    run("sleeps", 10, 1, Policy::RoundRobin, 4, SLEEPS);
-    run("sleeps", 5_000, 1, Policy::RoundRobin, 4, SLEEPS);
+    run("sleeps", 10, 1, VisitPolicy::RoundRobin, 4, SLEEPS);
+    run("sleeps", 5_000, 1, VisitPolicy::RoundRobin, 4, SLEEPS);
 }
 
 #[test]
 fn one_consumer_that_spins_misses_nothing() {
-    run("spins", 1_000, 1, Policy::Aged { strict_for: 3 }, 8, SPINS);
+    run("spins", 1_000, 1, VisitPolicy::Aged { strict_for: 3 }, 8, SPINS);
 }
 
 #[test]
 fn one_consumer_that_gives_up_misses_nothing() {
-    run("gives up", 300, 1, Policy::Strict, 8, GIVES_UP);
+    run("gives up", 300, 1, VisitPolicy::Strict, 8, GIVES_UP);
 }
 
 #[test]
 fn several_consumers_miss_nothing() {
-    run("gives up", 1_000, 3, Policy::RoundRobin, 4, GIVES_UP);
+    run("gives up", 1_000, 3, VisitPolicy::RoundRobin, 4, GIVES_UP);
 }

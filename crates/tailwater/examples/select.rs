@@ -7,13 +7,13 @@
 #![expect(clippy::print_stdout, reason = "a program for people")]
 
 use crossbeam_channel::TryRecvError;
-use tailwater::ready::{Error, Policy, ReadySet};
+use tailwater::ready::{Error, ReadySet, VisitPolicy};
 
 const CHANNELS: usize = 10_000;
 const MESSAGES: usize = 200_000;
 
 fn main() -> Result<(), Error> {
-    let (set, mut waiter) = ReadySet::new(CHANNELS, Policy::RoundRobin)?;
+    let (set, mut waiter) = ReadySet::new(CHANNELS, VisitPolicy::RoundRobin)?;
 
     // Each sender goes with the bell of its channel. Those of std, flume and rtrb are wrapped alike.
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());

@@ -3,14 +3,16 @@
 use rand_distr::{Distribution as _, StandardNormal};
 use tailwater_core::Rng;
 use tailwater_stats::anytime::{Arm, Level};
-use tailwater_tune::ab::{Better, Block, Comparison, Guard, NoiseRule, Pilot, Rules, Verdict};
+use tailwater_tune::ab::{
+    Better, Block, Comparison, ComparisonRules, Guard, NoiseRule, Pilot, Verdict,
+};
 
 /// Standard deviation of a block's logarithm.
 const NOISE: f64 = 0.01;
 const PILOT_QUADS: usize = 12;
 
-fn rules() -> Rules {
-    Rules {
+fn rules() -> ComparisonRules {
+    ComparisonRules {
         better: Better::Less,
         level: Level::FIVE_PERCENT,
         effect: 0.01,
@@ -53,7 +55,7 @@ impl Program {
     }
 }
 
-fn pilot(rules: &Rules, seed: u64) -> Pilot {
+fn pilot(rules: &ComparisonRules, seed: u64) -> Pilot {
     let mut rng = Rng::from_seed(seed).split("pilot's blocks");
     let mut pilot = Pilot::new(seed);
     for _ in 0..PILOT_QUADS {
@@ -64,7 +66,7 @@ fn pilot(rules: &Rules, seed: u64) -> Pilot {
     pilot
 }
 
-fn compared(rules: &Rules, program: Program, seed: u64) -> Comparison {
+fn compared(rules: &ComparisonRules, program: Program, seed: u64) -> Comparison {
     let mut rng = Rng::from_seed(seed).split("blocks");
     let mut comparison = Comparison::new(rules, &pilot(rules, seed), seed).expect("rules in range");
     while let Some(order) = comparison.next_order() {
@@ -105,7 +107,7 @@ fn planted_effects_are_found_with_their_sign() {
 
 #[test]
 fn what_is_better_depends_on_the_quantity() {
-    let rules = Rules { better: Better::More, ..rules() };
+    let rules = ComparisonRules { better: Better::More, ..rules() };
     let program = Program { metric: 1.03, ..SAME };
     assert_eq!(compared(&rules, program, 5).verdict(), Verdict::Better);
 }

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use tailwater_tune::accelerator::design::{STRATEGIES, THREADINGS};
-use tailwater_tune::accelerator::equations::Point;
+use tailwater_tune::accelerator::equations::Parameters;
 use tailwater_tune::accelerator::{
     Amount, Case, Design, Input, Inputs, NoOutcome, Queue, Selection, Sizes, Weighting,
 };
@@ -18,10 +18,10 @@ fn designs() -> impl Strategy<Value = Design> {
     )
 }
 
-fn points() -> impl Strategy<Value = Point> {
+fn points() -> impl Strategy<Value = Parameters> {
     let costs = (0.0..5e3_f64, 0.0..5e3_f64, 0.0..5e3_f64, 0.0..1e4_f64);
     (1e8..4e9_f64, 0.01..0.9_f64, 1.0..1e6_f64, costs, 0.5..100.0_f64).prop_map(
-        |(host, kernel_share, offloads, (setup, transfer, queueing, switch), a)| Point {
+        |(host, kernel_share, offloads, (setup, transfer, queueing, switch), a)| Parameters {
             host,
             kernel_share,
             offloads,
@@ -37,7 +37,7 @@ fn points() -> impl Strategy<Value = Point> {
     )
 }
 
-fn both(point: &Point, design: Design) -> [f64; 2] {
+fn both(point: &Parameters, design: Design) -> [f64; 2] {
     [point.speedup(design), point.latency_reduction(design)]
         .map(|factor| factor.expect("A is known"))
 }
@@ -96,7 +96,7 @@ fn with_largest(case: &Case, kept: usize) -> Option<f64> {
 proptest! {
     #[test]
     fn a_faster_accelerator_never_hurts(point in points(), design in designs(), more in 1.0..10.0_f64) {
-        let faster = Point { acceleration: point.acceleration.map(|a| a * more), ..point };
+        let faster = Parameters { acceleration: point.acceleration.map(|a| a * more), ..point };
         for (slow, fast) in both(&point, design).into_iter().zip(both(&faster, design)) {
             prop_assert!(fast >= slow * (1.0 - 1e-12), "{slow} {fast}");
         }
@@ -105,10 +105,10 @@ proptest! {
     #[test]
     fn a_dearer_way_never_helps(point in points(), design in designs(), more in 0.0..1e5_f64) {
         for dearer in [
-            Point { transfer: point.transfer + more, ..point },
-            Point { queueing: point.queueing + more, ..point },
-            Point { setup: point.setup + more, ..point },
-            Point { switch: point.switch + more, ..point },
+            Parameters { transfer: point.transfer + more, ..point },
+            Parameters { queueing: point.queueing + more, ..point },
+            Parameters { setup: point.setup + more, ..point },
+            Parameters { switch: point.switch + more, ..point },
         ] {
             for (cheap, dear) in both(&point, design).into_iter().zip(both(&dearer, design)) {
                 prop_assert!(dear <= cheap * (1.0 + 1e-12), "{cheap} {dear}");
@@ -118,7 +118,7 @@ proptest! {
 
     #[test]
     fn without_costs_amdahls_law_is_left(point in points(), design in designs()) {
-        let free = Point { setup: 0.0, transfer: 0.0, queueing: 0.0, switch: 0.0, ..point };
+        let free = Parameters { setup: 0.0, transfer: 0.0, queueing: 0.0, switch: 0.0, ..point };
         let amdahl = 1.0 / (1.0 - free.kernel_share + free.kernel_share / point.acceleration.unwrap());
         let ideal = 1.0 / (1.0 - free.kernel_share);
         let of = |kernel: bool| if kernel { amdahl } else { ideal };
@@ -135,7 +135,7 @@ proptest! {
         // n offloads of exactly so many cycles each.
         let share = point.offloads * threshold / point.host;
         prop_assume!(share < 0.9);
-        let even = Point { kernel_share: share, ..point };
+        let even = Parameters { kernel_share: share, ..point };
         prop_assert!((even.speedup(design).unwrap() - 1.0).abs() < 1e-9);
     }
 

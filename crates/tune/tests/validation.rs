@@ -4,10 +4,11 @@ use tailwater_core::Rng;
 use tailwater_stats::anytime::{Arm, Coin};
 use tailwater_tune::accelerator::Threading;
 use tailwater_tune::accelerator::validation::{
-    Block, Cell, Compared, Noise, Parts, Rules, Trial, Verdict, predict, software,
+    BlockNoise, Cell, Compared, NoiseLimits, Parts, Trial, TrialBlock, ValidationVerdict, predict,
+    software,
 };
 
-const QUIET: Noise = Noise { steal: 0.0, host_away: 0.0, device_away: 0.0 };
+const QUIET: BlockNoise = BlockNoise { steal: 0.0, host_away: 0.0, device_away: 0.0 };
 const ROUNDS: usize = 20;
 const TRIALS: usize = 12;
 
@@ -78,14 +79,14 @@ impl Machine {
         let without = self.work + Self::kernel(cell);
         let blocks = order.arms().map(|arm| {
             let truth = if arm == Arm::A { without } else { with };
-            Block { ns_per_request: self.measured(truth), noise: QUIET }
+            TrialBlock { ns_per_request: self.measured(truth), noise: QUIET }
         });
-        Trial::new(&Rules::DEFAULT, order, blocks)
+        Trial::new(&NoiseLimits::DEFAULT, order, blocks)
     }
 }
 
 /// Predictions of the model against a machine whose requests take what `truth` says with an accelerator.
-fn verdict(truth: impl Fn(&Machine, &Cell) -> f64) -> Verdict {
+fn verdict(truth: impl Fn(&Machine, &Cell) -> f64) -> ValidationVerdict {
     let mut machine = Machine::new(7);
     let mut coin = Coin::new(&Rng::from_seed(8));
     let compared: Vec<Compared> = software(false)
@@ -99,7 +100,7 @@ fn verdict(truth: impl Fn(&Machine, &Cell) -> f64) -> Verdict {
             Compared::of(cell, predicted, &trials)
         })
         .collect();
-    Verdict::of(&compared).expect("cells")
+    ValidationVerdict::of(&compared).expect("cells")
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn cells_without_trials_that_count_are_told_and_confirm_nothing() {
     trials.iter_mut().for_each(|trial| trial.set_aside = Some("noise".into()));
     let none = Compared::of(cell, predicted, &trials);
     assert_eq!((none.measured, none.set_aside), (None, 4));
-    assert_eq!(Verdict::of(std::slice::from_ref(&none)), None);
-    let both = Verdict::of(&[counted, none]).expect("one cell");
+    assert_eq!(ValidationVerdict::of(std::slice::from_ref(&none)), None);
+    let both = ValidationVerdict::of(&[counted, none]).expect("one cell");
     assert!(both.unmeasured == 1 && !both.holds);
 }

@@ -1,13 +1,15 @@
 //! What a client sends: HELLO, REQUEST, DEMAND, DEREGISTER, CANCEL, PING, PONG, GOODBYE.
 
 use crate::bytes::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
-use crate::decode::{Prefix, prefix_bytes, put_prefix, split};
-use crate::{DecodeError, Goodbye, Kind, Limits, PREFIX_LEN, PayloadTooLong, Ping, Pong};
+use crate::error::{DecodeError, PayloadTooLong};
+use crate::goodbye::Goodbye;
+use crate::kind::{FrameKind, PREFIX_LEN, Side};
+use crate::limits::Limits;
+use crate::ping::{Ping, Pong};
+use crate::prefix::{Prefix, prefix_bytes, put_prefix, split};
+use crate::version::MAGIC;
 use std::time::Duration;
 use tailwater_core::{MethodId, Nanos, RequestId, Stamp};
-
-/// "TWTR" as it stands in the bytes of a HELLO.
-pub const MAGIC: u32 = u32::from_le_bytes(*b"TWTR");
 
 /// A frame that came from a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,10 +116,10 @@ pub fn budget_us(left: Option<Duration>) -> u32 {
     left.map_or(0, |left| u32::try_from(left.nanos() / 1000).unwrap_or(u32::MAX).max(1))
 }
 
-const HELLO: usize = Kind::Hello.header_len();
-const REQUEST: usize = Kind::Request.header_len();
-const DEMAND: usize = Kind::Demand.header_len();
-const CANCEL: usize = Kind::Cancel.header_len();
+const HELLO: usize = FrameKind::Hello.header_len();
+const REQUEST: usize = FrameKind::Request.header_len();
+const DEMAND: usize = FrameKind::Demand.header_len();
+const CANCEL: usize = FrameKind::Cancel.header_len();
 const REGISTER: u8 = 1;
 const NO_ECHO: u32 = u32::MAX;
 
@@ -143,15 +145,15 @@ impl<'a> ClientFrame<'a> {
     #[inline(always)]
     pub(crate) fn decode(prefix: &Prefix, frame: &'a [u8]) -> Result<Self, DecodeError> {
         match prefix.kind {
-            Kind::Request => Ok(Self::Request(Request::decode(prefix, frame)?)),
-            Kind::Hello => Ok(Self::Hello(Hello::decode(frame)?)),
-            Kind::Demand => Ok(Self::Demand(Demand::decode(frame)?)),
-            Kind::Deregister => Ok(Self::Deregister(Deregister)),
-            Kind::Cancel => Ok(Self::Cancel(Cancel::decode(frame)?)),
-            Kind::Ping => Ok(Self::Ping(Ping::decode(frame)?)),
-            Kind::Pong => Ok(Self::Pong(Pong::decode(frame)?)),
-            Kind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix, frame))),
-            kind => Err(DecodeError::WrongDirection { kind, from: crate::Peer::Client }),
+            FrameKind::Request => Ok(Self::Request(Request::decode(prefix, frame)?)),
+            FrameKind::Hello => Ok(Self::Hello(Hello::decode(frame)?)),
+            FrameKind::Demand => Ok(Self::Demand(Demand::decode(frame)?)),
+            FrameKind::Deregister => Ok(Self::Deregister(Deregister)),
+            FrameKind::Cancel => Ok(Self::Cancel(Cancel::decode(frame)?)),
+            FrameKind::Ping => Ok(Self::Ping(Ping::decode(frame)?)),
+            FrameKind::Pong => Ok(Self::Pong(Pong::decode(frame)?)),
+            FrameKind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix, frame))),
+            kind => Err(DecodeError::WrongDirection { kind, from: Side::Client }),
         }
     }
 }
@@ -160,7 +162,7 @@ impl Hello {
     /// Appends the frame to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut head = [0; HELLO];
-        put_prefix(&mut head, HELLO as u32, Kind::Hello, 0, 0);
+        put_prefix(&mut head, HELLO as u32, FrameKind::Hello, 0, 0);
         put_u32(&mut head, 8, MAGIC);
         put_u16(&mut head, 12, self.version_min);
         put_u16(&mut head, 14, self.version_max);
@@ -173,7 +175,7 @@ impl Hello {
 
     /// Ignores bytes behind the known fields: later versions may append to it.
     fn decode(frame: &[u8]) -> Result<Self, DecodeError> {
-        let (head, _later) = split::<HELLO>(Kind::Hello, frame)?;
+        let (head, _later) = split::<HELLO>(FrameKind::Hello, frame)?;
         let magic = u32_at(head, 8);
         if magic != MAGIC {
             return Err(DecodeError::BadMagic { found: magic });
@@ -196,7 +198,7 @@ impl<'a> Request<'a> {
     /// When the payload exceeds `limits`; then `out` is as before.
     #[inline]
     pub fn encode(&self, limits: &Limits, out: &mut Vec<u8>) -> Result<(), PayloadTooLong> {
-        let len = limits.frame_len(Kind::Request, self.payload.len())?;
+        let len = limits.frame_len(FrameKind::Request, self.payload.len())?;
         let (stamp, hold_ns) = match self.echo {
             Some(echo) => (echo.stamp.0, echo.hold_ns.min(NO_ECHO - 1)),
             None => (0, NO_ECHO),
@@ -205,7 +207,7 @@ impl<'a> Request<'a> {
         put_prefix(
             &mut head,
             len,
-            Kind::Request,
+            FrameKind::Request,
             u8::from(self.register) * REGISTER,
             self.method.0,
         );
@@ -233,7 +235,7 @@ impl<'a> Request<'a> {
 
     #[inline(always)]
     fn decode(prefix: &Prefix, frame: &'a [u8]) -> Result<Self, DecodeError> {
-        let (head, payload) = split::<REQUEST>(Kind::Request, frame)?;
+        let (head, payload) = split::<REQUEST>(FrameKind::Request, frame)?;
         let hold_ns = u32_at(head, 28);
         Ok(Self {
             id: RequestId(u64_at(head, 8)),
@@ -271,14 +273,14 @@ impl Demand {
     /// Appends the frame to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut head = [0; DEMAND];
-        put_prefix(&mut head, DEMAND as u32, Kind::Demand, 0, 0);
+        put_prefix(&mut head, DEMAND as u32, FrameKind::Demand, 0, 0);
         put_u32(&mut head, 8, self.demand);
         put_u32(&mut head, 12, self.acked);
         out.extend_from_slice(&head);
     }
 
     fn decode(frame: &[u8]) -> Result<Self, DecodeError> {
-        let (head, _) = split::<DEMAND>(Kind::Demand, frame)?;
+        let (head, _) = split::<DEMAND>(FrameKind::Demand, frame)?;
         Ok(Self { demand: u32_at(head, 8), acked: u32_at(head, 12) })
     }
 }
@@ -287,13 +289,13 @@ impl Cancel {
     /// Appends the frame to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut head = [0; CANCEL];
-        put_prefix(&mut head, CANCEL as u32, Kind::Cancel, 0, 0);
+        put_prefix(&mut head, CANCEL as u32, FrameKind::Cancel, 0, 0);
         put_u64(&mut head, 8, self.id.0);
         out.extend_from_slice(&head);
     }
 
     fn decode(frame: &[u8]) -> Result<Self, DecodeError> {
-        let (head, _) = split::<CANCEL>(Kind::Cancel, frame)?;
+        let (head, _) = split::<CANCEL>(FrameKind::Cancel, frame)?;
         Ok(Self { id: RequestId(u64_at(head, 8)) })
     }
 }
@@ -301,7 +303,7 @@ impl Cancel {
 impl Deregister {
     /// Appends the frame to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&prefix_bytes(PREFIX_LEN as u32, Kind::Deregister, 0, 0));
+        out.extend_from_slice(&prefix_bytes(PREFIX_LEN as u32, FrameKind::Deregister, 0, 0));
     }
 }
 

@@ -1,6 +1,8 @@
 //! What can be wrong with bytes, and how to say it to the peer.
 
-use crate::{GoodbyeCode, Kind, PREFIX_LEN, Peer, VERSION_MAX, VERSION_MIN};
+use crate::goodbye_code::GoodbyeCode;
+use crate::kind::{FrameKind, PREFIX_LEN, Side};
+use crate::version::{MAGIC, VERSION_MAX, VERSION_MIN};
 use std::fmt;
 
 /// Why bytes are not a frame. To be mended by the peer that sent them; the connection cannot go on,
@@ -15,14 +17,14 @@ pub enum DecodeError {
     /// A frame that only the other side may send.
     WrongDirection {
         /// What came.
-        kind: Kind,
+        kind: FrameKind,
         /// The end that sent it.
-        from: Peer,
+        from: Side,
     },
     /// `len` is less than the kind's fixed part.
     TooShort {
         /// The kind.
-        kind: Kind,
+        kind: FrameKind,
         /// `len`, in bytes.
         found: u32,
         /// The least, in bytes.
@@ -31,7 +33,7 @@ pub enum DecodeError {
     /// `len` is more than the kind may have under the agreed limit.
     TooLong {
         /// The kind.
-        kind: Kind,
+        kind: FrameKind,
         /// `len`, in bytes.
         found: u32,
         /// The most, in bytes.
@@ -65,7 +67,7 @@ impl DecodeError {
     #[must_use]
     pub const fn goodbye_code(self) -> GoodbyeCode {
         match self {
-            Self::TooLong { kind: Kind::Request | Kind::Response, .. } => {
+            Self::TooLong { kind: FrameKind::Request | FrameKind::Response, .. } => {
                 GoodbyeCode::FrameTooLarge
             }
             Self::TooLong { .. }
@@ -82,7 +84,7 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::UnknownKind { found } => {
-                write!(f, "kind is {found}, needed one of 1 to {}", Kind::ALL.len())?;
+                write!(f, "kind is {found}, needed one of 1 to {}", FrameKind::ALL.len())?;
             }
             Self::WrongDirection { kind, from } => {
                 write!(f, "{} came from the {}, which may not send it", kind.name(), from.name())?;
@@ -94,7 +96,7 @@ impl fmt::Display for DecodeError {
                 write!(f, "len of {} is {found} bytes, allowed at most {max}", kind.name())?;
             }
             Self::BadMagic { found } => {
-                write!(f, "magic of HELLO is {found:#010x}, needed {:#010x}", crate::MAGIC)?;
+                write!(f, "magic of HELLO is {found:#010x}, needed {:#010x}", MAGIC)?;
             }
             Self::UnknownVersion { found } => {
                 write!(f, "WELCOME chose version {found}, needed {VERSION_MIN} to {VERSION_MAX}")?;
@@ -111,7 +113,7 @@ impl std::error::Error for DecodeError {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PayloadTooLong {
     /// REQUEST or RESPONSE.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// The payload's length in bytes.
     pub found: usize,
     /// The most, in bytes.
@@ -138,13 +140,13 @@ mod tests {
 
     #[test]
     fn messages_say_found_needed_and_where() {
-        let long = DecodeError::TooLong { kind: Kind::Request, found: 9000, max: 4096 };
+        let long = DecodeError::TooLong { kind: FrameKind::Request, found: 9000, max: 4096 };
         assert_eq!(
             long.to_string(),
             "len of REQUEST is 9000 bytes, allowed at most 4096 (at byte 0 of the frame)"
         );
         assert_eq!(long.goodbye_code(), GoodbyeCode::FrameTooLarge);
-        let padded = DecodeError::TooLong { kind: Kind::Demand, found: 17, max: 16 };
+        let padded = DecodeError::TooLong { kind: FrameKind::Demand, found: 17, max: 16 };
         assert_eq!(padded.goodbye_code(), GoodbyeCode::Malformed);
         let magic = DecodeError::BadMagic { found: 1 };
         assert_eq!(

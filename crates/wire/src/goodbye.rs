@@ -1,85 +1,13 @@
 //! The last frame of either side: why it closes the connection.
 
-use crate::decode::{Prefix, prefix_bytes};
-use crate::kind::{Kind, PREFIX_LEN};
+use crate::goodbye_code::GoodbyeCode;
+use crate::kind::{FrameKind, PREFIX_LEN};
+use crate::limits::GOODBYE_TEXT_MAX;
+use crate::prefix::{Prefix, prefix_bytes};
 use std::fmt;
 
-/// Most bytes of text in a GOODBYE.
-pub const GOODBYE_TEXT_MAX: usize = 256;
-/// Bytes of [`Goodbye::taken`], where it is said.
-pub(crate) const GOODBYE_TAKEN: usize = 8;
 /// Flag: `taken` stands before the text.
 const COUNTED: u8 = 1;
-
-/// Why a side closes the connection. The discriminants are the wire's codes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u16)]
-#[non_exhaustive]
-pub enum GoodbyeCode {
-    /// Nothing is left to do; the ordinary end.
-    Done = 1,
-    /// The sender is shutting down: reconnect, best elsewhere.
-    Draining = 2,
-    /// No version in common: one side must be updated.
-    VersionUnsupported = 3,
-    /// Bytes that are not a frame.
-    Malformed = 4,
-    /// A frame longer than agreed.
-    FrameTooLarge = 5,
-    /// A frame at a wrong time or from the wrong side, such as a REQUEST before HELLO.
-    Protocol = 6,
-    /// Went on sending without credit.
-    NoCredit = 7,
-    /// Nothing came for too long.
-    Idle = 8,
-    /// The server has as many connections as it can hold: retry later.
-    TooManyConnections = 9,
-    /// Does not read what it is sent, and the sender's buffer for it is full.
-    SlowReader = 10,
-    /// The sender's own fault.
-    Internal = 11,
-}
-
-impl GoodbyeCode {
-    /// Every code, in order.
-    pub const ALL: [Self; 11] = [
-        Self::Done,
-        Self::Draining,
-        Self::VersionUnsupported,
-        Self::Malformed,
-        Self::FrameTooLarge,
-        Self::Protocol,
-        Self::NoCredit,
-        Self::Idle,
-        Self::TooManyConnections,
-        Self::SlowReader,
-        Self::Internal,
-    ];
-
-    /// A stable word for reports and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Draining => "draining",
-            Self::VersionUnsupported => "version-unsupported",
-            Self::Malformed => "malformed",
-            Self::FrameTooLarge => "frame-too-large",
-            Self::Protocol => "protocol",
-            Self::NoCredit => "no-credit",
-            Self::Idle => "idle",
-            Self::TooManyConnections => "too-many-connections",
-            Self::SlowReader => "slow-reader",
-            Self::Internal => "internal",
-        }
-    }
-
-    /// The meaning of a wire code; `None` for codes this version does not know.
-    #[must_use]
-    pub fn from_code(code: u16) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| *known as u16 == code)
-    }
-}
 
 /// GOODBYE: the sender's last frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,7 +47,7 @@ impl<'a> Goodbye<'a> {
         let taken = taken.as_ref().map_or(&[][..], |bytes| &bytes[..]);
         let flags = if taken.is_empty() { 0 } else { COUNTED };
         let len = (PREFIX_LEN + taken.len() + text.len()) as u32;
-        out.extend_from_slice(&prefix_bytes(len, Kind::Goodbye, flags, self.code));
+        out.extend_from_slice(&prefix_bytes(len, FrameKind::Goodbye, flags, self.code));
         out.extend_from_slice(taken);
         out.extend_from_slice(text.as_bytes());
     }
@@ -173,15 +101,6 @@ mod tests {
         // The flag, and seven bytes.
         let cut = [15, 0, 0, 0, 9, COUNTED, 2, 0, b'r', b'e', b's', b't', b'a', b'r', b't'];
         assert_eq!(decoded(&cut), plain);
-    }
-
-    #[test]
-    fn codes_are_dense_and_known() {
-        for (code, known) in (1_u16..).zip(GoodbyeCode::ALL) {
-            assert_eq!(GoodbyeCode::from_code(code), Some(known));
-        }
-        assert_eq!(GoodbyeCode::from_code(0), None);
-        assert_eq!(GoodbyeCode::from_code(12), None);
     }
 
     #[test]

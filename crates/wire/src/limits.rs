@@ -1,6 +1,12 @@
 //! How long a frame may be, and so how much memory a peer can make us hold.
 
-use crate::{Kind, PayloadTooLong};
+use crate::error::PayloadTooLong;
+use crate::kind::{FrameKind, PREFIX_LEN};
+
+/// Most bytes of text in a GOODBYE.
+pub const GOODBYE_TEXT_MAX: usize = 256;
+/// Bytes in which a GOODBYE says how many requests were read, where it does.
+pub(crate) const GOODBYE_TAKEN: usize = 8;
 
 /// The longest frame that a connection carries; checked once, here, and trusted afterwards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,23 +50,36 @@ impl Limits {
         self.max_frame
     }
 
+    /// The longest frame of this kind, in bytes.
+    #[must_use]
+    #[inline]
+    pub const fn frame_max(&self, kind: FrameKind) -> usize {
+        match kind {
+            FrameKind::Request | FrameKind::Response => self.max_frame as usize,
+            // Later versions may append fields, and no limit has been agreed on yet.
+            FrameKind::Hello => Self::FLOOR as usize,
+            FrameKind::Goodbye => PREFIX_LEN + GOODBYE_TAKEN + GOODBYE_TEXT_MAX,
+            other => other.header_len(),
+        }
+    }
+
     /// The longest payload of a REQUEST, in bytes.
     #[must_use]
     pub const fn request_payload_max(&self) -> usize {
-        self.max_frame as usize - Kind::Request.header_len()
+        self.max_frame as usize - FrameKind::Request.header_len()
     }
 
     /// The longest payload of a RESPONSE, in bytes.
     #[must_use]
     pub const fn response_payload_max(&self) -> usize {
-        self.max_frame as usize - Kind::Response.header_len()
+        self.max_frame as usize - FrameKind::Response.header_len()
     }
 
     /// The length of a frame of `kind` with this much payload, for its `len` field.
     #[inline]
     pub(crate) const fn frame_len(
         &self,
-        kind: Kind,
+        kind: FrameKind,
         payload: usize,
     ) -> Result<u32, PayloadTooLong> {
         let max = self.max_frame as usize - kind.header_len();
@@ -87,6 +106,14 @@ mod tests {
         assert_eq!(Limits::new(0).max_frame(), Limits::FLOOR);
         assert_eq!(Limits::new(u32::MAX).max_frame(), Limits::CEILING);
         assert_eq!(Limits::default().max_frame(), 1_048_576);
+    }
+
+    #[test]
+    fn every_kind_fits_between_its_bounds_even_under_the_floor() {
+        let limits = Limits::new(0);
+        for kind in FrameKind::ALL {
+            assert!(kind.header_len() <= limits.frame_max(kind), "{kind:?}");
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! PING and PONG, by which either side finds out whether the other is there.
 
 use crate::bytes::{put_u64, u64_at};
-use crate::decode::{put_prefix, split};
-use crate::{DecodeError, Kind};
+use crate::error::DecodeError;
+use crate::kind::FrameKind;
+use crate::prefix::{put_prefix, split};
 
-const LEN: usize = Kind::Ping.header_len();
+const LEN: usize = FrameKind::Ping.header_len();
 
 /// PING: to be answered at once by a PONG with the same token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,33 +24,33 @@ pub struct Pong {
 impl Ping {
     /// Appends the frame to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        encode(Kind::Ping, self.token, out);
+        encode(FrameKind::Ping, self.token, out);
     }
 
     pub(crate) fn decode(frame: &[u8]) -> Result<Self, DecodeError> {
-        Ok(Self { token: token(Kind::Ping, frame)? })
+        Ok(Self { token: token(FrameKind::Ping, frame)? })
     }
 }
 
 impl Pong {
     /// Appends the frame to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        encode(Kind::Pong, self.token, out);
+        encode(FrameKind::Pong, self.token, out);
     }
 
     pub(crate) fn decode(frame: &[u8]) -> Result<Self, DecodeError> {
-        Ok(Self { token: token(Kind::Pong, frame)? })
+        Ok(Self { token: token(FrameKind::Pong, frame)? })
     }
 }
 
-fn encode(kind: Kind, token: u64, out: &mut Vec<u8>) {
+fn encode(kind: FrameKind, token: u64, out: &mut Vec<u8>) {
     let mut head = [0; LEN];
     put_prefix(&mut head, LEN as u32, kind, 0, 0);
     put_u64(&mut head, 8, token);
     out.extend_from_slice(&head);
 }
 
-fn token(kind: Kind, frame: &[u8]) -> Result<u64, DecodeError> {
+fn token(kind: FrameKind, frame: &[u8]) -> Result<u64, DecodeError> {
     let (head, _) = split::<LEN>(kind, frame)?;
     Ok(u64_at(head, 8))
 }

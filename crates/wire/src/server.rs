@@ -1,10 +1,13 @@
 //! What a server sends: WELCOME, RESPONSE, REJECT, CREDIT, PING, PONG, GOODBYE.
 
 use crate::bytes::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
-use crate::decode::{Prefix, put_prefix, split};
-use crate::{
-    DecodeError, Goodbye, Kind, Limits, PayloadTooLong, Ping, Pong, VERSION_MAX, VERSION_MIN,
-};
+use crate::error::{DecodeError, PayloadTooLong};
+use crate::goodbye::Goodbye;
+use crate::kind::{FrameKind, Side};
+use crate::limits::Limits;
+use crate::ping::{Ping, Pong};
+use crate::prefix::{Prefix, put_prefix, split};
+use crate::version::{VERSION_MAX, VERSION_MIN};
 use std::time::Duration;
 use tailwater_core::{Nanos, Pause, RequestId, Stamp};
 
@@ -111,11 +114,11 @@ pub fn saturating_ns(duration: Duration) -> u32 {
     u32::try_from(duration.nanos()).unwrap_or(u32::MAX)
 }
 
-const WELCOME: usize = Kind::Welcome.header_len();
-const REPLY: usize = Kind::Response.header_len();
-const CREDIT: usize = Kind::Credit.header_len();
+const WELCOME: usize = FrameKind::Welcome.header_len();
+const REPLY: usize = FrameKind::Response.header_len();
+const CREDIT: usize = FrameKind::Credit.header_len();
 // Response and reject share their fixed part.
-const _: () = assert!(REPLY == Kind::Reject.header_len());
+const _: () = assert!(REPLY == FrameKind::Reject.header_len());
 
 impl<'a> ServerFrame<'a> {
     /// Appends the frame to `out`.
@@ -138,21 +141,21 @@ impl<'a> ServerFrame<'a> {
     #[inline(always)]
     pub(crate) fn decode(prefix: &Prefix, frame: &'a [u8]) -> Result<Self, DecodeError> {
         match prefix.kind {
-            Kind::Response => {
-                let (head, payload) = split::<REPLY>(Kind::Response, frame)?;
+            FrameKind::Response => {
+                let (head, payload) = split::<REPLY>(FrameKind::Response, frame)?;
                 let head = ReplyHead::read(head);
                 Ok(Self::Response(Response { head, status: prefix.code, payload }))
             }
-            Kind::Reject => {
-                let (head, _) = split::<REPLY>(Kind::Reject, frame)?;
+            FrameKind::Reject => {
+                let (head, _) = split::<REPLY>(FrameKind::Reject, frame)?;
                 Ok(Self::Reject(Reject { head: ReplyHead::read(head), reason: prefix.code }))
             }
-            Kind::Credit => Ok(Self::Credit(Credit::decode(frame)?)),
-            Kind::Welcome => Ok(Self::Welcome(Welcome::decode(prefix.code, frame)?)),
-            Kind::Ping => Ok(Self::Ping(Ping::decode(frame)?)),
-            Kind::Pong => Ok(Self::Pong(Pong::decode(frame)?)),
-            Kind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix, frame))),
-            kind => Err(DecodeError::WrongDirection { kind, from: crate::Peer::Server }),
+            FrameKind::Credit => Ok(Self::Credit(Credit::decode(frame)?)),
+            FrameKind::Welcome => Ok(Self::Welcome(Welcome::decode(prefix.code, frame)?)),
+            FrameKind::Ping => Ok(Self::Ping(Ping::decode(frame)?)),
+            FrameKind::Pong => Ok(Self::Pong(Pong::decode(frame)?)),
+            FrameKind::Goodbye => Ok(Self::Goodbye(Goodbye::decode(prefix, frame))),
+            kind => Err(DecodeError::WrongDirection { kind, from: Side::Server }),
         }
     }
 }
@@ -161,7 +164,7 @@ impl Welcome {
     /// Appends the frame to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut head = [0; WELCOME];
-        put_prefix(&mut head, WELCOME as u32, Kind::Welcome, 0, self.version);
+        put_prefix(&mut head, WELCOME as u32, FrameKind::Welcome, 0, self.version);
         put_u32(&mut head, 8, self.features);
         put_u32(&mut head, 12, self.max_frame);
         put_u32(&mut head, 16, self.session);
@@ -184,7 +187,7 @@ impl Welcome {
         if !(VERSION_MIN..=VERSION_MAX).contains(&version) {
             return Err(DecodeError::UnknownVersion { found: version });
         }
-        let (head, _) = split::<WELCOME>(Kind::Welcome, frame)?;
+        let (head, _) = split::<WELCOME>(FrameKind::Welcome, frame)?;
         Ok(Self {
             version,
             features: u32_at(head, 8),
@@ -209,8 +212,8 @@ impl Response<'_> {
     /// When the payload exceeds `limits`; then `out` is as before.
     #[inline]
     pub fn encode(&self, limits: &Limits, out: &mut Vec<u8>) -> Result<(), PayloadTooLong> {
-        let len = limits.frame_len(Kind::Response, self.payload.len())?;
-        let head = self.head.bytes(len, Kind::Response, self.status);
+        let len = limits.frame_len(FrameKind::Response, self.payload.len())?;
+        let head = self.head.bytes(len, FrameKind::Response, self.status);
         out.reserve(len as usize);
         out.extend_from_slice(&head);
         out.extend_from_slice(self.payload);
@@ -222,13 +225,13 @@ impl Reject {
     /// Appends the frame to `out`.
     #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.head.bytes(REPLY as u32, Kind::Reject, self.reason));
+        out.extend_from_slice(&self.head.bytes(REPLY as u32, FrameKind::Reject, self.reason));
     }
 }
 
 impl ReplyHead {
     #[inline(always)]
-    fn bytes(&self, len: u32, kind: Kind, code: u16) -> [u8; REPLY] {
+    fn bytes(&self, len: u32, kind: FrameKind, code: u16) -> [u8; REPLY] {
         let mut head = [0; REPLY];
         put_prefix(&mut head, len, kind, 0, code);
         put_u64(&mut head, 8, self.id.0);
@@ -263,7 +266,7 @@ impl Credit {
     /// Appends the frame to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut head = [0; CREDIT];
-        put_prefix(&mut head, CREDIT as u32, Kind::Credit, 0, 0);
+        put_prefix(&mut head, CREDIT as u32, FrameKind::Credit, 0, 0);
         put_u32(&mut head, 8, self.grant.window);
         put_u32(&mut head, 12, self.grant.seq);
         put_u32(&mut head, 16, self.stamp.0);
@@ -273,7 +276,7 @@ impl Credit {
     }
 
     fn decode(frame: &[u8]) -> Result<Self, DecodeError> {
-        let (head, _) = split::<CREDIT>(Kind::Credit, frame)?;
+        let (head, _) = split::<CREDIT>(FrameKind::Credit, frame)?;
         Ok(Self {
             grant: Grant {
                 window: u32_at(head, 8),

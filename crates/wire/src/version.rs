@@ -1,8 +1,10 @@
 //! Which version of the protocol a connection speaks.
 
-use crate::GoodbyeCode;
+use crate::goodbye_code::GoodbyeCode;
 use std::fmt;
 
+/// "TWTR" as it stands in the bytes of a HELLO.
+pub const MAGIC: u32 = u32::from_le_bytes(*b"TWTR");
 /// The oldest version this crate speaks.
 pub const VERSION_MIN: u16 = 2;
 /// The newest version this crate speaks.

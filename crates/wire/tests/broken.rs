@@ -5,7 +5,7 @@ mod common;
 use common::{CLIENT_FRAMES, SERVER_FRAMES, bytes_of_client, bytes_of_server};
 use tailwater_core::{MethodId, RequestId, Stamp};
 use tailwater_wire::{
-    ClientFrame, DecodeError, Goodbye, GoodbyeCode, Kind, Limits, Peer, Request, ServerFrame,
+    ClientFrame, DecodeError, FrameKind, Goodbye, GoodbyeCode, Limits, Request, ServerFrame, Side,
     decode_from_client, decode_from_server, needed,
 };
 
@@ -31,7 +31,7 @@ fn a_frame_cut_anywhere_waits_for_exactly_the_rest() {
                 "{frame:?} at {cut}"
             );
             let more = if cut < 8 { 8 } else { bytes.len() };
-            assert_eq!(needed(&bytes[..cut], Peer::Client, &limits()), Ok(more));
+            assert_eq!(needed(&bytes[..cut], Side::Client, &limits()), Ok(more));
         }
     }
     for (_, frame) in &SERVER_FRAMES {
@@ -65,10 +65,10 @@ fn frames_follow_each_other_without_a_gap() {
 
 #[test]
 fn a_wrong_length_is_refused_as_soon_as_the_prefix_is_there() {
-    for kind in Kind::ALL {
-        let from = if kind.comes_from(Peer::Client) { Peer::Client } else { Peer::Server };
+    for kind in FrameKind::ALL {
+        let from = if kind.comes_from(Side::Client) { Side::Client } else { Side::Server };
         let least = u32::try_from(kind.header_len()).unwrap();
-        let most = u32::try_from(kind.max_len(&limits())).unwrap();
+        let most = u32::try_from(limits().frame_max(kind)).unwrap();
         let ask = |len| needed(&prefix(len, kind as u8, 1), from, &limits());
         for found in [0, 7, least - 1] {
             assert_eq!(ask(found), Err(DecodeError::TooShort { kind, found, needed: least }));
@@ -77,7 +77,7 @@ fn a_wrong_length_is_refused_as_soon_as_the_prefix_is_there() {
             assert_eq!(ask(found), Err(DecodeError::TooLong { kind, found, max: most }));
         }
         assert_eq!(ask(least), Ok(kind.header_len()));
-        assert_eq!(ask(most), Ok(kind.max_len(&limits())));
+        assert_eq!(ask(most), Ok(limits().frame_max(kind)));
     }
 }
 
@@ -95,15 +95,15 @@ fn an_unknown_kind_is_refused_even_with_a_fair_length() {
 fn neither_side_accepts_its_own_frames() {
     for (_, frame) in CLIENT_FRAMES.iter().filter(|(name, _)| *name != "goodbye") {
         let error = decode_from_server(&bytes_of_client(frame), &limits()).unwrap_err();
-        assert!(matches!(error, DecodeError::WrongDirection { from: Peer::Server, .. }));
+        assert!(matches!(error, DecodeError::WrongDirection { from: Side::Server, .. }));
         assert_eq!(error.goodbye_code(), GoodbyeCode::Protocol);
         let prefix = &bytes_of_client(frame)[..8];
-        assert_eq!(needed(prefix, Peer::Server, &limits()), Err(error), "known by its prefix");
+        assert_eq!(needed(prefix, Side::Server, &limits()), Err(error), "known by its prefix");
     }
     let both = ["ping", "pong", "goodbye-counted"];
     for (_, frame) in SERVER_FRAMES.iter().filter(|(name, _)| !both.contains(name)) {
         let error = decode_from_client(&bytes_of_server(frame), &limits()).unwrap_err();
-        assert!(matches!(error, DecodeError::WrongDirection { from: Peer::Client, .. }));
+        assert!(matches!(error, DecodeError::WrongDirection { from: Side::Client, .. }));
     }
 }
 
@@ -147,7 +147,7 @@ fn reserved_bytes_and_unknown_flags_are_ignored() {
 
 #[test]
 fn a_goodbye_keeps_its_code_and_the_text_before_the_first_bad_byte() {
-    let mut bytes = prefix(13, Kind::Goodbye as u8, 8);
+    let mut bytes = prefix(13, FrameKind::Goodbye as u8, 8);
     bytes.extend_from_slice(b"by\xffe!");
     let expected = Goodbye::new(GoodbyeCode::Idle, "by");
     let found = decode_from_server(&bytes, &limits()).unwrap();

@@ -1,6 +1,6 @@
 //! How requests are spread in time, and the words for it that flags and scenario files share.
 
-use crate::scenario::limits;
+use crate::limits;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -200,9 +200,8 @@ impl FromStr for Arrivals {
 }
 
 const GAMMA: &str = "\"gamma:\" with a shape from 0.05 to 1000, such as \"gamma:0.25\"";
-const BURSTS: &str = "\"bursts:\" with the rate in bursts as a multiple of the demand, above 1, and the mean lengths of \
-    bursts and of the time between them, from 100us to 60s, such as \"bursts:4:10ms:90ms\", where bursts alone do not \
-    exceed the demand,";
+const BURSTS: &str = "\"bursts:RATE:BURST:QUIET\", such as \"bursts:4:10ms:90ms\" (RATE a multiple of the demand, above 1 and at \
+    most (BURST + QUIET) / BURST; BURST and QUIET mean lengths from 100us to 60s)";
 const DIURNAL: &str = "\"diurnal:\" with the swing as a share of the demand, from 0.001 to 1, and the period, from 10ms to \
     3600s, such as \"diurnal:0.8:1s\"";
 

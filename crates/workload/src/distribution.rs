@@ -3,7 +3,7 @@
 mod words;
 
 use crate::empirical::Empirical;
-use crate::scenario::limits;
+use crate::limits;
 use rand_distr::Distribution as _;
 use std::sync::Arc;
 use std::time::Duration;

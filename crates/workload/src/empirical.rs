@@ -1,6 +1,6 @@
 //! Service times as they were measured: a list of values, each with the number of times that it was seen.
 
-use crate::scenario::limits;
+use crate::limits;
 use std::fmt;
 use std::time::Duration;
 use tailwater_core::Nanos;

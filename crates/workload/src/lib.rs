@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod limits;
 pub mod scenario;
 
 pub mod preset;

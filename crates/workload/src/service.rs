@@ -1,7 +1,7 @@
 //! How long requests take at the server, and how the server spends that time.
 
 use crate::distribution::{Distribution, LONG, LONG_SHARE, SHORT};
-use crate::scenario::limits::REQUEST_MAX;
+use crate::limits::REQUEST_MAX;
 use std::time::Duration;
 use tailwater_core::{Nanos, Rng};
 

@@ -1,7 +1,7 @@
 //! Scenario files with random damage: an answer with a place in the file, never a panic.
 
 use proptest::prelude::*;
-use tailwater_workload::scenario::limits;
+use tailwater_workload::limits;
 use tailwater_workload::{Scenario, ScenarioError};
 
 const FILES: [&str; 5] = [

@@ -7,7 +7,7 @@ use crate::vectors::{Set, Source, explanations};
 use crate::wire::{self, Answer, Query};
 use std::collections::HashMap;
 use tailwater_kernels::{Kernels, Level, Rows};
-use tailwater_load::application::{Ask, Finding, Findings, Inquiry};
+use tailwater_load::application::{Ask, Inquiry, ShownAnswer, ShownRow};
 
 /// The set in memory, with what its index must find.
 pub(crate) struct Nearest {
@@ -89,7 +89,7 @@ impl Nearest {
         self.set.points.rows()
     }
 
-    fn findings(&self, row: &[f32], answer: &Answer) -> Findings {
+    fn findings(&self, row: &[f32], answer: &Answer) -> ShownAnswer {
         let scalar = Kernels::up_to(Level::Scalar);
         let distance = |point: u32| {
             let is_there = (point as usize) < self.points().count();
@@ -107,9 +107,9 @@ impl Nearest {
             let name = self.name(found.point);
             let text = self.glosses.get(&name.to_lowercase()).cloned().unwrap_or_default();
             let measure = format!("distance {:.3}", found.distance.sqrt());
-            Finding { name, text, measure, asks: true }
+            ShownRow { name, text, measure, asks: true }
         };
-        Findings { wrong, summary, rows: answer.found.iter().map(finding).collect() }
+        ShownAnswer { wrong, summary, rows: answer.found.iter().map(finding).collect() }
     }
 }
 
@@ -137,12 +137,14 @@ impl Inquiry for Nearest {
         Ok(Ask { method: wire::SEARCH, payload: wire::request(tag, &query) })
     }
 
-    fn read(&self, text: &str, tag: u64, (status, payload): (u16, &[u8])) -> Findings {
+    fn read(&self, text: &str, tag: u64, (status, payload): (u16, &[u8])) -> ShownAnswer {
         let answer = wire::read_answer(payload).filter(|answer| status == 0 && answer.tag == tag);
         match (self.place(text), answer) {
             (Ok(place), Some(answer)) => self.findings(self.row(place), &answer),
-            (Err(why), _) => Findings::none(why),
-            (_, None) => Findings::none(format!("found no answer to it, and the status {status}")),
+            (Err(why), _) => ShownAnswer::none(why),
+            (_, None) => {
+                ShownAnswer::none(format!("found no answer to it, and the status {status}"))
+            }
         }
     }
 }

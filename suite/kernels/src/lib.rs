@@ -26,8 +26,7 @@ mod distance;
 mod intersect;
 mod table;
 
-pub use distance::BLOCK;
 pub use intersect::{gallop, merge};
 pub use kernels::Kernels;
 pub use level::Level;
-pub use table::{NoSuchRow, Rows, Table, padded};
+pub use table::{BLOCK, NoSuchRow, Rows, Table, padded};

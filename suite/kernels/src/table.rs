@@ -1,7 +1,10 @@
 //! Vectors one after another, as the kernels like them: a row is whole blocks, and begins with a line of the cache.
 
-use crate::distance::BLOCK;
 use std::fmt;
+
+/// Lanes that are added side by side: two registers of AVX-512, so that one addition need not wait for the
+/// one before.
+pub const BLOCK: usize = 32;
 
 /// Sixteen floats that are one line of the cache.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! The program that measures deaths, with memcached where that is installed; no time is judged.
+//! The program that measures deaths, with memcached, which `make test` installs; no time is judged.
 
 use std::process::{Command, Output};
 
@@ -10,15 +10,6 @@ fn failover(arguments: &[&str]) -> Output {
     command.args(["--deaths", "3"]).args(few).args(arguments).output().expect("it starts")
 }
 
-#[expect(clippy::print_stderr, reason = "a test that tests nothing must say so")]
-fn has_memcached() -> bool {
-    let found = Command::new("memcached").arg("-V").output().is_ok();
-    if !found {
-        eprintln!("skipped: memcached is not installed");
-    }
-    found
-}
-
 fn json(output: &Output) -> serde_json::Value {
     let text = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(&text).unwrap_or_else(|error| {
@@ -28,9 +19,6 @@ fn json(output: &Output) -> serde_json::Value {
 
 #[test]
 fn nodes_that_die_make_no_answer_wrong_and_the_curve_is_told() {
-    if !has_memcached() {
-        return;
-    }
     let output = failover(&["--json"]);
     let found = json(&output);
     assert!(output.status.success(), "{found}");
@@ -41,6 +29,12 @@ fn nodes_that_die_make_no_answer_wrong_and_the_curve_is_told() {
         (bins.len(), &bins[0]["from_ms"], &bins[29]["from_ms"]),
         (30, &(-100).into(), &190.into())
     );
+    assert_eq!(found["control"]["bins"].as_array().map(Vec::len), Some(30));
+    let windows = [(0, 50), (50, 200)];
+    for (recovery, (from, to)) in found["recoveries"].as_array().expect("two").iter().zip(windows) {
+        assert_eq!((&recovery["from_ms"], &recovery["to_ms"]), (&from.into(), &to.into()));
+        assert!(recovery["control_p99_us"].as_f64().is_some_and(|us| us > 0.0), "{recovery}");
+    }
     let of = |bin: &serde_json::Value| bin["requests"].as_u64().expect("a number");
     let looked_at: u64 = bins.iter().map(of).sum();
     assert!(looked_at > 0 && looked_at <= found["requests"].as_u64().expect("a number"));
@@ -48,9 +42,6 @@ fn nodes_that_die_make_no_answer_wrong_and_the_curve_is_told() {
 
 #[test]
 fn a_router_that_is_told_something_wrong_is_named() {
-    if !has_memcached() {
-        return;
-    }
     let output = failover(&["--replicas", "5"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");

@@ -1,5 +1,4 @@
-//! Stock memcacheds behind the router, and stock clients before it. Without the programs these tests say that they
-//! were skipped; `make test` installs them.
+//! Stock memcacheds behind the router, and stock clients before it, which `make test` installs.
 
 mod common;
 
@@ -21,13 +20,13 @@ struct Memcached {
 }
 
 impl Memcached {
-    /// At this port or any; `None` where the program is not installed.
-    fn start(address: Option<SocketAddr>) -> Option<Self> {
+    /// At this port or any.
+    fn start(address: Option<SocketAddr>) -> Self {
         Self::start_with(address, &[])
     }
 
     /// With further arguments.
-    fn start_with(address: Option<SocketAddr>, more: &[&str]) -> Option<Self> {
+    fn start_with(address: Option<SocketAddr>, more: &[&str]) -> Self {
         // A port that is free now may be another's in a moment: then it is tried with the next.
         let free = || TcpListener::bind(anywhere()).and_then(|it| it.local_addr()).expect("a port");
         for _ in 0..100 {
@@ -35,10 +34,11 @@ impl Memcached {
             let mut command = Command::new("memcached");
             command.args(["-t", "1", "-U", "0", "-m", "16", "-l", "127.0.0.1", "-u", "nobody"]);
             command.args(["-p", &address.port().to_string()]).args(more).stdin(Stdio::null());
-            let child = command.stderr(Stdio::null()).spawn().ok()?;
+            let child = command.stderr(Stdio::null()).spawn();
+            let child = child.expect("found no memcached; type: apt-get install memcached");
             let mut it = Self { child, address };
             if it.is_listening() {
-                return Some(it);
+                return it;
             }
         }
         panic!("memcached ended a hundred times");
@@ -78,17 +78,8 @@ fn process_at(address: SocketAddr) -> Option<u32> {
         .find_map(|line| line.strip_prefix("STAT pid ")?.parse().ok())
 }
 
-fn memcacheds(count: usize) -> Option<Vec<Memcached>> {
-    let all: Option<Vec<_>> = (0..count).map(|_| Memcached::start(None)).collect();
-    if all.is_none() {
-        skipped("memcached");
-    }
-    all
-}
-
-#[expect(clippy::print_stderr, reason = "a test that tests nothing must say so")]
-fn skipped(program: &str) {
-    eprintln!("skipped: {program} is not installed");
+fn memcacheds(count: usize) -> Vec<Memcached> {
+    (0..count).map(|_| Memcached::start(None)).collect()
 }
 
 fn addresses(nodes: &[Memcached]) -> Vec<SocketAddr> {
@@ -97,7 +88,7 @@ fn addresses(nodes: &[Memcached]) -> Vec<SocketAddr> {
 
 #[test]
 fn sixteen_stock_memcacheds_hold_each_key_three_times() {
-    let Some(nodes) = memcacheds(16) else { return };
+    let nodes = memcacheds(16);
     for (word, placement) in Rule::ALL {
         let router =
             router_with(NodesConfig { placement, replicas: 3, ..config(&addresses(&nodes)) });
@@ -120,7 +111,7 @@ fn sixteen_stock_memcacheds_hold_each_key_three_times() {
 
 #[test]
 fn a_memcached_that_is_killed_makes_no_answer_wrong() {
-    let Some(mut nodes) = memcacheds(3) else { return };
+    let mut nodes = memcacheds(3);
     let router = router_of(&addresses(&nodes), 3);
     let mut client = Wire::to(router.address());
     let registers = Registers::new(1);
@@ -144,7 +135,7 @@ fn a_memcached_that_is_killed_makes_no_answer_wrong() {
         nodes[dies].kill();
         go(500, &mut client);
         let address = nodes[dies].address;
-        nodes[dies] = Memcached::start(Some(address)).expect("it was there before");
+        nodes[dies] = Memcached::start(Some(address));
         eventually("it is asked again", || client.stat(&format!("{address}:state")) == "up");
         go(500, &mut client);
     }
@@ -153,7 +144,7 @@ fn a_memcached_that_is_killed_makes_no_answer_wrong() {
 /// memcached ends a line at a NUL: it would carry the value out, or answer for another key.
 #[test]
 fn a_nul_in_a_key_commands_no_memcached_and_shifts_no_answer() {
-    let Some(nodes) = memcacheds(3) else { return };
+    let nodes = memcacheds(3);
     let router = router_of(&addresses(&nodes), 3);
     let mut client = Wire::to(router.address());
     assert_eq!(client.set("a", b"kept"), Ok(()));
@@ -176,7 +167,7 @@ fn a_nul_in_a_key_commands_no_memcached_and_shifts_no_answer() {
 /// Nothing was written while it was away, and it has nothing all the same.
 #[test]
 fn a_memcached_that_restarts_empty_under_gets_alone_hides_nothing() {
-    let Some(mut nodes) = memcacheds(2) else { return };
+    let mut nodes = memcacheds(2);
     let router = router_of(&addresses(&nodes), 2);
     let mut client = Wire::to(router.address());
     let keys: Vec<String> = (0..30).map(|number| format!("key-{number}")).collect();
@@ -191,7 +182,7 @@ fn a_memcached_that_restarts_empty_under_gets_alone_hides_nothing() {
     nodes[0].kill();
     all_are_there(&mut client);
     let address = nodes[0].address;
-    nodes[0] = Memcached::start(Some(address)).expect("it was there before");
+    nodes[0] = Memcached::start(Some(address));
     client.until_up(address);
     all_are_there(&mut client);
     assert!(client.count(address, "misses") > 0, "it was asked");
@@ -201,8 +192,8 @@ fn a_memcached_that_restarts_empty_under_gets_alone_hides_nothing() {
 /// What one takes and another does not: its old value is not answered.
 #[test]
 fn a_memcached_that_refuses_what_others_take_forgets_the_key() {
-    let Some(mut nodes) = memcacheds(1) else { return };
-    nodes.extend(Memcached::start_with(None, &["-I", "512k"]));
+    let mut nodes = memcacheds(1);
+    nodes.push(Memcached::start_with(None, &["-I", "512k"]));
     let router = router_of(&addresses(&nodes), 2);
     let mut client = Wire::to(router.address());
     let half = vec![b'x'; 300_000];
@@ -253,7 +244,7 @@ impl Drop for Process {
 /// All that the memcacheds have answered meanwhile is late, and none of them is.
 #[test]
 fn a_router_that_sleeps_and_wakes_takes_no_memcached_for_lost() {
-    let Some(nodes) = memcacheds(2) else { return };
+    let nodes = memcacheds(2);
     let mut arguments = ["--replicas", "2", "--timeout", "300"].map(String::from).to_vec();
     arguments.extend(addresses(&nodes).iter().map(ToString::to_string));
     let router = Process::start(&arguments);
@@ -308,7 +299,7 @@ fn is_stopped(pid: u32) -> bool {
 /// Stopped and continued: it answers late, and what it holds by then is old.
 #[test]
 fn a_memcached_that_sleeps_and_wakes_answers_nothing_old() {
-    let Some(nodes) = memcacheds(2) else { return };
+    let nodes = memcacheds(2);
     let timeout = Duration::from_millis(200);
     let router = router_with(NodesConfig { replicas: 2, timeout, ..config(&addresses(&nodes)) });
     let mut client = Wire::to(router.address());
@@ -331,27 +322,26 @@ fn a_memcached_that_sleeps_and_wakes_answers_nothing_old() {
 /// Tools that others wrote for memcached, on the router as they are.
 #[test]
 fn libmemcacheds_tools_drive_it() {
-    let Some(nodes) = memcacheds(4) else { return };
+    let nodes = memcacheds(4);
     let router = router_of(&addresses(&nodes), 2);
     let server = format!("--servers={}", router.address());
     let run = |program: &str, more: &[&str]| {
-        let output = Command::new(program).arg(&server).args(more).output().ok()?;
+        let output = Command::new(program).arg(&server).args(more).output();
+        let output =
+            output.expect("found no tools of memcached; type: apt-get install libmemcached-tools");
         let said = [output.stdout, output.stderr].concat();
         assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&said));
-        Some(())
     };
     let slap = ["--concurrency=4", "--execute-number=500", "--test=set", "--flush"];
-    if run("memcslap", &slap).is_none() {
-        return skipped("memcslap");
-    }
-    run("memcslap", &["--concurrency=4", "--execute-number=500", "--test=get"]).expect("there");
-    run("memcping", &[]).expect("there");
+    run("memcslap", &slap);
+    run("memcslap", &["--concurrency=4", "--execute-number=500", "--test=get"]);
+    run("memcping", &[]);
 }
 
 /// A client in Python that others wrote.
 #[test]
 fn pymemcache_uses_it_unchanged() {
-    let Some(nodes) = memcacheds(3) else { return };
+    let nodes = memcacheds(3);
     let router = router_of(&addresses(&nodes), 3);
     let script = "
 import sys
@@ -369,15 +359,13 @@ assert client.get('large') == b'x' * 1000000
     let mut python = Command::new("/usr/bin/python3");
     python.args(["-", &router.address().ip().to_string(), &router.address().port().to_string()]);
     let python = python.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let Ok(mut python) = python else { return skipped("python3") };
+    let mut python = python.expect("found no python3; type: apt-get install python3");
     let mut input = python.stdin.take().expect("a pipe");
     input.write_all(script.as_bytes()).expect("written");
     drop(input);
     let mut said = String::new();
     python.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
     let status = python.wait().expect("a child");
-    if said.contains("No module named 'pymemcache'") {
-        return skipped("pymemcache");
-    }
-    assert!(status.success(), "{said}");
+    let needs = "needs pymemcache: apt-get install python3-pymemcache";
+    assert!(status.success(), "{said}{needs}");
 }

@@ -8,7 +8,7 @@ use crate::wire::{self, Answer, INTERSECT};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use tailwater_data::text::tokens::tokens;
-use tailwater_load::application::{Ask, Finding, Findings, Inquiry, Tell};
+use tailwater_load::application::{Ask, Inquiry, ShownAnswer, ShownRow, Tell};
 
 /// The documents in memory.
 pub(crate) struct Documents {
@@ -78,7 +78,7 @@ impl Documents {
         })
     }
 
-    fn finding(&self, document: u32) -> Finding {
+    fn finding(&self, document: u32) -> ShownRow {
         let at = document as usize;
         let (name, text) = match self.texts.get(at) {
             Some(text) => text.split_once(": ").map_or(("", &**text), |(name, text)| (name, text)),
@@ -88,7 +88,7 @@ impl Documents {
             let words = self.collection.document(at).iter().take(WORDS_SHOWN);
             words.map(|&word| self.collection.word(word)).collect::<Vec<_>>().join(" ")
         };
-        Finding {
+        ShownRow {
             name: name.to_owned(),
             text: if text.is_empty() { words() } else { text.to_owned() },
             measure: format!("document {document}"),
@@ -139,10 +139,10 @@ impl Inquiry for Documents {
         Ok(Ask { method: INTERSECT, payload })
     }
 
-    fn read(&self, text: &str, tag: u64, (status, payload): (u16, &[u8])) -> Findings {
+    fn read(&self, text: &str, tag: u64, (status, payload): (u16, &[u8])) -> ShownAnswer {
         let answer = Answer::of_bytes(payload).filter(|answer| status == 0 && answer.tag == tag);
         match (Self::terms(text), answer) {
-            (Ok(terms), Some(answer)) => Findings {
+            (Ok(terms), Some(answer)) => ShownAnswer {
                 wrong: self.wrong(&terms, &answer),
                 summary: self.summary(&terms, &answer),
                 // A number that is no document's is wrong already.
@@ -151,8 +151,10 @@ impl Inquiry for Documents {
                     .map(|&document| self.finding(document))
                     .collect(),
             },
-            (Err(why), _) => Findings::none(why),
-            (_, None) => Findings::none(format!("found no answer to it, and the status {status}")),
+            (Err(why), _) => ShownAnswer::none(why),
+            (_, None) => {
+                ShownAnswer::none(format!("found no answer to it, and the status {status}"))
+            }
         }
     }
 }

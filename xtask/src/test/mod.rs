@@ -2,10 +2,11 @@
 //!
 //! cargo builds; the test programs are started here, some at a time, since many of them wait more than they
 //! compute. The longest come first, so that none is left to run alone. What a program says is shown when it ends and
-//! failed. All programs run, whatever fails.
+//! failed. All programs run, whatever fails; what they pass over is named at the end.
 
 mod output;
 mod program;
+mod suite;
 
 use crate::slow::Slow;
 use crate::tally::Tally;
@@ -14,35 +15,76 @@ use output::Outcome;
 use program::Program;
 use std::path::Path;
 use std::time::Duration;
+use suite::Suite;
 
 /// Programs at a time: on two cores, as many as tests have to pass beside. The loads that they offer share the cores.
 const AT_A_TIME: usize = 3;
 
 /// `cargo xtask test [CARGO'S FLAGS…]`: of the whole workspace, or of what flags such as `-p` choose.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
-    let tally = run(root, args)?;
-    for failure in tally.failures() {
-        println!("FAILED {failure}");
+    let mut slow = Slow::default();
+    let suite = if args.is_empty() { Suite::all() } else { Suite::of_flags(args) };
+    let mut programs = slow.time("(building the tests)", || program::build(root, suite))?;
+    if args.is_empty() {
+        programs.push(Program::Docs(root.to_owned()));
     }
-    println!("{tally}");
+    let tally = summed(perform(AT_A_TIME, programs), slow)?;
+    tally.lines().iter().for_each(|line| println!("{line}"));
     if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
 }
 
-/// The same for CI, which has flags of none.
+/// The same for CI, with what computes and never waits beside it: tests, which mostly wait, leave a part of the
+/// processors.
 pub(crate) fn check(root: &Path) -> Result<Tally> {
-    run(root, &[])
+    let mut slow = Slow::default();
+    let built = slow.time("(building the tests)", || program::build(root, Suite::all()));
+    std::thread::scope(|scope| {
+        let aside = scope.spawn(|| aside(root));
+        let tests = built.and_then(|mut programs| {
+            programs.push(Program::Docs(root.to_owned()));
+            summed(perform(AT_A_TIME, programs), slow)
+        });
+        let mut tally = tests.unwrap_or_else(|why| Tally::of("tests", Err(why)));
+        tally.add(aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        Ok(tally)
+    })
 }
 
-fn run(root: &Path, args: &[String]) -> Result<Tally> {
-    let mut slow = Slow::default();
-    let programs = slow.time("(building the tests)", || program::build(root, args))?;
+/// Models and sanitizers, one after the other, each built in a folder of its own, so that none waits for another's lock.
+/// The set-up installs no nightly compiler for sanitizers: another each day, it is no part of what a change has to pass
+/// on every machine.
+fn aside(root: &Path) -> Tally {
     let mut tally = Tally::default();
-    for done in perform(programs) {
+    for (name, suite) in Suite::aside(root) {
+        match suite.is_possible(root) {
+            Ok(()) => tally
+                .add(one_by_one(root, name, suite).unwrap_or_else(|why| Tally::of(name, Err(why)))),
+            Err(why) => tally.pass_over(name, &why),
+        }
+    }
+    tally
+}
+
+/// Tests of these programs in benches/. They measure, so that they run one by one.
+pub(crate) fn benches(root: &Path, packages: &[&str]) -> Result<Tally> {
+    one_by_one(root, "tests of benches", Suite::benches(root, packages))
+}
+
+fn one_by_one(root: &Path, name: &str, suite: Suite) -> Result<Tally> {
+    let mut slow = Slow::default();
+    let programs = slow.time(&format!("(building: {name})"), || program::build(root, suite))?;
+    summed(perform(1, programs), slow)
+}
+
+/// The count of all, and the slowest printed.
+fn summed(all: Vec<Done>, mut slow: Slow) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for done in all {
         slow.add(&done.name, done.took);
         tally.add(done.tally);
     }
     slow.print();
-    Ok(tally)
+    tally.some("test")
 }
 
 /// What became of a program.
@@ -53,11 +95,11 @@ struct Done {
 }
 
 /// Runs each program once; how it ended is told as soon as it is known.
-fn perform(mut programs: Vec<Program>) -> Vec<Done> {
+fn perform(at_a_time: usize, mut programs: Vec<Program>) -> Vec<Done> {
     programs.sort_by_key(Program::turn);
     let mut done = Vec::new();
     let run = |program: &Program| Outcome::of(&program.run());
-    lanes::each(AT_A_TIME, programs, run, |program, outcome, took| {
+    lanes::each(at_a_time, programs, run, |program, outcome, took| {
         done.push(conclude(&program, outcome, took));
     });
     done
@@ -69,10 +111,40 @@ fn conclude(program: &Program, outcome: Outcome, took: Duration) -> Done {
     for test in &outcome.failed {
         tally.fail(format!("{test}; to repeat it, type: {}", program.repeats(test)));
     }
-    let word = if outcome.failed.is_empty() { "ok" } else { "FAILED" };
+    if outcome.is_empty() && program.has_tests() {
+        let named = program.filter().map(|word| format!(" whose name contains `{word}`"));
+        tally.fail(format!("{name}: found no test{}", named.unwrap_or_default()));
+    }
+    outcome.passed_over.iter().for_each(|why| tally.pass_over(&name, why));
+    let word = if tally.failures().is_empty() { "ok" } else { "FAILED" };
     println!("{word:<6} {:>4} passed {:>7.1} s  {name}", outcome.passed, took.as_secs_f64());
-    if !outcome.failed.is_empty() {
+    if !tally.failures().is_empty() {
         println!("{}", outcome.said);
     }
     Done { name, took, tally }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failures(suite: &Suite, target: &str, passed: u32) -> Vec<String> {
+        let said = format!("test result: ok. {passed} passed; 0 failed; 0 ignored");
+        let output = std::process::Command::new("echo").arg(said).output();
+        let outcome = Outcome::of(&output.map_err(|error| error.to_string()));
+        let program = Program::of(suite.clone(), target);
+        conclude(&program, outcome, Duration::ZERO).tally.failures().to_vec()
+    }
+
+    #[test]
+    fn what_was_chosen_for_its_tests_has_some() {
+        let [models, _, addresses] = Suite::aside(Path::new("x")).map(|(_, suite)| suite);
+        let told = failures(&models, "--lib", 0);
+        assert_eq!(told, ["-p x --lib: found no test whose name contains `models`"]);
+        assert_eq!(failures(&models, "--test loom", 0), ["-p x --test loom: found no test"]);
+        assert!(failures(&models, "--lib", 1).is_empty());
+        assert_eq!(failures(&addresses, "--test twins", 0).len(), 1);
+        assert!(failures(&addresses, "--lib", 0).is_empty(), "it comes with its package");
+        assert!(failures(&Suite::all(), "--test x", 0).is_empty(), "of all, some have none");
+    }
 }

@@ -1,6 +1,7 @@
 //! What a test program says, read as counts and names.
 
 use crate::Result;
+use crate::tally::PASSED_OVER;
 use std::process::Output;
 
 /// How a program ended.
@@ -9,6 +10,8 @@ pub(super) struct Outcome {
     pub(super) passed: u64,
     /// The names of tests. [`WHOLE`] stands for a program that failed otherwise.
     pub(super) failed: Vec<String>,
+    /// Tests that are left out, or that have said that they show nothing here; each with why.
+    pub(super) passed_over: Vec<String>,
     /// Both streams, one after the other.
     pub(super) said: String,
 }
@@ -28,19 +31,35 @@ impl Outcome {
         }
     }
 
+    /// Whether no test ran.
+    pub(super) fn is_empty(&self) -> bool {
+        self.passed == 0 && self.failed.is_empty()
+    }
+
     fn read(mut said: String, succeeded: bool, status: &str) -> Self {
         let failed =
             said.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
         let mut failed: Vec<String> = failed.map(str::to_owned).collect();
         let counts: Vec<u64> = said.lines().filter_map(passed).collect();
+        let passed_over = said.lines().filter_map(passed_over).collect();
         if !succeeded && failed.is_empty() {
             failed.push(WHOLE.to_owned());
             said.push_str(&format!("it ended with {status}\n"));
         }
         // A program without libtest counts as one.
         let alone = u64::from(succeeded && counts.is_empty());
-        Self { passed: counts.iter().sum::<u64>() + alone, failed, said }
+        Self { passed: counts.iter().sum::<u64>() + alone, failed, passed_over, said }
     }
+}
+
+/// Reads `test NAME ... ignored, WHY`, or a line of a test past the harness, which hides what tests that pass print.
+fn passed_over(line: &str) -> Option<String> {
+    if let Some(why) = line.strip_prefix(PASSED_OVER) {
+        return Some(why.to_owned());
+    }
+    let (name, why) = line.strip_prefix("test ")?.split_once(" ... ignored")?;
+    let why = why.strip_prefix(", ").unwrap_or("it is ignored without a reason");
+    Some(format!("{name}: {why}"))
 }
 
 /// Reads `test result: ok. 12 passed; 0 failed; …`.
@@ -62,6 +81,14 @@ mod tests {
         let outcome = Outcome::read(SAID.to_owned(), false, "exit status: 101");
         assert_eq!((outcome.passed, &outcome.failed[..]), (1, &["a::c".to_owned()][..]));
         assert_eq!(outcome.said, SAID);
+    }
+
+    #[test]
+    fn what_is_passed_over_is_told_with_its_reason() {
+        let said = SAID.to_owned() + "test e ... ignored, minutes; type: x\nPASSED OVER: no y\n";
+        let outcome = Outcome::read(said, true, "");
+        let reasons = ["d: it is ignored without a reason", "e: minutes; type: x", "no y"];
+        assert_eq!(outcome.passed_over, reasons);
     }
 
     #[test]

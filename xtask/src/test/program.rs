@@ -1,18 +1,20 @@
 //! Test programs: what cargo has built, and how each is started.
 
 use super::output::WHOLE;
+use super::suite::Suite;
 use crate::Result;
-use crate::process::{cargo, cargo_program, limited};
+use crate::process::{cargo_program, limited};
 use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What runs for so long hangs: the longest takes two minutes on two busy cores.
-const LIMIT: Duration = Duration::from_mins(15);
+pub(super) const LIMIT: Duration = Duration::from_mins(15);
 
-/// What is tested where no flags say: one build has the tests with features and those without.
+/// What the documentation's examples are tested with: the tests have the same, so that one build has both.
 const ALL: [&str; 2] = ["--workspace", "--all-features"];
 
 /// Names the program `tailwater` to tests that start it from another package.
@@ -44,39 +46,37 @@ pub(super) enum Program {
         folder: PathBuf,
         /// The program `tailwater` that was built with it, where it was.
         binary: Option<PathBuf>,
+        suite: Arc<Suite>,
     },
     /// The examples in the documentation of the workspace, which cargo builds and runs.
     Docs(PathBuf),
 }
 
-/// Builds the test programs that these flags choose; without flags all, and the documentation's examples.
-pub(super) fn build(root: &Path, flags: &[String]) -> Result<Vec<Program>> {
-    let mut command = cargo(root, &["test", "--no-run", "--locked"]);
-    command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
-    match flags {
-        [] => command.args(ALL),
-        flags => command.args(flags),
-    };
-    let output = command.output().map_err(|error| format!("could not start cargo: {error}"))?;
+/// Builds the test programs of a suite.
+pub(super) fn build(root: &Path, suite: Suite) -> Result<Vec<Program>> {
+    let output = suite.build(root).output();
+    let output = output.map_err(|error| format!("could not start cargo: {error}"))?;
     if !output.status.success() {
-        return Err("could not build the tests; cargo says above why".into());
+        let typed = suite.typed();
+        return Err(format!("could not build the tests of `{typed}`; cargo says above why"));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let mut programs: Vec<Program> = text.lines().filter_map(built).collect();
+    let suite = Arc::new(suite);
+    let mut programs: Vec<Program> = text.lines().filter_map(|line| built(line, &suite)).collect();
+    if programs.is_empty() {
+        return Err(format!("found no test program at all in `{}`", suite.typed()));
+    }
     let tailwater = text.lines().find_map(the_command);
     for program in &mut programs {
         if let Program::Built { binary, .. } = program {
             binary.clone_from(&tailwater);
         }
     }
-    if flags.is_empty() {
-        programs.push(Program::Docs(root.to_owned()));
-    }
     Ok(programs)
 }
 
 /// A message of cargo about a test program.
-fn built(line: &str) -> Option<Program> {
+fn built(line: &str, suite: &Arc<Suite>) -> Option<Program> {
     let message: Value = serde_json::from_str(line).ok()?;
     let is_test = message["profile"]["test"].as_bool()?;
     let file = message["executable"].as_str().filter(|_| is_test)?;
@@ -89,7 +89,7 @@ fn built(line: &str) -> Option<Program> {
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
     let package = package_name(message["package_id"].as_str()?)?;
     let (file, folder) = (file.into(), folder.into());
-    Some(Program::Built { package, target, file, folder, binary: None })
+    Some(Program::Built { package, target, file, folder, binary: None, suite: suite.clone() })
 }
 
 /// A message of cargo about the program `tailwater`, which tests start.
@@ -113,11 +113,12 @@ impl Program {
     /// Runs it to its end.
     pub(super) fn run(&self) -> Result<Output> {
         let mut command = match self {
-            Self::Built { file, folder, binary, .. } => {
+            Self::Built { file, folder, binary, suite, .. } => {
+                let mut command = suite.start();
                 // In our process group, so that Ctrl-C ends it.
-                let mut command = Command::new("timeout");
                 command.args(["--foreground", "--kill-after=5", &LIMIT.as_secs().to_string()]);
-                command.arg(file).current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
+                command.arg(file).args(self.filter());
+                command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
                 command.envs(binary.as_ref().map(|path| (BINARY, path)));
                 command
             }
@@ -141,11 +142,24 @@ impl Program {
         LONG.iter().position(|long| *long == target).unwrap_or(LONG.len())
     }
 
+    /// The word that chooses among its tests, where not all are meant.
+    pub(super) fn filter(&self) -> Option<&'static str> {
+        match self {
+            Self::Built { target, suite, .. } => suite.filter(target),
+            Self::Docs(_) => None,
+        }
+    }
+
+    /// Whether it must have some: it is one of a few that were chosen, not one of all that there are.
+    pub(super) fn has_tests(&self) -> bool {
+        matches!(self, Self::Built { suite, target, .. } if suite.is_choice(target))
+    }
+
     /// What to type for one test of it.
     pub(super) fn repeats(&self, test: &str) -> String {
         match self {
-            Self::Built { .. } if test == WHOLE => format!("cargo test --all-features {self}"),
-            Self::Built { .. } => format!("cargo test --all-features {self} -- --exact {test}"),
+            Self::Built { suite, .. } if test == WHOLE => format!("{} {self}", suite.typed()),
+            Self::Built { suite, .. } => format!("{} {self} -- --exact {test}", suite.typed()),
             Self::Docs(_) => format!("cargo test {} --doc", ALL.join(" ")),
         }
     }
@@ -161,6 +175,16 @@ impl fmt::Display for Program {
 }
 
 #[cfg(test)]
+impl Program {
+    /// Of a package `x`.
+    pub(super) fn of(suite: Suite, target: &str) -> Self {
+        let (package, target) = ("x".into(), target.into());
+        let (file, folder, suite) = ("x".into(), "x".into(), Arc::new(suite));
+        Self::Built { package, target, file, folder, binary: None, suite }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -169,6 +193,8 @@ mod tests {
         let line = r#"{"reason":"compiler-artifact","package_id":"path+file:///x/crates/rt#tailwater-rt@0.1.0",
             "manifest_path":"/x/crates/rt/Cargo.toml","target":{"kind":["test"],"name":"calls"},
             "profile":{"test":true},"executable":"/x/target/debug/deps/calls-1"}"#;
+        let suite = Arc::new(Suite::all());
+        let built = |line: &str| built(line, &suite);
         let program = built(line).expect("it is one");
         assert_eq!(program.to_string(), "-p tailwater-rt --test calls");
         assert_eq!(
@@ -190,13 +216,7 @@ mod tests {
 
     #[test]
     fn the_longest_come_first_and_the_rest_as_they_were_built() {
-        let program = |target: &str| Program::Built {
-            package: "x".into(),
-            target: target.into(),
-            file: "x".into(),
-            folder: "x".into(),
-            binary: None,
-        };
+        let program = |target: &str| Program::of(Suite::default(), target);
         let mut all = vec![program("--lib"), program("--test churn"), program("--bin x")];
         all.extend([Program::Docs("x".into()), program("--test profile_builds")]);
         all.sort_by_key(Program::turn);

@@ -84,7 +84,7 @@ fn upward(place: &str, name: &str, used: &str, allowed: &[&str]) -> Problem {
 }
 
 /// Our crates among the dependencies of these kinds, those of single targets included.
-fn internal(manifest: &Table, kinds: &[&str]) -> Vec<String> {
+pub(super) fn internal(manifest: &Table, kinds: &[&str]) -> Vec<String> {
     let targets =
         manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
     let tables = std::iter::once(manifest).chain(targets.filter_map(Value::as_table));

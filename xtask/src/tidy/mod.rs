@@ -3,18 +3,22 @@
 //! Each check is a function from the repository's texts to problems; each problem says what was
 //! found where and how to mend it.
 
+mod circles;
 mod comments;
 mod documents;
 mod files;
 mod layers;
 mod map;
 mod names;
+mod packages;
+mod paths;
 mod prose;
 mod reasons;
 mod shipped;
 mod rooms;
 mod safety;
 mod sentences;
+mod types;
 
 use crate::Result;
 use crate::tally::Tally;
@@ -49,6 +53,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("scenarios say what they show", documents::scenarios_say_why),
     ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
     ("rooms use those before them", rooms::depend_upwards),
+    ("modules need each other in no circle", circles::there_are_none),
+    ("names of public types have one meaning", types::have_one_meaning),
+    ("packages that tests ask for are set up", packages::are_set_up),
     ("sentences of documents are short", prose::sentences_are_short),
     ("things in documents are no persons", prose::things_are_no_persons),
     ("sentences of comments are short", comments::sentences_are_short),

@@ -41,7 +41,10 @@ pub(crate) fn measure(place: &Place, effort: Effort) -> Result<Section> {
                  at a time, one worker), and its quotient within a repetition";
     let mut section = Section::new("memcached", about, &CPU);
     if effort.short {
-        section.left_out.push("memcached: its sources are fetched in full runs only".to_owned());
+        section.left_out.push(
+            "memcached: its sources are fetched in full runs only; type: make bench NAMES=profile"
+                .to_owned(),
+        );
         return Ok(section);
     }
     let (tools, left_out) = present(place, &Tool::ALL);
@@ -85,7 +88,10 @@ pub(crate) fn traces(place: &Place, effort: Effort) -> Result<Section> {
                  `tailwater profile report`";
     let mut section = Section::new("traces", about, &TRACES);
     if effort.short {
-        section.left_out.push("memcached: its sources are fetched in full runs only".to_owned());
+        section.left_out.push(
+            "memcached: its sources are fetched in full runs only; type: make bench NAMES=profile"
+                .to_owned(),
+        );
         return Ok(section);
     }
     let file = make(place, Tool::Scanned.build())?;

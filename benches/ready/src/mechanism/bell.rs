@@ -7,7 +7,7 @@ use crossbeam_queue::SegQueue;
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 use std::time::Duration;
-use tailwater_sync::ready::{Doorbell as ReadyBell, Policy, ReadySet, Waiter};
+use tailwater_sync::ready::{Doorbell as ReadyBell, ReadySet, VisitPolicy, Waiter};
 
 const SLEEP: Duration = Duration::from_millis(1);
 
@@ -37,7 +37,7 @@ pub(super) fn bell(idle: Idle) -> (impl Push, impl Pop) {
 }
 
 pub(super) fn ready_set(idle: Idle) -> Result<(impl Push, impl Pop), String> {
-    let made = ReadySet::builder(1).policy(Policy::RoundRobin).spin(Duration::ZERO).build();
+    let made = ReadySet::builder(1).policy(VisitPolicy::RoundRobin).spin(Duration::ZERO).build();
     let (set, waiter) = made.map_err(|error| error.to_string())?;
     let bell: ReadyBell = set.doorbell(0).map_err(|error| error.to_string())?;
     let queue = Completions::default();

@@ -3,7 +3,7 @@
 use super::{Pop, Push};
 use crate::queue::Queues;
 use std::time::Duration;
-use tailwater_sync::ready::{Doorbell, Policy, QueueId, ReadySet, Waiter};
+use tailwater_sync::ready::{Doorbell, QueueId, ReadySet, VisitPolicy, Waiter};
 
 pub(super) fn spinning(count: usize) -> Result<(impl Push, impl Pop), String> {
     ends(count, Waiter::take)
@@ -22,7 +22,7 @@ pub(super) fn emptying(count: usize) -> Result<(impl Push, impl Pop), String> {
 type Next = fn(&mut Waiter) -> Option<QueueId>;
 
 fn ends(count: usize, next: Next) -> Result<(Producer, Consumer), String> {
-    let made = ReadySet::new(count, Policy::RoundRobin).and_then(|(set, waiter)| {
+    let made = ReadySet::new(count, VisitPolicy::RoundRobin).and_then(|(set, waiter)| {
         let bells: Result<Vec<_>, _> = (0..count).map(|queue| set.doorbell(queue)).collect();
         Ok((bells?, waiter))
     });

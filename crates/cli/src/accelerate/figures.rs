@@ -2,7 +2,7 @@
 
 use super::{read, study};
 use crate::failure::{Failure, say};
-use crate::run::folder::Folder;
+use crate::folder::Folder;
 use clap::Args;
 use std::path::PathBuf;
 use tailwater_report::{RangeBar, RangeRow, Ranges, illustrated};

@@ -2,7 +2,7 @@
 
 use crate::terminal::style;
 use tailwater_report::{count, grid_within, wrap};
-use tailwater_tune::accelerator::{Answer, Bar, Needs, Outcome, Spread, Study};
+use tailwater_tune::accelerator::{Answer, Bar, FactorPercentiles, Needs, Outcome, Study};
 
 /// Where no terminal says how wide it is.
 const WIDTH: u16 = 80;
@@ -102,7 +102,7 @@ fn throughput(study: &Study) -> String {
 }
 
 /// Shares are of all draws; the interval is of those that have an answer.
-fn of_spread(spread: Spread) -> String {
+fn of_spread(spread: FactorPercentiles) -> String {
     let whose =
         if spread.answered() < 1.0 { "of the draws with an answer" } else { "of all draws" };
     let mut parts = vec![format!("{} in 90 % {whose}", range(spread.p5, spread.p95))];

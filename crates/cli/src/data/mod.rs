@@ -1,11 +1,8 @@
 //! `tailwater data`: the data that the suite's services work on, prepared once and opened by every process.
 
-mod folder;
-
-pub(crate) use folder::DataFolder;
-
+use crate::data_folder::DataFolder;
 use crate::failure::{Failure, say};
-use crate::run::interrupt::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::run::prepared;
 use crate::suite::ChoiceOptions;
 use clap::{Args, Subcommand};

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tailwater_core::Instant;
-use tailwater_kernel::schedule::{Account, Fact, Interruption, Interval, Machine, Spread};
+use tailwater_kernel::schedule::{Account, Fact, Interruption, Interval, Machine, WaitQuantiles};
 use tailwater_kernel::{Missing, Probe, Recorder, Source, Syscalls, System, now_ns, softirq_name};
 use tailwater_rt::time::now;
 use tailwater_stats::traits::{ALL_CALLS, SoftirqTraits, ThreadTime, TierTraits, Traits};
@@ -42,8 +42,8 @@ const SOURCES: [Source; 2] = [Source::Scheduling, Source::Softirqs];
 /// Where a watch looks, and when.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    /// The processes of the front and of each tier.
-    pub(super) pids: Vec<u32>,
+    /// The processes of the front, and of each tier.
+    pub(super) pids: Vec<Vec<u32>>,
     /// The measured window.
     pub(super) from: Instant,
     pub(super) to: Instant,
@@ -142,8 +142,8 @@ struct Calls {
 }
 
 impl Calls {
-    fn open(pids: &[u32]) -> Result<Self, Missing> {
-        let open = |pid: &u32| Syscalls::of_threads(&threads_of(*pid), &CALLS);
+    fn open(pids: &[Vec<u32>]) -> Result<Self, Missing> {
+        let open = |pids: &Vec<u32>| Syscalls::of_threads(&threads_of(pids), &CALLS);
         let tiers = pids.iter().map(open).collect::<Result<_, _>>()?;
         Ok(Self { tiers, before: Vec::new() })
     }
@@ -188,12 +188,12 @@ impl Threads {
         // The events have a clock of their own.
         let of = |at: Instant| at_ns + u64::try_from(at.since(time).as_nanos()).unwrap_or(u64::MAX);
         let account = || Account::new(of(place.from), of(place.to));
-        let accounts = place.pids.iter().map(|pid| (*pid, account())).collect();
+        let accounts = place.pids.iter().map(|pids| (pids.clone(), account())).collect();
         let books = Books { accounts, known: HashMap::new() };
         place
             .pids
             .iter()
-            .flat_map(|pid| threads_of(*pid))
+            .flat_map(|pids| threads_of(pids))
             .for_each(|tid| machine.follow(tid, at_ns));
         Ok(Self { recorder, machine, books })
     }
@@ -216,9 +216,9 @@ impl Threads {
     }
 }
 
-/// An account for each process.
+/// An account for the front, and for each tier.
 struct Books {
-    accounts: Vec<(u32, Account)>,
+    accounts: Vec<(Vec<u32>, Account)>,
     /// Which account a thread's facts go to; none for threads of no process here.
     known: HashMap<u32, Option<usize>>,
 }
@@ -232,7 +232,7 @@ impl Books {
         };
         let accounts = &self.accounts;
         // A process may make threads while it is watched.
-        let look = || accounts.iter().position(|(pid, _)| is_thread_of(*pid, *tid));
+        let look = || accounts.iter().position(|(pids, _)| is_thread_of(pids, *tid));
         if let Some(at) = *self.known.entry(*tid).or_insert_with(look) {
             self.accounts[at].1.add(fact);
         }
@@ -255,7 +255,7 @@ fn tell(account: &Account, length: Duration, tier: &mut TierTraits) {
         wait_p999_us: micros(waits.p999_ns),
     });
     for one in account.softirqs() {
-        let Spread { count, p50_ns, p99_ns, .. } = one.spread;
+        let WaitQuantiles { count, p50_ns, p99_ns, .. } = one.spread;
         let told = SoftirqTraits {
             per_s: window.rate(count),
             p50_us: micros(p50_ns),
@@ -270,14 +270,14 @@ fn micros(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
-fn threads_of(pid: u32) -> Vec<u32> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task"));
+fn threads_of(pids: &[u32]) -> Vec<u32> {
+    let entries = pids.iter().flat_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")));
     let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
-    entries.into_iter().flatten().flatten().filter_map(number).collect()
+    entries.flatten().flatten().filter_map(number).collect()
 }
 
-fn is_thread_of(pid: u32, tid: u32) -> bool {
-    Path::new(&format!("/proc/{pid}/task/{tid}")).exists()
+fn is_thread_of(pids: &[u32], tid: u32) -> bool {
+    pids.iter().any(|pid| Path::new(&format!("/proc/{pid}/task/{tid}")).exists())
 }
 
 #[cfg(test)]
@@ -289,7 +289,7 @@ mod tests {
     fn facts_go_to_the_process_of_their_thread_and_to_no_other() {
         let own = std::process::id();
         let account = || Account::new(0, 1_000);
-        let accounts = vec![(1, account()), (own, account())];
+        let accounts = vec![(vec![1], account()), (vec![own], account())];
         let mut books = Books { accounts, known: HashMap::new() };
         let fact = |tid, to_ns| {
             let state = State::Running { cpu: 0 };
@@ -303,7 +303,7 @@ mod tests {
         let mut tier = TierTraits::default();
         tell(&books.accounts[1].1, Duration::from_nanos(1_000), &mut tier);
         assert_eq!(tier.time.map(|time| (time.threads, time.running_ratio)), Some((1, 0.3)));
-        assert!(threads_of(own).contains(&own));
+        assert!(threads_of(&[own]).contains(&own));
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
     /// With the right to trace or without it: what everybody may read is told, and what is missing named.
     #[test]
     fn a_watch_tells_what_it_saw_or_what_to_type() {
-        let (pids, start) = (vec![std::process::id()], now());
+        let (pids, start) = (vec![vec![std::process::id()]], now());
         let (from, to) = (start, start + Duration::from_millis(30));
         let traits = Watch::begin(Place { pids, from, to, core: None }).finish().expect("it ends");
         assert_eq!(traits.tiers.len(), 1);

@@ -6,8 +6,8 @@ mod plain;
 
 pub(crate) use manual::manual;
 
-use crate::args::KeysOptions;
 use crate::failure::{Failure, say};
+use clap::Args;
 use tailwater_workload::scenario::keys::{Key, Table, tables};
 
 /// What every form of the reference says first.
@@ -20,6 +20,15 @@ const INTRODUCTION: &str = "A scenario file is one experiment: what serves, who 
 const SEE: &str = "tailwater new writes a file to begin with, tailwater check reads one without running it, \
     tailwater run runs it over sockets of this machine or, with --on sim, in the simulator, tailwater controllers lists \
     controllers and their settings.";
+
+#[derive(Args, Debug)]
+pub(crate) struct KeysOptions {
+    /// Only this table, or the tables with this key, such as demand or demand.steps.
+    pub(crate) name: Option<String>,
+    /// As Markdown: all of it is docs/scenarios.md.
+    #[arg(long)]
+    pub(crate) markdown: bool,
+}
 
 pub(crate) fn keys(options: &KeysOptions) -> Result<(), Failure> {
     let chosen = match &options.name {

@@ -1,11 +1,11 @@
 //! What a trace does not tell, below every table.
 
-use tailwater_profile::clock::Rate;
+use tailwater_profile::clock::TickRate;
 use tailwater_profile::quality::{FileEnd, Quality};
 use tailwater_report::{count, time};
 
 /// Sentences, each on a line of its own; the first is always there.
-pub(crate) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
+pub(crate) fn footer(records: u64, rate: TickRate, quality: &Quality) -> String {
     let mut lines = vec![format!(
         "{} records. Lost: {} calls at most (too short to be seen), {} waits, {} marks. \
          Scanner away: {} times, {} in all.",
@@ -49,7 +49,8 @@ pub(crate) fn footer(records: u64, rate: Rate, quality: &Quality) -> String {
         };
         lines.push(format!(
             "{forked} forked: at least the first 20 ms of each are not recorded. One that lived longer has a \
-             trace of its own, with its number after this one's name, or has said on standard error why not."
+             trace of its own, with its number after this one's name, or has said on standard error why not; `attach` \
+             records none of them."
         ));
     }
     if let Some(kept) = quality.kept {

@@ -4,6 +4,7 @@
 
 mod build;
 mod record;
+mod attach;
 mod report;
 mod requests;
 mod keep;
@@ -44,6 +45,16 @@ pub(crate) enum ProfileVerb {
     /// Passes signals on, and ends with the program's own exit code (128 and the number after a signal); with 1
     /// where that is 0 and there is no trace.
     Record(record::RecordOptions),
+    /// Record a program that runs already, for a while or until Ctrl-C: the scanner is in a process beside it.
+    ///
+    /// The program was built by `tailwater profile build`, and started as ever. It lives on whatever becomes of the
+    /// recorder. Of two recorders the second is refused. Children that the program forks are not recorded. Needs the right
+    /// to look into the process: its user's, or root's.
+    Attach(attach::AttachOptions),
+    /// The slowest functions of a program that runs already, recorded for two seconds and shown, over and over.
+    ///
+    /// As `attach` and `report`; --once shows one table. Ends with the program, or by Ctrl-C.
+    Top(attach::TopOptions),
     /// How long the calls of each function took, and which locks held them up.
     Report(report::ReportOptions),
     /// The slowest requests, and where their time went.
@@ -67,6 +78,8 @@ pub(crate) fn profile(verb: &ProfileVerb) -> Result<(), Failure> {
     match verb {
         ProfileVerb::Build(options) => build::build(options),
         ProfileVerb::Record(options) => record::record(options),
+        ProfileVerb::Attach(options) => attach::attach(options),
+        ProfileVerb::Top(options) => attach::top(options),
         ProfileVerb::Report(options) => report::report(options),
         ProfileVerb::Requests(options) => requests::requests(options),
         ProfileVerb::Keep(options) => keep::keep(options),

@@ -36,7 +36,7 @@ pub(super) fn run_and_tell(
 
 /// What is ignored here is so in the program too, as `nohup` wants it: were it handled here, it would be at its default
 /// there. `status` is the kernel's of this process.
-fn handled(status: &str) -> Vec<i32> {
+pub(super) fn handled(status: &str) -> Vec<i32> {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
     FORWARDED.into_iter().filter(|number| (ignored >> (number - 1)) & 1 == 0).collect()

@@ -7,12 +7,19 @@ use tailwater_workload::Scenario;
 /// Refuses a scenario that pins to a core which this process may not use: servers and generators would fail one by
 /// one, after others have started.
 pub(super) fn check(scenario: &Scenario) -> Result<(), Failure> {
-    missing(scenario, &allowed()?).map_or(Ok(()), |why| Err(Failure::usage(why)))
+    let refused = |why| Err(Failure::usage(format!("{}: {why}", scenario.file)));
+    lacking(scenario).map_or(Ok(()), refused)
+}
+
+/// Why it cannot run on sockets of this machine, as far as cores are concerned; `None` where it can.
+pub(crate) fn lacking(scenario: &Scenario) -> Option<String> {
+    // Where the kernel does not tell, pinning will.
+    missing(scenario, &allowed().ok()?)
 }
 
 /// The cores of this process and of those that it starts.
-fn allowed() -> Result<Vec<u32>, Failure> {
-    let set = sched_getaffinity(None).map_err(Failure::work)?;
+fn allowed() -> rustix::io::Result<Vec<u32>> {
+    let set = sched_getaffinity(None)?;
     let cores = 0..u32::try_from(CpuSet::MAX_CPU).unwrap_or(u32::MAX);
     Ok(cores.filter(|&core| set.is_set(core as usize)).collect())
 }
@@ -30,9 +37,7 @@ fn missing(scenario: &Scenario, allowed: &[u32]) -> Option<String> {
     })?;
     let known: Vec<String> = allowed.iter().map(u32::to_string).collect();
     Some(format!(
-        "{}: {name} names core {core}, and this process may use {} on this machine; one of these is needed, or \
-         leave it out",
-        scenario.file,
+        "{name} names core {core}, and this process may use {} on this machine; one of these is needed, or leave it out",
         known.join(", ")
     ))
 }
@@ -61,8 +66,8 @@ service = "5us"
         let scenario = Scenario::parse("x.toml", TEXT).unwrap();
         assert_eq!(missing(&scenario, &[0, 1, 2, 3]), None);
         let why = missing(&scenario, &[0, 1]).unwrap();
-        let said = "x.toml: tier.pin of leaf names core 3, and this process may use 0, 1 on this machine; one of \
-                    these is needed, or leave it out";
+        let said = "tier.pin of leaf names core 3, and this process may use 0, 1 on this machine; one of these is \
+                    needed, or leave it out";
         assert_eq!(why, said);
         assert!(missing(&scenario, &[0]).unwrap().contains("clients.cores names core 1"));
     }

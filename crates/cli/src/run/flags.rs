@@ -22,13 +22,19 @@ pub(super) fn what(spec: &Spec, slo: Duration, calibration: f64) -> Vec<String> 
     flags
 }
 
-/// Where it runs and how its threads share the work: that of the server, the `number`th of this process.
-pub(super) fn place(scenario: &Scenario, model: Model, number: u32) -> Vec<String> {
+/// Where each replica of the server runs and how its threads share the work. `first` is a number that neither it nor
+/// those that follow had in this process.
+pub(super) fn places(scenario: &Scenario, model: Model, first: u32) -> Vec<Vec<String>> {
+    let replicas = 0..scenario.server.replicas;
+    replicas.map(|replica| place(scenario, model, (first, replica))).collect()
+}
+
+fn place(scenario: &Scenario, model: Model, (first, replica): (u32, u32)) -> Vec<String> {
     let server = &scenario.server;
     let listen = match server.transport {
         Transport::Tcp => "127.0.0.1:0".into(),
         Transport::Unix => {
-            let name = format!("tailwater-{}-{number}.sock", std::process::id());
+            let name = format!("tailwater-{}-{}.sock", std::process::id(), first + replica);
             format!("unix:{}", std::env::temp_dir().join(name).display())
         }
     };
@@ -37,7 +43,12 @@ pub(super) fn place(scenario: &Scenario, model: Model, number: u32) -> Vec<Strin
         ("--loops", server.loops.to_string()),
         ("--model", model.to_string()),
     ]);
-    for core in &server.cores {
+    for change in &server.changes {
+        flags.extend(["--change-to".into(), change.model.to_string()]);
+    }
+    // As many for each, or none.
+    let each = server.cores.len() / server.replicas as usize;
+    for core in server.cores.iter().skip(each * replica as usize).take(each) {
         flags.extend(["--core".into(), core.to_string()]);
     }
     flags

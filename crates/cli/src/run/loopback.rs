@@ -1,22 +1,23 @@
 //! The driver of real sockets: starts servers and load in processes of their own, and sleeps.
 
-use super::deployment::{Deployment, Flags};
+use super::course::Course;
+use super::deployment::{self, Deployment, Flags};
 use super::flags;
-use super::interrupt::Interrupt;
-use super::machine::manifest;
-use super::process::perform;
+use super::generator::perform;
 use super::unchanged;
 use crate::failure::Failure;
-use crate::job::{Asks, Job, Kind, OpenJob, Outcome};
+use crate::interrupt::Interrupt;
+use crate::job::{Asks, Job, Kind, Loses, OpenJob, Outcome};
+use crate::machine::manifest;
 use crate::scenarios::Said;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Nanos, Rate};
-use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, capacity};
+use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, TierCores, capacity};
 use tailwater_load::Spinner;
-use tailwater_stats::result::{DataUsed, Manifest};
+use tailwater_stats::result::{DataUsed, Manifest, Run};
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{Model, Placement, Reception};
+use tailwater_workload::scenario::{ControllerSpec, FaultKind, Model, Placement, Reception};
 
 /// Plays a scenario's pieces on this machine.
 pub(super) struct Loopback<'a> {
@@ -56,27 +57,29 @@ impl<'a> Loopback<'a> {
         rules: &[&str],
         of_nodes: &[&str],
     ) -> Result<Deployment, Failure> {
-        self.servers += 1;
+        let first = self.servers;
+        self.servers += self.scenario.server.replicas;
         let mut what = flags::what(&of.spec, of.slo, self.calibration);
         what.extend(rules.iter().map(|&rule| rule.to_owned()));
-        let place = flags::place(self.scenario, of.model, self.servers);
+        let places = flags::places(self.scenario, of.model, first);
         let of_nodes = of_nodes.iter().map(|&flag| flag.to_owned()).collect();
-        let flags = Flags { what, place, of_nodes };
+        let flags = Flags { what, places, of_nodes };
         Deployment::start((self.scenario, &self.said), &flags, self.interrupt)
     }
 
-    /// Does a job on the servers, and says which of their tiers ended meanwhile. Where the job failed too, it was
-    /// perhaps because of that.
+    /// Does a job on the servers, while their faults take their course, and says which of them ended meanwhile. Where the
+    /// job failed too, it was perhaps because of that.
     fn perform(
         &self,
-        server: &mut Deployment,
+        course: &mut Course<'_>,
         of: Of,
         kind: Kind,
     ) -> Result<(Outcome, Option<String>), Failure> {
-        let performed = perform(&self.job(server, of, kind), self.interrupt);
+        let job = self.job(course.deployment(), of, kind);
+        let performed = perform(&job, course, self.interrupt);
         // By now each process has opened its part.
         unchanged::check(self.said.data(), self.used)?;
-        match (performed, server.trouble()) {
+        match (performed, course.deployment().trouble()) {
             (Ok(outcome), ended) => Ok((outcome, ended)),
             (Err(failure), Some(ended)) => Err(failure.and(&ended)),
             (Err(failure), None) => Err(failure),
@@ -85,8 +88,9 @@ impl<'a> Loopback<'a> {
 
     fn job(&self, server: &Deployment, of: Of, kind: Kind) -> Job {
         let clients = &self.scenario.clients;
+        let changed = self.scenario.server.changes.iter().map(|change| change.model);
         Job {
-            address: server.address().to_owned(),
+            addresses: server.addresses(),
             clients: of.clients,
             threads: clients.threads,
             cores: clients.cores.iter().map(|&core| core as usize).collect(),
@@ -96,12 +100,26 @@ impl<'a> Loopback<'a> {
             slo_ns: of.slo.nanos(),
             seed: of.seed,
             asks: Asks::Scenario(self.said.clone()),
-            server_pid: server.pid(),
+            server: server.front(),
             tiers: server.tiers(),
-            server_spins: of.model.reception != Reception::Block,
+            loses: match kind {
+                Kind::Open(_) => loses(self.scenario),
+                Kind::Closed { .. } => Loses::default(),
+            },
+            server_spins: changed.chain([of.model]).any(|it| it.reception != Reception::Block),
             watches: self.watches,
             kind,
         }
+    }
+}
+
+/// What faults take away in a run, so that it is no trouble.
+fn loses(scenario: &Scenario) -> Loses {
+    // A process that stands still for long is given up by those that are connected to it.
+    let cuts = |kind| matches!(kind, FaultKind::ServerRestart | FaultKind::ServerPause);
+    Loses {
+        counts: deployment::takes(scenario, None),
+        connections: scenario.faults.iter().any(|fault| cuts(fault.kind)),
     }
 }
 
@@ -130,7 +148,7 @@ impl Driver for Loopback<'_> {
     }
 
     /// What capacity says beside the handler's own time. The network is part of that: it costs cores here.
-    fn cost(&self, capacity: Rate) -> Cost {
+    fn cost(&self, _: &ControllerSpec, capacity: Rate) -> Cost {
         let server = &self.scenario.server;
         // Loops keep their connections; workers take from one queue.
         let (cores, queues) = match server.model.placement {
@@ -140,11 +158,15 @@ impl Driver for Loopback<'_> {
         Cost {
             cores,
             queues,
-            replicas: 1,
-            overhead_ns: capacity::overhead_ns(capacity, cores, server.service.mean),
+            replicas: server.replicas,
+            overhead_ns: capacity::overhead_ns(
+                capacity,
+                cores * server.replicas,
+                server.service.mean,
+            ),
             path_overhead_ns: 0.0,
             // Each has one loop.
-            tier_cores: Some(1),
+            tier_cores: TierCores::Pinned,
             base: Duration::ZERO,
         }
     }
@@ -159,7 +181,7 @@ impl Driver for Loopback<'_> {
             settle_ns: ask.settle.nanos(),
             measure_ns: ask.measure.nanos(),
         };
-        match self.perform(&mut server, of, kind)? {
+        match self.perform(&mut Course::calm(&mut server), of, kind)? {
             (_, Some(trouble)) => {
                 Err(Failure::work(format!("no capacity was measured: {trouble}")))
             }
@@ -191,11 +213,14 @@ impl Driver for Loopback<'_> {
             drain_ns: ask.drain.nanos(),
             bin_ns: configuration.bin().map(Nanos::nanos),
         });
-        match self.perform(&mut server, of, kind)? {
+        let mut course = Course::new(&mut server, self.scenario);
+        match self.perform(&mut course, of, kind)? {
             (Outcome::Open(played), ended) => {
                 // A tier that ended first: it takes connections with it, by which it was metered.
                 let trouble = ended.or_else(|| played.trouble());
-                Ok(Played { run: played.run, points: played.points, trouble })
+                let (faults, changes) = (course.readings(), course.changes());
+                let run = Run { faults, changes, ..played.run };
+                Ok(Played { run, points: played.points, trouble })
             }
             _ => Err(Failure::work("the load generator ran no open loop")),
         }

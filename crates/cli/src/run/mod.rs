@@ -1,13 +1,15 @@
 //! `tailwater run`: a scenario file on loopback or in simulation, and what is said about it.
 
 mod busiest;
-mod cores;
+pub(crate) mod cores;
+mod course;
 mod deployment;
 mod flags;
-pub(crate) mod folder;
-pub(crate) mod interrupt;
+mod foreign;
+mod generator;
 mod loopback;
-pub(crate) mod machine;
+mod member;
+mod options;
 mod others;
 pub(crate) mod output;
 mod process;
@@ -16,19 +18,18 @@ mod simulation;
 mod stage;
 mod stand;
 mod unchanged;
-pub(crate) mod progress;
 mod watch;
 
-use crate::args::{Driver, RunOptions};
 use crate::failure::Failure;
+use crate::folder::Folder;
+use crate::interrupt::Interrupt;
 use crate::prepare::prepare;
+use crate::progress::Progress;
 use crate::scenarios::Said;
 use crate::{applications, scenarios};
 use busiest::Busiest;
-use folder::Folder;
-use interrupt::Interrupt;
 use loopback::Loopback;
-use progress::Progress;
+pub(crate) use options::{Driver, PictureOptions, RunOptions};
 use simulation::Simulation;
 pub(crate) use stage::Stage;
 pub(crate) use stand::Stand;

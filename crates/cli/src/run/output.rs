@@ -1,14 +1,14 @@
 //! What a person gets: a table, or JSON; and files, written whole or not at all.
 
-use super::folder::Folder;
 use crate::failure::{Failure, is_heard};
+use crate::folder::{Folder, SERIES, TIERS};
+use crate::input::text_of;
 use crate::terminal;
 use std::path::Path;
-use tailwater_report::{Look, html, line_summary, plots, runs_csv, series_csv, table, wrap};
+use tailwater_report::{
+    Look, html, line_summary, plots, runs_csv, series_csv, table, tiers_csv, wrap,
+};
 use tailwater_stats::result::Experiment;
-
-/// What changed within runs, bin by bin; only of scenarios whose demand does.
-pub(super) const SERIES: &str = "series.csv";
 
 /// An experiment and its text as JSON. The table or the JSON first: what cannot be written afterwards has been seen by then. Files are written
 /// whether or not anything reads what is printed.
@@ -46,9 +46,12 @@ fn write_all(
     folder.write("result.json", json)?;
     folder.write("result.csv", &runs_csv(experiment))?;
     let mut written = Vec::new();
-    if let Some(series) = series_csv(experiment) {
-        folder.write(SERIES, &series)?;
-        written.push(SERIES.to_owned());
+    let tables = [(SERIES, series_csv(experiment)), (TIERS, tiers_csv(experiment))];
+    for (name, table) in tables {
+        if let Some(table) = table {
+            folder.write(name, &table)?;
+            written.push(name.to_owned());
+        }
     }
     for plot in plots(experiment, look) {
         let name = format!("{}.svg", plot.name);
@@ -59,7 +62,7 @@ fn write_all(
     folder.clear_but(&written)
 }
 
-/// A result: what `run --json` printed, or a folder of `run --out`.
+/// A result: what `run --json` printed, here or on standard input, or a folder of `run --out`.
 pub(crate) fn read(path: &Path) -> Result<Experiment, Failure> {
     read_with_text(path).map(|(experiment, _)| experiment)
 }
@@ -68,7 +71,7 @@ pub(crate) fn read(path: &Path) -> Result<Experiment, Failure> {
 pub(crate) fn read_with_text(path: &Path) -> Result<(Experiment, String), Failure> {
     let file = if path.is_dir() { path.join("result.json") } else { path.to_owned() };
     let trouble = |why: String| Failure::usage(format!("{}: {why}", file.display()));
-    let text = crate::scenarios::text_of(&file).map_err(|error| trouble(error.to_string()))?;
+    let text = text_of(&file).map_err(|error| trouble(error.to_string()))?;
     let experiment = serde_json::from_str(&text).map_err(|error| {
         trouble(format!("this is no result of tailwater run --json or --out: {error}"))
     })?;

@@ -1,36 +1,36 @@
-//! The processes of an experiment: servers and load jobs, which end when they are dropped, and by themselves
-//! when this process is gone.
+//! The processes of an experiment, which end when they are dropped, and by themselves when this process is gone.
 
-use super::interrupt::Interrupt;
 use crate::failure::Failure;
-use crate::job::{Job, Outcome};
+use crate::group::bound_to_this;
+use crate::interrupt::Interrupt;
 use crate::scenarios::Said;
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
-use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use tailwater_core::threads::Model;
 
 /// This very program: server and load must be of the same build.
-fn myself() -> Result<PathBuf, Failure> {
+pub(super) fn myself() -> Result<PathBuf, Failure> {
     std::env::current_exe()
         .map_err(|error| Failure::work(format!("cannot find my own program: {error}")))
 }
 
-/// Starts this program with what it is to read, and says where it can be heard.
-fn start(what: &str, arguments: &[String], input: &[u8]) -> Result<(Child, ChildStdout), Failure> {
+/// Starts a program with what it is to read, and says where it can be heard, and told more.
+pub(super) fn start(
+    what: &str,
+    mut program: Command,
+    input: &[u8],
+) -> Result<(Child, ChildStdout, ChildStdin), Failure> {
     let trouble = |error| Failure::work(format!("cannot start {what}: {error}"));
-    let mut child = Command::new(myself()?)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(trouble)?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // If it is gone already, what it does not say tells more than this write could.
-        let _ = stdin.write_all(input);
-    }
-    let stdout = child.stdout.take().ok_or_else(|| trouble(ErrorKind::BrokenPipe.into()))?;
-    Ok((child, stdout))
+    let mut child =
+        program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(trouble)?;
+    let pipes = child.stdin.take().zip(child.stdout.take());
+    let (mut stdin, stdout) = pipes.ok_or_else(|| trouble(ErrorKind::BrokenPipe.into()))?;
+    // If it is gone already, what it does not say tells more than this write could.
+    let _ = stdin.write_all(input);
+    Ok((child, stdout, stdin))
 }
 
 /// A server in a process of its own; ended when dropped.
@@ -38,6 +38,8 @@ pub(super) struct ServerProcess {
     child: Child,
     /// The server ends when this is closed. `None`: it was.
     reader: Option<BufReader<ChildStdout>>,
+    /// By which it is told its speed and its model.
+    stdin: ChildStdin,
     pub(super) address: String,
     /// Of a tier: the addresses of its nodes.
     pub(super) nodes: Vec<String>,
@@ -51,15 +53,21 @@ struct Greeting {
 
 impl ServerProcess {
     /// Starts `tailwater serve` with these flags and waits until it listens. `said` is what it reads on
-    /// standard input.
+    /// standard input. One that `may_stop` hears of nothing while it stands still, so that the kernel ends it with this
+    /// process.
     pub(super) fn start(
-        flags: &[String],
+        (flags, may_stop): (&[String], bool),
         said: &Said,
         interrupt: &Interrupt,
     ) -> Result<Self, Failure> {
         let input = serde_json::to_vec(said).map_err(Failure::work)?;
-        let arguments = [&["serve".into(), "--while-read".into()], flags].concat();
-        let (child, stdout) = start("the server", &arguments, &input)?;
+        let own = [myself()?.display().to_string(), "serve".into(), "--while-read".into()];
+        let words = [&own, flags].concat();
+        let program = match may_stop {
+            true => bound_to_this(&[], &words)?,
+            false => of_words(&words),
+        };
+        let (child, stdout, stdin) = start("the server", program, &input)?;
         let mut reader = BufReader::new(stdout);
         let waited = interrupt.wait_beside(reader.get_ref());
         let mut line = String::new();
@@ -68,7 +76,7 @@ impl ServerProcess {
             let _ = reader.read_line(&mut line);
         }
         let (address, nodes) = (String::new(), Vec::new());
-        let mut server = Self { child, reader: Some(reader), address, nodes };
+        let mut server = Self { child, reader: Some(reader), stdin, address, nodes };
         waited?;
         match serde_json::from_str::<Greeting>(&line) {
             Ok(greeting) => (server.address, server.nodes) = (greeting.listening, greeting.nodes),
@@ -83,11 +91,46 @@ impl ServerProcess {
 
     /// How it ended, if it did though nothing asked it to.
     pub(super) fn ended(&mut self) -> Option<String> {
-        match self.child.try_wait() {
-            Ok(None) => None,
-            Ok(Some(status)) => Some(format!("ended during the run ({status})")),
-            Err(error) => Some(format!("cannot be asked whether it is there: {error}")),
-        }
+        ended(&mut self.child)
+    }
+
+    /// It is no more, with all that it knew.
+    pub(super) fn kill(&mut self) {
+        // It may have ended, and then nothing is left to do.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// It stands still, or goes on. One that is gone hears nothing.
+    pub(super) fn signal(&self, signal: Signal) {
+        let _ = kill_process(Pid::from_child(&self.child), signal);
+    }
+
+    /// Its handlers compute at this share of their speed from now on.
+    pub(super) fn set_speed(&mut self, share: f64) {
+        // As above.
+        let _ = writeln!(self.stdin, "speed {share}");
+    }
+
+    /// New requests are served by this model from now on.
+    pub(super) fn set_model(&mut self, model: Model) {
+        // As above.
+        let _ = writeln!(self.stdin, "model {model}");
+    }
+}
+
+fn of_words(words: &[String]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+/// How a process ended, if it did though nothing asked it to.
+pub(super) fn ended(child: &mut Child) -> Option<String> {
+    match child.try_wait() {
+        Ok(None) => None,
+        Ok(Some(status)) => Some(format!("ended during the run ({status})")),
+        Err(error) => Some(format!("cannot be asked whether it is there: {error}")),
     }
 }
 
@@ -95,45 +138,5 @@ impl Drop for ServerProcess {
     fn drop(&mut self) {
         drop(self.reader.take());
         let _ = self.child.wait();
-    }
-}
-
-/// A load generator; killed when dropped, unless it has ended.
-struct JobProcess(Child);
-
-impl Drop for JobProcess {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Does a job in a process of its own and waits for it, asleep.
-pub(super) fn perform(job: &Job, interrupt: &Interrupt) -> Result<Outcome, Failure> {
-    let text = serde_json::to_vec(job).map_err(Failure::work)?;
-    let (child, stdout) = start("the load generator", &["job".into()], &text)?;
-    let mut process = JobProcess(child);
-    let said = hear(stdout, interrupt)?;
-    let status = process.0.wait().map_err(Failure::work)?;
-    match serde_json::from_slice(&said) {
-        Ok(Outcome::Failed { usage: true, why }) => Err(Failure::Usage(why)),
-        Ok(Outcome::Failed { usage: false, why }) => Err(Failure::Work(why)),
-        Ok(outcome) => Ok(outcome),
-        Err(error) => Err(Failure::work(format!(
-            "the load generator ended with {status}, and its outcome cannot be read: {error}"
-        ))),
-    }
-}
-
-/// All that it says until it ends.
-fn hear(mut stdout: ChildStdout, interrupt: &Interrupt) -> Result<Vec<u8>, Failure> {
-    let mut said = Vec::new();
-    let mut part = vec![0; 1 << 16];
-    loop {
-        interrupt.wait_beside(&stdout)?;
-        match stdout.read(&mut part).map_err(Failure::work)? {
-            0 => return Ok(said),
-            count => said.extend_from_slice(&part[..count]),
-        }
     }
 }

@@ -6,6 +6,7 @@ use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played};
 use tailwater_figures::spread;
 use tailwater_sim::{Failure, Simulator};
 use tailwater_stats::result::Manifest;
+use tailwater_workload::scenario::ControllerSpec;
 
 /// Plays so many runs at a time.
 pub(super) struct Simulation<'a> {
@@ -31,8 +32,8 @@ impl Driver for Simulation<'_> {
         self.simulator.drifts()
     }
 
-    fn cost(&self, capacity: Rate) -> Cost {
-        self.simulator.cost(capacity)
+    fn cost(&self, controller: &ControllerSpec, capacity: Rate) -> Cost {
+        self.simulator.cost(controller, capacity)
     }
 
     fn closed_loop(&mut self, ask: &ClosedLoop) -> Result<Vec<(u32, f64)>, Failure> {

@@ -1,13 +1,13 @@
 //! Sockets for verbs that play several experiments of a service: its data are prepared once.
 
-use super::interrupt::Interrupt;
 use super::loopback::Loopback;
 use super::others;
-use super::progress::Progress;
 use super::watch::Watcher;
 use super::{prepared, refuse_on_sockets};
-use crate::data::DataFolder;
+use crate::data_folder::DataFolder;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
 use crate::scenarios::Said;
 use std::path::PathBuf;
 use tailwater_core::Rate;

@@ -1,10 +1,10 @@
 //! A service that stands in its tiers until it is dropped, for verbs that are asked by people.
 
 use super::deployment::{Deployment, Flags};
-use super::interrupt::Interrupt;
 use super::{flags, prepared, refuse_on_sockets};
-use crate::data::DataFolder;
+use crate::data_folder::DataFolder;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::scenarios::Said;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -34,21 +34,21 @@ impl Stand {
         prepared(scenario, &data, interrupt)?;
         // The speed of spinning, which none of these services does.
         let what = flags::what(&Spec::named(catalog::DEFAULT), OBJECTIVE, 1.0);
-        let place = flags::place(scenario, scenario.server.model, number);
-        let flags = Flags { what, place, of_nodes: Vec::new() };
+        let places = flags::places(scenario, scenario.server.model, number);
+        let flags = Flags { what, places, of_nodes: Vec::new() };
         let said = Said::of(scenario, &data);
         let deployment = Deployment::start((scenario, &said), &flags, interrupt)?;
         Ok(Self { deployment, data })
     }
 
-    /// Where clients connect.
-    pub(crate) fn address(&self) -> &str {
-        self.deployment.address()
+    /// Where clients connect: to the first replica, where there are some.
+    pub(crate) fn address(&self) -> String {
+        self.deployment.addresses().swap_remove(0)
     }
 
     /// Each node's name and address, the tiers in the file's order.
     pub(crate) fn nodes(&self) -> Vec<(String, String)> {
-        let of = |tier: tailwater_load::tiers::TierProcess| {
+        let of = |tier: tailwater_load::tiers::TierProcesses| {
             let name = move |(number, node)| (format!("{} {number}", tier.tier), node);
             (0_u32..).zip(tier.nodes).map(name).collect::<Vec<_>>()
         };

@@ -1,7 +1,7 @@
 //! The user at the terminal watches: by the progress bar, and with a hand on Ctrl-C.
 
-use super::interrupt::Interrupt;
-use super::progress::Progress;
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
 use tailwater_experiment::{Piece, Watch};
 
 /// Shows progress and stops at signals.

@@ -1,30 +1,39 @@
 //! Tiers of a scenario: the nodes of one in this process, and those that its requests call.
 
-use super::{Described, config, rules, spinner};
+use super::{Described, config, rules, throttled};
 use crate::applications;
 use crate::args::{Nodes, ServeOptions};
 use crate::failure::Failure;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
-use tailwater_control::Site;
 use tailwater_control::catalog::Controller;
+use tailwater_control::retry::{self as control, First, HedgeConfig};
+use tailwater_control::{RetryConfig, Site};
 use tailwater_experiment::label;
-use tailwater_load::application::{Node, Place};
+use tailwater_load::application::{ForeignTier, ForeignTiers, Node, Place};
+use tailwater_router::caches::Caches;
 use tailwater_rt::client::ChannelConfig;
 use tailwater_rt::downstream::TierConfig;
 use tailwater_rt::{Address, Placement, Server, ServerConfig};
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{Path, Tier};
+use tailwater_workload::scenario::{Hedge, HedgeAfter, Path, Tier};
 use tailwater_workload::ways::Ways;
 
 /// One server for each node of the tier that is called so, each on a free port; or the one node that was asked for, where
 /// the options say. Each has one loop.
 pub(super) fn farm(
     options: &ServeOptions,
-    Described { scenario, data }: &Described,
+    described: &Described,
     name: &str,
 ) -> Result<Vec<Server>, Failure> {
+    let Described { scenario, data, .. } = described;
     let tier = named(scenario, name)?;
+    if tier.command.is_some() {
+        return Err(Failure::usage(format!(
+            "tier {name} is a command, which tailwater run starts; by hand, start it as the scenario has it"
+        )));
+    }
     let application = match tier.application {
         true => applications::of(scenario, data),
         false => applications::of_tier(scenario, tier),
@@ -35,12 +44,16 @@ pub(super) fn farm(
     let takes_locks = tier.application || !tier.paths.is_empty();
     let locks = rules(options, &tier.locks, takes_locks, slo);
     // One for all nodes: measured apart they would differ by some per cent.
-    let place = Place { loops: 1, workers: 0, crew: 0, locks, spinner: spinner(options)? };
+    let place =
+        Place { loops: 1, workers: 0, crew: 0, locks, spinner: throttled(options, described)? };
     let start = |node| {
         let controller = controller_of(options, scenario, tier, node)?;
         let router = match tier.application {
             true => application.node(Node { tier: name, number: node }, &place),
-            false => application.router(&place),
+            false => {
+                let foreign = foreign(options, scenario, &tier.paths)?;
+                application.router_before(&place, &foreign)
+            }
         };
         let router = router.map_err(Failure::usage)?;
         let config = ServerConfig {
@@ -61,14 +74,15 @@ pub(super) fn farm(
 
 /// Which nodes are served here, and where.
 fn nodes_of(options: &ServeOptions, tier: &Tier) -> Result<(Range<u32>, Address), Failure> {
+    // Replicas count as nodes, those of the first node first.
+    let all = tier.nodes * tier.replicas;
     match options.node {
-        None => Ok((0..tier.nodes, "127.0.0.1:0".parse().map_err(Failure::usage)?)),
-        Some(node) if node < tier.nodes => Ok((node..node + 1, options.listen.clone())),
+        None => Ok((0..all, "127.0.0.1:0".parse().map_err(Failure::usage)?)),
+        Some(node) if node < all => Ok((node..node + 1, options.listen.clone())),
         Some(node) => Err(Failure::usage(format!(
-            "--node is {node}, and the tier {} has {} nodes; 0 to {} is needed",
+            "--node is {node}, and the tier {} has {all} nodes; 0 to {} is needed",
             tier.name,
-            tier.nodes,
-            tier.nodes - 1
+            all - 1
         ))),
     }
 }
@@ -90,6 +104,24 @@ pub(super) fn called_by_front(
     }
 }
 
+/// The tiers that these paths call and that are programs of others, with connections to them.
+pub(super) fn foreign(
+    options: &ServeOptions,
+    scenario: &Scenario,
+    paths: &[Path],
+) -> Result<ForeignTiers, Failure> {
+    let ways = Ways::new(paths);
+    let called = scenario.tiers.iter().enumerate().filter(|(index, _)| ways.calls(*index));
+    let reach = |(_, tier): (usize, &Tier)| {
+        let keys = tier.command.as_ref()?.keys;
+        Some(addresses(options, tier).and_then(|nodes| {
+            let caches = Caches::start(nodes, keys).map_err(Failure::work)?;
+            Ok((tier.name.clone(), Arc::new(caches) as Arc<dyn ForeignTier>))
+        }))
+    };
+    called.filter_map(reach).collect()
+}
+
 /// The tiers that these paths call, where the options say that they are.
 fn called(
     options: &ServeOptions,
@@ -97,7 +129,7 @@ fn called(
     paths: &[Path],
 ) -> Result<Vec<TierConfig>, Failure> {
     let ways = Ways::new(paths);
-    reached_of(options, scenario, |index, _| ways.calls(index))
+    reached_of(options, scenario, |index, tier| tier.command.is_none() && ways.calls(index))
 }
 
 fn reached_of(
@@ -117,7 +149,31 @@ fn reached(
     scenario: &Scenario,
     tier: &Tier,
 ) -> Result<TierConfig, Failure> {
-    let (name, nodes) = (&tier.name, tier.nodes as usize);
+    let addresses = addresses(options, tier)?;
+    let controller = controller_of(options, scenario, tier, 0)?;
+    let connections = tier.connections as usize;
+    let shards = addresses.chunks(tier.replicas as usize).flat_map(|replicas| {
+        let servers: Vec<_> = replicas.iter().cloned().map(ChannelConfig::new).collect();
+        std::iter::repeat_n(servers, connections)
+    });
+    // A caller's own replica, by a draw, where it has as few calls as the others.
+    let retry = RetryConfig { first: First::LeastLoaded, ..RetryConfig::default() };
+    let config = TierConfig::replicated(&tier.name, shards.collect()).retry(retry);
+    let config = config.controller(&controller);
+    Ok(tier.hedge.map(hedge).into_iter().fold(config, TierConfig::hedge))
+}
+
+fn hedge(Hedge { after, share, burst }: Hedge) -> HedgeConfig {
+    let after = match after {
+        HedgeAfter::Delay(delay) => control::HedgeAfter::Delay(delay),
+        HedgeAfter::Quantile(share) => control::HedgeAfter::Quantile(share),
+    };
+    HedgeConfig { after, share, burst }
+}
+
+/// Where the nodes of a tier are that is called.
+fn addresses<'a>(options: &'a ServeOptions, tier: &Tier) -> Result<&'a [Address], Failure> {
+    let (name, nodes) = (&tier.name, (tier.nodes * tier.replicas) as usize);
     let Some(said) = options.downstream.iter().find(|said| said.tier == *name) else {
         return Err(Failure::usage(format!(
             "requests call tier {name}; say where it is: --downstream {name}=ADDRESS for each of its \
@@ -130,13 +186,7 @@ fn reached(
             "--downstream {name} has {found} addresses, and the tier {nodes} nodes; one each is needed"
         )));
     }
-    let controller = controller_of(options, scenario, tier, 0)?;
-    let connections = tier.connections as usize;
-    let channels = said
-        .addresses
-        .iter()
-        .flat_map(|address| std::iter::repeat_n(ChannelConfig::new(address.clone()), connections));
-    Ok(TierConfig::new(name, channels.collect()).controller(&controller))
+    Ok(&said.addresses)
 }
 
 fn named<'a>(scenario: &'a Scenario, name: &str) -> Result<&'a Tier, Failure> {

@@ -1,8 +1,8 @@
 //! A service with settings of the user's: as the text of a scenario, which every process reads.
 
 use super::{SERVICES, Service};
-use crate::args::key_value;
 use crate::failure::Failure;
+use crate::values::key_value;
 use crate::{applications, scenarios};
 use clap::Args;
 use std::path::{Path, PathBuf};

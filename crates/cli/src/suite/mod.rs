@@ -9,14 +9,14 @@ mod traits;
 pub(crate) use catalogue::{SERVICES, Service};
 pub(crate) use choice::ChoiceOptions;
 
-use crate::args::RunOptions;
-use crate::data::DataFolder;
+use crate::data_folder::DataFolder;
 use crate::failure::Failure;
+use crate::run::RunOptions;
 use crate::{run, two_cores};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::limits::REPETITIONS_MAX;
+use tailwater_workload::limits::REPETITIONS_MAX;
 
 /// What can be done.
 #[derive(Subcommand, Debug)]

@@ -5,9 +5,9 @@ use super::machine::Session;
 use super::noise::Steal;
 use super::targets::Target;
 use crate::failure::Failure;
-use crate::run::interrupt::Interrupt;
+use crate::interrupt::Interrupt;
 use std::time::{Duration, Instant};
-use tailwater_stats::anytime::{Arm, Order};
+use tailwater_stats::anytime::{Arm, QuadOrder};
 use tailwater_tune::ab::Block;
 
 /// Where blocks are measured.
@@ -49,7 +49,7 @@ impl<'a> Bench<'a> {
     /// Blocks of two settings in this order. `step` hears of each.
     pub(super) fn quad(
         &mut self,
-        order: Order,
+        order: QuadOrder,
         (a, b): (&Setting, &Setting),
         step: &dyn Fn(),
     ) -> Result<[Block; 4], Failure> {

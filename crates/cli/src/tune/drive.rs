@@ -2,14 +2,15 @@
 
 use super::targets::duration;
 use crate::failure::{Failure, say};
+use crate::group::{bound_to_this, free_port};
 use crate::two_cores;
 use clap::Args;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::json;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-use tailwater_load::foreign::{Findings, Plan, Protocol, run};
+use tailwater_load::foreign::{ForeignFindings, ForeignPlan, Protocol, run};
 
 /// How long a server may take until it listens.
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
@@ -66,7 +67,7 @@ pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {
     if let Some(cores) = &cores {
         cores.take_ours()?;
     }
-    let plan = Plan {
+    let plan = ForeignPlan {
         protocol: options.protocol,
         address,
         server_pid: server.child.id(),
@@ -85,7 +86,7 @@ pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {
 }
 
 /// What was found, by the names that --metric and --guard take.
-fn told(found: &Findings) -> serde_json::Value {
+fn told(found: &ForeignFindings) -> serde_json::Value {
     let us = |time: Duration| time.as_secs_f64() * 1e6;
     let served = found.served.max(1) as f64;
     let unanswered = found.intended.saturating_sub(found.answered);
@@ -136,7 +137,7 @@ impl Server {
                 "no word of the server's command has {port}; put it where the port to listen on stands",
             ));
         }
-        let address = free()?;
+        let address = free_port()?;
         let port = address.port().to_string();
         let words: Vec<String> =
             options.command.iter().map(|word| word.replace("{port}", &port)).collect();
@@ -144,11 +145,9 @@ impl Server {
         if let Some(cores) = cores {
             sched_setaffinity(None, &cores.servers).map_err(Failure::work)?;
         }
-        let myself = std::env::current_exe().map_err(Failure::work)?;
-        let mut command = Command::new(myself);
         // So that it ends with this process, however that ends.
-        command.args(["tune", "exec", "--parent", &std::process::id().to_string(), "--"]);
-        command.args(&words).stdin(Stdio::null()).stdout(Stdio::null());
+        let mut command = bound_to_this(&[], &words)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.spawn().map_err(Failure::work)?;
         let mut server = Self { child };
         server.listens(address, &words[0])?;
@@ -181,10 +180,4 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// A port that nothing listens on now.
-fn free() -> Result<SocketAddr, Failure> {
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(Failure::work)?;
-    listener.local_addr().map_err(Failure::work)
 }

@@ -100,9 +100,17 @@ impl Serving {
     }
 
     pub fn terminate(&self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    pub fn kill(&self) {
+        self.signal(rustix::process::Signal::KILL);
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
         let pid = i32::try_from(self.child.id()).expect("a process number");
         let pid = rustix::process::Pid::from_raw(pid).expect("not zero");
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+        rustix::process::kill_process(pid, signal).expect("it runs");
     }
 
     pub fn wait(&mut self) -> ExitStatus {

@@ -14,6 +14,8 @@ mod models;
 mod ready;
 mod recoveries;
 mod side_by_side;
+mod skus;
+mod slow_minute;
 mod suite;
 mod threads;
 mod tls;
@@ -26,8 +28,12 @@ use tailwater_stats::result::{Experiment, Spread};
 pub(crate) fn draw(name: &str, results: &[String]) -> String {
     match results {
         _ if name == "crowds" => crowds::table(results),
+        _ if name == "skus" => skus::table(results),
         [result] => of_one(name, result),
         [first, second] if name == "agreement" => agreement::table(first, second),
+        [sockets, simulated, slow] if name == "slow-minute" => {
+            slow_minute::table(sockets, simulated, slow)
+        }
         _ => panic!("no table of {} files is called {name}", results.len()),
     }
 }

@@ -198,4 +198,23 @@ mod tests {
         }
         assert_eq!(estimator.budget().left(), us(50), "a quarter at least");
     }
+
+    /// 16,384 samples weigh in full; the next reading, 128 later, is the first that halves them.
+    #[test]
+    fn the_past_is_halved_once_it_weighs_more_than_its_bound() {
+        let mut quantile = Quantile::new(0.5);
+        (0..16_384).for_each(|_| quantile.record(Duration::from_micros(10)));
+        assert_eq!(quantile.total, 16_384);
+        (0..128).for_each(|_| quantile.record(Duration::from_micros(10)));
+        assert_eq!((quantile.total, quantile.counts[bucket(10_000)]), (8_256, 8_256));
+    }
+
+    #[test]
+    fn there_is_no_reading_before_128_samples() {
+        let mut quantile = Quantile::new(0.5);
+        (0..127).for_each(|_| quantile.record(Duration::from_nanos(9)));
+        assert_eq!(quantile.value(), None);
+        quantile.record(Duration::from_nanos(9));
+        assert_eq!(quantile.value(), Some(Duration::from_nanos(9)), "small values are exact");
+    }
 }

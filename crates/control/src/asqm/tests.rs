@@ -42,7 +42,7 @@ fn a_budget_is_what_service_and_network_leave_of_the_target() {
 #[test]
 fn a_budget_is_spent_and_never_negative() {
     let mut budget = budget(100, 60);
-    assert_eq!((budget.left(), budget.is_overdrawn()), (us(40), false));
+    assert_eq!((budget.left(), budget.waited(), budget.is_overdrawn()), (us(40), us(60), false));
     budget.deduct(us(40));
     assert_eq!((budget.left(), budget.is_overdrawn()), (Duration::ZERO, false));
     budget.deduct(Duration::MAX);

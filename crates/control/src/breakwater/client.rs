@@ -109,4 +109,20 @@ mod tests {
         gate.on_offer(at(162), Offer { window: 2, seq: 2, ..Offer::OPEN });
         assert_eq!(gate.permit(at(162), &call, 0), Permit::Send);
     }
+
+    #[test]
+    fn credits_that_were_given_back_leave_the_one_request_that_registers() {
+        let call = Call { id: tailwater_core::RequestId(1), deadline: None, priority: 128 };
+        let mut gate = CreditGate::default();
+        let pause = Pause::of(Duration::from_micros(160));
+        gate.on_offer(Instant::ZERO, Offer { window: 9, seq: 4, pause, ..Offer::OPEN });
+        gate.on_deregistered();
+        assert_eq!(
+            gate.permit(Instant::ZERO, &call, 0),
+            Permit::Send,
+            "the pause was for the credits"
+        );
+        assert_eq!(gate.permit(Instant::ZERO, &call, 1), Permit::Wait);
+        assert_eq!(gate.acked(), 4, "the session's numbers live on");
+    }
 }

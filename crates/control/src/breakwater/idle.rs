@@ -145,4 +145,17 @@ mod tests {
         idle.batch(at(2), 3).for_each(|_| ());
         assert_eq!(idle.next_look(at(2), least), None);
     }
+
+    /// Of 200 sessions all but the first 128 leave just when the hand has come so far: the next round begins
+    /// at the first session, and the round before has not ended twice.
+    #[test]
+    fn a_round_goes_on_where_the_crowd_has_shrunk_to_the_hand() {
+        let mut idle = Idle::default();
+        (0..2).for_each(|ms| assert_eq!(idle.batch(at(ms), 200).count(), 64));
+        idle.see();
+        let ids: Vec<u32> = idle.batch(at(2), 128).map(|id| id.0).collect();
+        assert_eq!(ids, (0..64).collect::<Vec<_>>());
+        idle.batch(at(3), 128).for_each(|_| ());
+        assert!(idle.next_look(at(3), Duration::ZERO).is_some(), "it was seen in this round");
+    }
 }

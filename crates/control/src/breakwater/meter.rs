@@ -240,4 +240,26 @@ mod tests {
         assert!(poll(5_000).is_none());
         assert!(poll(5_099).is_none());
     }
+
+    #[test]
+    fn the_line_is_drawn_through_all_iterations() {
+        let (meter, law, network) =
+            (Meter::default(), Efficiency::TUNED, Duration::from_micros(10));
+        let poll = |us| meter.poll(at(us), &law, network);
+        count(&meter, 1, 0);
+        assert!(poll(1_000).is_none(), "counting begins");
+        count(&meter, 10, 0);
+        // Answers after 20 µs and a network of 10 µs: iterations of 120 µs, of which 30 settle.
+        let first = poll(1_090).unwrap();
+        assert!(poll(1_120).is_none(), "settled");
+        count(&meter, 10, 5);
+        let second = poll(1_210).unwrap();
+        let over = Duration::from_micros(90);
+        let flows = [(10, 10, 0), (15, 10, 5)];
+        let [first_flow, second_flow] =
+            flows.map(|(incoming, served, dropped)| Flow { incoming, served, dropped, over });
+        assert_eq!((first.current, second.current), (first_flow, second_flow));
+        let line = Trend::default().with(&first_flow, 32.0);
+        assert_eq!((first.trend, second.trend), (line, line.with(&second_flow, 32.0)));
+    }
 }

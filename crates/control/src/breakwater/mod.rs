@@ -116,3 +116,6 @@ impl Admission for Breakwater {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

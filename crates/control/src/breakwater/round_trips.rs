@@ -106,4 +106,24 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_median_is_looked_for_at_each_of_the_first_readings_and_then_at_every_eighth() {
+        let mut trips = RoundTrips::new();
+        let looked: Vec<u32> = (1..=25)
+            .filter(|_| trips.learn(Instant::ZERO, SessionId(0), us(20)).is_some())
+            .collect();
+        assert_eq!(looked, [1, 2, 3, 4, 5, 6, 7, 8, 16, 24]);
+    }
+
+    #[test]
+    fn a_session_that_was_silent_for_a_second_has_no_voice() {
+        for (silence, median) in [(FRESH - Duration::from_nanos(1), us(900)), (FRESH, us(30))] {
+            let mut trips = RoundTrips::new();
+            let start = Instant::ZERO + FRESH;
+            trips.learn(start, SessionId(0), us(900));
+            trips.learn(start, SessionId(2), us(900));
+            assert_eq!(trips.learn(start + silence, SessionId(1), us(30)), Some(median));
+        }
+    }
 }

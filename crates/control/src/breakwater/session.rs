@@ -217,4 +217,35 @@ mod tests {
             (0..8).for_each(|_| honest.trust());
         }
     }
+
+    #[test]
+    fn a_client_that_connects_may_send_one_request_and_is_silent_from_now_on() {
+        let now = Instant::from_nanos(9);
+        let mut session = Session::opened(now, 7);
+        assert_eq!((session.window, session.seq, session.silent_since), (1, 0, now));
+        assert!(session.allows(0, 1) && !session.allows(0, 2));
+        let entry =
+            |generation| Entry { session: tailwater_core::SessionId(0), generation, since: now };
+        assert!(session.is(entry(7)) && !session.is(entry(8)));
+        session.open = false;
+        assert!(!session.is(entry(7)), "it has closed");
+    }
+
+    /// Sixteen offers, each smaller than the one before, are all remembered; of seventeen the oldest two are one.
+    #[test]
+    fn sixteen_offers_are_told_apart() {
+        for (offers, second) in [(16, 15), (17, 17)] {
+            let mut session = Session::default();
+            (1..=offers).rev().for_each(|window| session.offer(window));
+            assert!(session.allows(2, second) && !session.allows(2, second + 1), "{offers}");
+            assert!(session.allows(3, offers - 2) && !session.allows(3, offers - 1), "{offers}");
+        }
+    }
+
+    #[test]
+    fn half_of_all_numbers_lie_before_and_half_behind() {
+        assert!(is_before(5, 5 + (1 << 31) - 1));
+        assert!(!is_before(5, 5 + (1 << 31)));
+        assert!(is_before(u32::MAX - 1, 3) && !is_before(3, u32::MAX - 1));
+    }
 }

@@ -75,4 +75,26 @@ mod tests {
     fn an_idle_server_forgets_nothing() {
         assert!((follow(0.5, Tally::default(), 0) - 0.5).abs() < f64::EPSILON);
     }
+
+    /// Eighty credits are out, eight of which came back: a tenth of what is remembered.
+    #[test]
+    fn a_share_follows_by_what_came_of_what_is_out() {
+        let mut tally = Tally::default();
+        (0..6).for_each(|_| tally.on_served());
+        (0..2).for_each(|_| tally.on_shed(true));
+        (0..5).for_each(|_| tally.on_shed(false));
+        assert_eq!((tally.served, tally.shed), (6, 2));
+        let share = follow(0.5, tally, 80);
+        assert!((share - (0.9 * 0.5 + 0.1 * 0.25)).abs() < 1e-12, "{share}");
+        assert!((follow(0.5, tally, 4) - 0.25).abs() < 1e-12, "more came than is out");
+    }
+
+    #[test]
+    fn what_is_beyond_bursts_is_the_share_above_three_tenths_of_what_came() {
+        let tally = Tally { served: 6, shed: 4 };
+        for (share, beyond) in [(0.25, 0.0), (0.3, 0.0), (0.5, 2.0), (1.0, 7.0)] {
+            let found = beyond_bursts(share, tally);
+            assert!((found - beyond).abs() < 1e-12, "{share}: {found}");
+        }
+    }
 }

@@ -112,4 +112,33 @@ mod tests {
         taken.sort_unstable();
         assert_eq!(taken, (0..20).collect::<Vec<_>>());
     }
+
+    /// Of six entries four have closed: more than half.
+    #[test]
+    fn entries_of_closed_connections_go_once_they_are_more_than_half() {
+        let mut stranded = Stranded::new(Explicit::OldestFirst, Rng::from_seed(1));
+        (0..6).for_each(|id| stranded.push(entry(id, 0)));
+        let is_live = |entry: &Entry| entry.session.0 >= 4;
+        let left = [(); 4].map(|()| {
+            stranded.on_closed(is_live);
+            stranded.len()
+        });
+        assert_eq!(left, [6, 6, 6, 2]);
+        assert_eq!(ids(&mut stranded), [4, 5]);
+    }
+
+    /// One of the closed was taken, and found to be such: it is not counted any more.
+    #[test]
+    fn a_stale_entry_that_was_taken_counts_no_more() {
+        let mut stranded = Stranded::new(Explicit::OldestFirst, Rng::from_seed(1));
+        (0..6).for_each(|id| stranded.push(entry(id, 0)));
+        let is_live = |entry: &Entry| entry.session.0 >= 4;
+        stranded.on_closed(is_live);
+        assert_eq!(stranded.take().map(|entry| entry.session.0), Some(0));
+        stranded.on_stale();
+        (0..2).for_each(|_| stranded.on_closed(is_live));
+        assert_eq!(stranded.len(), 5, "two of five");
+        stranded.on_closed(is_live);
+        assert_eq!(stranded.len(), 2, "three of five");
+    }
 }

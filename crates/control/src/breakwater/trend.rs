@@ -91,4 +91,33 @@ mod tests {
         assert_eq!(trend.with(&Flow::default(), 8.0), trend);
         assert!(Trend::default().slope().abs() < 1e-9 && Trend::default().drop_share() < 1e-9);
     }
+
+    /// Three iterations of 100 µs by hand, with a gain of an eighth: 100, 120 and 80 come, 75, 81 and 71 are served.
+    #[test]
+    fn moments_are_those_of_the_equations() {
+        let [first, second, third] = [flow(100, 75), flow(120, 81), flow(80, 71)]
+            .map(|flow| Flow { dropped: flow.incoming / 4, ..flow });
+        let trend = Trend::default().with(&first, 8.0);
+        // Per microsecond, to be read.
+        let found = |trend: Trend| {
+            let Trend { incoming, served, dropped, variance, covariance } = trend;
+            [incoming * 1e3, served * 1e3, dropped * 1e3, variance * 1e6, covariance * 1e6]
+        };
+        let close = |trend: Trend, right: [f64; 5]| {
+            let pairs = found(trend).into_iter().zip(right);
+            assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-9), "{:?}", found(trend));
+        };
+        close(trend, [1.0, 0.75, 0.25, 0.0, 0.0]);
+        // Off by 0.2 and 0.06: 7/8 · 1/8 of their products.
+        let trend = trend.with(&second, 8.0);
+        close(trend, [1.025, 0.7575, 0.25625, 0.109375 * 0.04, 0.109375 * 0.012]);
+        assert!((trend.slope() - 0.3).abs() < 1e-9);
+        // Off by -0.225 and -0.0475: 7/8 of what was, and 7/64 of their products.
+        let trend = trend.with(&third, 8.0);
+        let variance = 0.875 * 0.109375 * 0.04 + 0.109375 * 0.050625;
+        let covariance = 0.875 * 0.109375 * 0.012 + 0.109375 * 0.0106875;
+        close(trend, [0.996875, 0.7515625, 0.24921875, variance, covariance]);
+        assert!((trend.slope() - covariance / variance).abs() < 1e-9);
+        assert!((trend.drop_share() - 0.25).abs() < 1e-9);
+    }
 }

@@ -38,4 +38,20 @@ mod tests {
         service.learn(Duration::from_millis(8));
         assert!(service.median() < before.mul_f64(1.1), "{:?}", service.median());
     }
+
+    /// A step is a thirty-second of the median and 50 ns at least. A sample of the median itself is not above it.
+    #[test]
+    fn a_median_moves_by_steps_towards_each_sample() {
+        for (median_ns, sample_ns, after_ns) in [
+            (3_200, 3_201, 3_300),
+            (3_200, 3_200, 3_100),
+            (3_200, 99, 3_100),
+            (320, 321, 370),
+            (30, 1, 0),
+        ] {
+            let mut typical = Typical { median_ns };
+            typical.learn(Duration::from_nanos(sample_ns));
+            assert_eq!(typical.median_ns, after_ns, "{sample_ns} at {median_ns}");
+        }
+    }
 }

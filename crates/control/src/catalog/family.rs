@@ -1,7 +1,7 @@
 //! What a kind of controller brings to the catalog, and how a spec of it becomes both ends.
 
 use super::settings::{COMMON, Key};
-use super::{Controller, Setting, Spec, SpecError};
+use super::{Controller, ControllerSetting, Spec, SpecError};
 use crate::client::{ClientConfig, Gate};
 use crate::config_error::{ConfigError, within};
 use crate::guard::{Guarded, Mode, Switch};
@@ -59,7 +59,7 @@ pub(crate) trait AnyFamily: Sync {
     fn summary(&self) -> &'static str;
     fn profiles(&self) -> Vec<&'static str>;
     /// Its own, without the common ones.
-    fn settings(&self) -> Vec<Setting>;
+    fn settings(&self) -> Vec<ControllerSetting>;
     fn build(&self, spec: &Spec, site: &Site) -> Result<Controller, SpecError>;
 }
 
@@ -76,10 +76,14 @@ impl<C: Clone + Send + Sync + 'static> AnyFamily for Family<C> {
         self.profiles.iter().map(|profile| profile.name).collect()
     }
 
-    fn settings(&self) -> Vec<Setting> {
+    fn settings(&self) -> Vec<ControllerSetting> {
         let all = self.settings.iter().copied().flatten();
-        all.map(|key| Setting { name: key.name, help: key.help, controllers: vec![self.name] })
-            .collect()
+        all.map(|key| ControllerSetting {
+            name: key.name,
+            help: key.help,
+            controllers: vec![self.name],
+        })
+        .collect()
     }
 
     fn build(&self, spec: &Spec, site: &Site) -> Result<Controller, SpecError> {

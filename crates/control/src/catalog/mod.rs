@@ -9,7 +9,7 @@ pub(crate) mod parse;
 pub(crate) mod settings;
 
 pub use clients::default_client;
-pub use settings::Setting;
+pub use settings::ControllerSetting;
 
 use crate::client::{Client, ClientConfig, Gate};
 use crate::guard::Switch;
@@ -60,11 +60,11 @@ pub fn profiles_of(controller: &str) -> Vec<&'static str> {
 }
 
 /// Every setting that an override can change: first each controller's own, then those of all.
-pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
-    let mut all: Vec<Setting> = Vec::new();
+pub static SETTINGS: LazyLock<Vec<ControllerSetting>> = LazyLock::new(|| {
+    let mut all: Vec<ControllerSetting> = Vec::new();
     let own = FAMILIES.iter().flat_map(|family| family.settings());
     let names: Vec<_> = FAMILIES.iter().map(|family| family.name()).collect();
-    let common = COMMON.iter().map(|key| Setting {
+    let common = COMMON.iter().map(|key| ControllerSetting {
         name: key.name,
         help: key.help,
         controllers: names.clone(),

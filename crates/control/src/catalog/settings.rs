@@ -7,7 +7,7 @@ use crate::guard::Mode;
 
 /// A setting as people see it. Controllers whose settings share name and meaning share an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Setting {
+pub struct ControllerSetting {
     /// As written in an override.
     pub name: &'static str,
     /// Meaning and values.

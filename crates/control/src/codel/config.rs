@@ -85,4 +85,22 @@ mod tests {
             assert_eq!(config.check().unwrap_err().setting, name);
         }
     }
+
+    /// RFC 8289, §3.2; and 40 % of the objective, as Breakwater's target.
+    #[test]
+    fn profiles_have_their_published_values() {
+        let us = Duration::from_micros;
+        let paper = Config { target: us(80), interval: us(200), ceiling: None };
+        assert_eq!(Config::paper(us(200)), paper);
+        let rfc = Config { target: us(5_000), interval: us(100_000), ceiling: None };
+        assert_eq!(Config::rfc(), rfc);
+        let tuned = Config { target: us(80), interval: us(100), ceiling: Some(us(160)) };
+        assert_eq!(Config::tuned(us(200)), tuned);
+    }
+
+    #[test]
+    fn a_ceiling_may_be_as_low_as_the_target() {
+        let tuned = Config::tuned(Duration::from_micros(200));
+        assert_eq!(Config { ceiling: Some(tuned.target), ..tuned }.check(), Ok(()));
+    }
 }

@@ -134,6 +134,15 @@ mod tests {
         assert_eq!(found, [1_200, 1_400, 1_550, 1_660, 1_760]);
     }
 
+    /// RFC 8289, §5.5: `sojourn_time < TARGET` is below, the target itself is not.
+    #[test]
+    fn a_wait_of_the_target_itself_counts_as_above() {
+        let mut law = Law::new();
+        assert_eq!(sheds(&mut law, &CONFIG, CONFIG.target, 0, 500), [200, 400]);
+        let below = CONFIG.target - Duration::from_nanos(1);
+        assert_eq!(sheds(&mut Law::new(), &CONFIG, below, 0, 500), []);
+    }
+
     #[test]
     fn one_short_wait_in_an_interval_is_enough() {
         let mut law = Law::new();

@@ -9,8 +9,6 @@ mod family;
 mod law;
 mod shard;
 #[cfg(test)]
-pub(crate) mod testbed;
-#[cfg(test)]
 mod tests;
 
 pub use config::Config;

@@ -222,6 +222,75 @@ mod tests {
         assert!(all.iter().all(|config| config.check().is_ok()));
     }
 
+    /// OSDI '20, §5.1, and its artifact, whose own departures are the first level and the clients' belief.
+    #[test]
+    fn the_evaluations_profiles_are_whole() {
+        let artifact = Config {
+            variant: Variant::Threshold,
+            delay_limit: Duration::from_micros(70),
+            alpha: 0.05,
+            beta: 0.01,
+            update_every: Duration::from_millis(1),
+            update_requests: 2_000,
+            sample_every: Duration::from_micros(10),
+            gain: 0.2,
+            levels: Levels { class_bits: 0, user_bits: 7 },
+            draw: Draw::PerRequest,
+            start_level: 32,
+            belief: Belief::Random,
+            unseen: Unseen::AsArrived,
+            probe_after: None,
+        };
+        assert_eq!(Config::artifact(SLO), artifact);
+        let paper = Config { start_level: u16::MAX, belief: Belief::Open, ..artifact };
+        assert_eq!(Config::paper(SLO), paper);
+        let hundred = Duration::from_millis(100);
+        let scaled = Config { update_every: hundred, update_requests: 850, ..paper };
+        assert_eq!(Config::scaled(SLO), scaled);
+    }
+
+    /// SoCC '18, §4.2, as far as eight bits of priority go; and ours.
+    #[test]
+    fn the_original_and_the_default_are_whole() {
+        let original = Config {
+            variant: Variant::Histogram,
+            delay_limit: Duration::from_millis(20),
+            alpha: 0.05,
+            beta: 0.01,
+            update_every: Duration::from_secs(1),
+            update_requests: 2_000,
+            sample_every: Duration::from_millis(1),
+            gain: 0.2,
+            levels: Levels { class_bits: 2, user_bits: 6 },
+            draw: Draw::PerClient(Duration::from_secs(3_600)),
+            start_level: u16::MAX,
+            belief: Belief::Open,
+            unseen: Unseen::AsArrived,
+            probe_after: Some(Duration::from_secs(1)),
+        };
+        assert_eq!(Config::original(), original);
+        let tuned = Config {
+            delay_limit: Duration::from_micros(50),
+            alpha: 0.02,
+            beta: 0.004,
+            update_every: Duration::from_millis(1),
+            sample_every: Duration::from_micros(10),
+            draw: Draw::PerRequest,
+            unseen: Unseen::AsBelow,
+            probe_after: Some(Duration::from_millis(100)),
+            ..original
+        };
+        assert_eq!(Config::tuned(SLO), tuned);
+    }
+
+    #[test]
+    fn shares_reach_to_one_and_not_to_zero() {
+        let paper = Config::paper(SLO);
+        assert_eq!(Config { alpha: 1.0, beta: 1.0, gain: 1.0, ..paper }.check(), Ok(()));
+        let error = Config { gain: 0.0, ..paper }.check().unwrap_err();
+        assert_eq!(error.setting, "gain");
+    }
+
     #[test]
     fn what_cannot_work_is_refused_by_name() {
         let paper = Config::paper(SLO);
@@ -231,6 +300,7 @@ mod tests {
             ("delay_limit", Config { delay_limit: Duration::ZERO, ..paper }),
             ("update_requests", Config { update_requests: 0, ..paper }),
             ("probe_after", Config { probe_after: None, ..Config::tuned(SLO) }),
+            ("probe_after", Config { draw: Draw::PerClient(SLO), ..paper }),
             ("user_bits", Config { levels: Levels { class_bits: 3, user_bits: 6 }, ..paper }),
         ];
         for (name, config) in wrong {

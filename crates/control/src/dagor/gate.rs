@@ -178,4 +178,12 @@ mod tests {
         gate.on_disconnected();
         assert_eq!(passing(&mut gate, at(0)), 1.0);
     }
+
+    #[test]
+    fn the_first_priority_that_the_server_sheds_is_dropped_and_the_one_before_is_sent() {
+        let mut gate = gate(Config::paper(SLO), 1);
+        gate.on_offer(at(0), Offer { level: 66, ..Offer::OPEN });
+        assert_eq!(gate.permit(at(0), &call(65), 0), Permit::Send);
+        assert_eq!(gate.permit(at(0), &call(66), 0), Permit::Drop(DropReason::Priority));
+    }
 }

@@ -161,6 +161,36 @@ mod tests {
         }
     }
 
+    /// Admitted are 210: level 1, and half of level 2. A twentieth of them is 10.5.
+    #[test]
+    fn a_level_in_use_above_the_first_is_taken_in_part() {
+        let counts = [0, 10, 400, 0, 30, 500, 40, 20];
+        let letter = eight_levels(Unseen::AsArrived);
+        let found = position(&letter, &counts, 1.5, true);
+        assert!(close(found, 1.5 - 10.5 / 400.0), "{found}");
+    }
+
+    /// Below 2 as many came as below 3, where level 3 is empty: the lower of both on the way down, the
+    /// higher on the way up.
+    #[test]
+    fn whole_levels_are_passed_with_the_empty_ones_beside_them() {
+        let counts = [0, 10, 400, 0, 30, 500, 40, 20];
+        assert!(close(lower(&counts, 4.0, 30.0, 0.0), 2.0));
+        assert!(close(lower(&counts, 4.0, 29.0, 0.0), 4.0 - 29.0 / 30.0));
+        assert!(close(raise(&counts, 1.0, 400.0, 0.0), 3.0));
+        assert!(close(raise(&counts, 1.0, 399.0, 0.0), 1.0 + 399.0 / 400.0));
+    }
+
+    /// What is admitted arrives, so that it is not taken for fuller than it was.
+    #[test]
+    fn an_admitted_level_counts_as_what_came_in_it() {
+        let counts = [100, 100, 10, 0, 0, 0, 0, 0];
+        let below = eight_levels(Unseen::AsBelow);
+        // A twentieth of 210 is 10.5: all ten of level 2, and half a request of level 1.
+        let found = position(&below, &counts, 2.0, true);
+        assert!(close(found, 1.0 - 0.5 / 100.0), "{found}");
+    }
+
     #[test]
     fn levels_that_clients_hide_are_taken_for_full() {
         let hidden = [100, 100, 100, 0, 0, 0, 0, 0];

@@ -97,6 +97,15 @@ mod tests {
         assert_eq!(classes.stamp(77, 3), 77);
     }
 
+    #[test]
+    fn of_a_users_level_only_its_own_bits_count() {
+        let levels = Levels { class_bits: 3, user_bits: 4 };
+        assert_eq!((levels.count(), levels.top(), levels.users()), (128, 127, 16));
+        // Class 5 of a priority of 160 to 191, user 9, and the eighth bit left free.
+        assert_eq!(levels.stamp(170, 16 + 9), (5 * 16 + 9) * 2);
+        assert_eq!((levels.advertise(126), levels.advertise(127)), (254, 0));
+    }
+
     proptest! {
         #[test]
         fn a_client_drops_exactly_what_the_server_would_shed(

@@ -238,3 +238,6 @@ impl Sums {
 fn whole(position: f64) -> u16 {
     position as u16
 }
+
+#[cfg(test)]
+mod tests;

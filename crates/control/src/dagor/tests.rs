@@ -1,105 +1,15 @@
-//! DAGOR around a server in virtual time, and what must not stop it from recovering.
+//! DAGOR's server by what it is told, and what must not stop it from recovering.
 
 use super::*;
-use crate::client::{Gate, OpenGate};
-use crate::codel::testbed::{Tally, Testbed};
-use crate::server::{Arrival, Completion, Offer, Outcome, Reached, Reason, Verdict};
+use crate::server::{Arrival, Completion, Outcome, Reached, Reason, Verdict};
 use proptest::prelude::*;
 use std::time::Duration;
-use tailwater_core::{Class, Instant, Rng, SessionId, Silent};
+use tailwater_core::{Class, Instant, SessionId, Silent};
 
 const SLO: Duration = Duration::from_micros(200);
 
 fn dagor(config: Config) -> Arc<Dagor> {
     Arc::new(Dagor::new(config, 1).unwrap())
-}
-
-fn testbed(config: Config, clients: u64) -> Testbed {
-    let gate = |seed| Box::new(DagorGate::new(config, Rng::from_seed(seed))) as Box<dyn Gate>;
-    Testbed::new(dagor(config), (0..clients).map(gate).collect(), 7)
-}
-
-fn run(config: Config, clients: u64, load: f64) -> Tally {
-    testbed(config, clients).run(load, Duration::from_millis(600))
-}
-
-#[test]
-fn at_half_load_next_to_nothing_is_shed() {
-    // A mean or smoothed delay at the limit happens at half load too, for a moment, and an update
-    // then costs 5 %.
-    for config in [Config::tuned(SLO), Config::paper(SLO)] {
-        let tally = run(config, 100, 0.5);
-        assert!(f64::from(tally.refused()) < 0.005 * f64::from(tally.offered), "{tally:?}");
-        assert!(tally.served > 14_000, "{tally:?}");
-    }
-    let patient = Config { delay_limit: SLO, ..Config::tuned(SLO) };
-    assert_eq!(run(patient, 100, 0.5).refused(), 0);
-}
-
-/// Whether the mean wait is the limit, give or take a half.
-fn is_near(tally: &Tally, config: &Config) -> bool {
-    let limit_us = config.delay_limit.as_secs_f64() * 1e6;
-    (0.5..1.5).contains(&(tally.mean_wait_us() / limit_us))
-}
-
-#[test]
-fn at_twice_the_load_the_mean_wait_settles_around_the_limit() {
-    for config in [Config::paper(SLO), Config::artifact(SLO), Config::tuned(SLO)] {
-        for clients in [10, 1_000] {
-            let tally = run(config, clients, 2.0);
-            let found = format!("{clients} clients, {:?}: {tally:?}", config.variant);
-            assert!(is_near(&tally, &config), "{found}");
-            assert!(tally.served > 22_500, "the server is busy for 75 % of the time: {found}");
-            assert!(tally.dropped_by_clients > 5 * tally.shed, "most never leave: {found}");
-        }
-    }
-}
-
-#[test]
-fn clients_that_do_not_listen_are_shed_by_the_server() {
-    let config = Config::tuned(SLO);
-    let deaf = |seed| Box::new(Deaf(DagorGate::new(config, Rng::from_seed(seed)))) as Box<dyn Gate>;
-    let mut testbed = Testbed::new(dagor(config), (0..100).map(deaf).collect(), 7);
-    let tally = testbed.run(2.0, Duration::from_millis(600));
-    assert_eq!(tally.dropped_by_clients, 0);
-    assert!(f64::from(tally.shed) > 0.45 * f64::from(tally.offered), "{tally:?}");
-    assert!(is_near(&tally, &config), "{tally:?}");
-}
-
-/// Stamps levels and ignores the threshold.
-struct Deaf(DagorGate);
-
-impl Gate for Deaf {
-    fn priority(&mut self, now: Instant, call: &crate::Call) -> u8 {
-        self.0.priority(now, call)
-    }
-    fn permit(&mut self, now: Instant, call: &crate::Call, sent: u32) -> crate::client::Permit {
-        OpenGate.permit(now, call, sent)
-    }
-    fn on_sent(&mut self, _: Instant, _: &crate::Call) {}
-    fn on_reply(&mut self, _: Instant, _: &crate::Reply) {}
-    fn on_offer(&mut self, _: Instant, _: Offer) {}
-    fn on_deregistered(&mut self) {}
-    fn on_disconnected(&mut self) {}
-}
-
-#[test]
-fn a_spike_is_forgotten_once_it_is_over() {
-    for config in [Config::paper(SLO), Config::tuned(SLO)] {
-        let mut testbed = testbed(config, 100);
-        assert!(testbed.run(4.0, Duration::from_millis(200)).refused() > 10_000);
-        let after = testbed.run(0.4, Duration::from_millis(600));
-        assert!(f64::from(after.refused()) < 0.01 * f64::from(after.offered), "{after:?}");
-    }
-}
-
-/// Without the histogram's view of hidden levels, ten attentive clients make the original law open
-/// wholly after each calm window: the reason for [`Unseen::AsBelow`].
-#[test]
-fn the_letter_of_the_histogram_opens_too_far_where_clients_listen() {
-    let letter = run(Config { unseen: Unseen::AsArrived, ..Config::tuned(SLO) }, 10, 2.0);
-    let tuned = run(Config::tuned(SLO), 10, 2.0);
-    assert!(letter.mean_wait_us() > 5.0 * tuned.mean_wait_us(), "{letter:?} {tuned:?}");
 }
 
 fn shed_everything(config: Config) -> (Arc<Dagor>, Box<dyn Shard>, Instant) {
@@ -226,4 +136,40 @@ proptest! {
         }
         prop_assert_eq!(dagor.level(), config.levels.top());
     }
+}
+
+/// A request that waited past its deadline has waited longest of all; one that ended otherwise tells of no wait.
+#[test]
+fn what_waited_past_its_deadline_counts_into_the_mean_and_nothing_else_that_did_not_start() {
+    use Reached::{Arrival as Refused, Queue, Start};
+    let deadline = Outcome::Shed(Reason::Deadline);
+    let cancelled = Outcome::Shed(Reason::Cancelled);
+    let table = [
+        (deadline, Queue, true),
+        (deadline, Start, false),
+        (deadline, Refused, false),
+        (cancelled, Queue, false),
+        (Outcome::Served, Start, false),
+    ];
+    for (outcome, reached, counts) in table {
+        let config = Config { start_level: 200, ..Config::tuned(SLO) };
+        let dagor = dagor(config);
+        let mut shard = Arc::<Dagor>::clone(&dagor).shard(0);
+        let now = Instant::from_nanos(1_000_000_000);
+        shard.on_tick(now, Duration::ZERO, &mut Silent);
+        let arrival = Arrival { priority: 200, ..Arrival::default() };
+        shard.on_request(now, SessionId(0), &arrival, Duration::ZERO, &mut Silent);
+        let (waited, service) = (10 * SLO, Duration::ZERO);
+        let done = Completion { outcome, reached, waited, service, class: Class::default() };
+        shard.on_done(now, SessionId(0), &done);
+        shard.on_tick(now + config.update_every, Duration::ZERO, &mut Silent);
+        let seen = dagor.gauges().delay;
+        assert_eq!(seen, if counts { waited } else { Duration::ZERO }, "{outcome:?}, {reached:?}");
+    }
+}
+
+#[test]
+fn a_server_says_its_name_and_its_loops() {
+    let dagor = Dagor::new(Config::paper(SLO), 3).unwrap();
+    assert_eq!((dagor.name(), dagor.shards()), ("dagor", Some(3)));
 }

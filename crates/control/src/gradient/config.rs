@@ -182,4 +182,73 @@ mod tests {
             assert_eq!(config.check().unwrap_err().setting, name);
         }
     }
+
+    /// `Gradient2Limit` and `WindowedLimit` as the library ships them, and the text of 2018 where it departs from them.
+    #[test]
+    fn published_profiles_are_whole() {
+        let (ms, us) = (Duration::from_millis, Duration::from_micros);
+        let artifact = Config {
+            limit_initial: 20,
+            limit_min: 20,
+            limit_max: 200,
+            tolerance: 1.5,
+            queue: Queue::Fixed(4.0),
+            smoothing: 0.2,
+            long_window: 600,
+            warm_up: 10,
+            drift_decay: 0.95,
+            baseline_max: None,
+            baseline_min: Duration::ZERO,
+            sample_floor: us(100),
+            span_min: ms(1_000),
+            span_max: ms(1_000),
+            window_samples: 10,
+        };
+        assert_eq!(Config::artifact(), artifact);
+        let paper = Config {
+            limit_min: 1,
+            tolerance: 1.0,
+            queue: Queue::Root,
+            drift_decay: 1.0,
+            sample_floor: Duration::ZERO,
+            ..artifact
+        };
+        assert_eq!(Config::paper(), paper);
+    }
+
+    /// The limit falls at half of the objective and never below a quarter: both over the tolerance of 1.5.
+    #[test]
+    fn the_default_is_whole_for_few_cores_and_many() {
+        let us = Duration::from_micros;
+        let one = Config {
+            limit_initial: 20,
+            limit_min: 1,
+            limit_max: 200,
+            tolerance: 1.5,
+            queue: Queue::Fixed(1.0),
+            baseline_max: Some(us(400)),
+            baseline_min: us(200),
+            sample_floor: Duration::ZERO,
+            span_min: us(600),
+            span_max: us(12_000),
+            window_samples: 20,
+            ..Config::artifact()
+        };
+        assert_eq!(Config::tuned(us(1_200), 1), one);
+        let ten = Config { limit_initial: 40, limit_min: 10, limit_max: 1_000, ..one };
+        assert_eq!(Config::tuned(us(1_200), 10), ten);
+    }
+
+    #[test]
+    fn bounds_may_meet_and_may_not_cross() {
+        let good = Config::artifact();
+        let same = Config { limit_min: 20, limit_max: 20, ..good };
+        assert_eq!(same.check(), Ok(()));
+        let us = Duration::from_micros;
+        let baseline = |most| Config { baseline_max: Some(us(most)), baseline_min: us(50), ..good };
+        assert_eq!(baseline(50).check(), Ok(()));
+        assert_eq!(baseline(49).check().unwrap_err().setting, "baseline_max");
+        let never = Config { long_window: 0, ..good };
+        assert_eq!(never.check().unwrap_err().setting, "long_window");
+    }
 }

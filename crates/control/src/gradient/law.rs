@@ -166,6 +166,34 @@ mod tests {
         assert!((law.long_ns - 5_500.0).abs() < 1e-6, "{}", law.long_ns);
     }
 
+    /// An average over three updates moves by 2 ÷ (3 + 1) of the difference, and is ahead only beyond twice.
+    #[test]
+    fn the_long_average_is_exponential_and_decays_beyond_twice_the_present() {
+        let after = |long_us, short_us| {
+            let mut law = law(Config { long_window: 3, ..Config::artifact() }, 100.0, long_us);
+            law.update(short_us * 1e3, 100);
+            law.long_ns / 1e3
+        };
+        for (long_us, short_us, now_us) in
+            [(100.0, 160.0, 130.0), (300.0, 100.0, 200.0), (320.0, 100.0, 210.0 * 0.95)]
+        {
+            let found = after(long_us, short_us);
+            assert!((found - now_us).abs() < 1e-9, "{long_us} and {short_us}: {found}");
+        }
+    }
+
+    /// One update more than the warm-up is averaged exponentially.
+    #[test]
+    fn the_warm_up_ends_with_its_last_update() {
+        let config = Config { warm_up: 2, long_window: 3, drift_decay: 1.0, ..Config::artifact() };
+        let mut law = Law::new(config);
+        let long = [100.0, 300.0, 400.0].map(|short_us| {
+            law.update(short_us * 1e3, 1);
+            law.long_ns / 1e3
+        });
+        assert_eq!(long, [100.0, 200.0, 300.0]);
+    }
+
     proptest! {
         #[test]
         fn the_limit_stays_within_its_bounds_and_never_latches(

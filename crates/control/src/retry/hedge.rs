@@ -245,6 +245,7 @@ mod tests {
         let wrong = [
             (after(0), "hedge.after is 0"),
             (HedgeConfig { after: quantile(1.0), ..after(1) }, "hedge.after is the quantile 1"),
+            (HedgeConfig { after: quantile(0.0), ..after(1) }, "hedge.after is the quantile 0"),
             (
                 HedgeConfig { after: quantile(f64::NAN), ..after(1) },
                 "hedge.after is the quantile NaN",
@@ -255,5 +256,12 @@ mod tests {
             let error = config.check().expect_err(begins);
             assert!(error.starts_with(begins), "{error}");
         }
+    }
+
+    #[test]
+    fn second_tries_that_won_are_counted() {
+        let mut replicas = replicas(after(5), 2);
+        (0..2).for_each(|_| replicas.on_hedge_won());
+        assert_eq!(replicas.hedge_counts(), HedgeCounts { won: 2, ..HedgeCounts::default() });
     }
 }

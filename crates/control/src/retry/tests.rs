@@ -235,3 +235,24 @@ fn every_planted_bug_breaks_one() {
         assert!(SEEDS.into_iter().any(|seed| play(seed, Some(bug)).is_err()), "{bug:?}");
     }
 }
+
+#[test]
+fn what_was_decided_is_counted_and_what_was_told_is_known() {
+    let wait = Some(Duration::from_micros(10));
+    let mut replicas = Replicas::new(RetryConfig { credit_wait: wait, ..config(3) }, 3, 1);
+    assert_eq!((replicas.count(), replicas.is_up(2)), (3, true));
+    replicas.set_up(2, false);
+    assert!(!replicas.is_up(2) && replicas.is_up(0));
+    replicas.set_up(2, true);
+    for _ in 0..2 {
+        let (first, mut tries) = replicas.first(idle);
+        assert_eq!((first, tries.count()), (1, 1));
+        assert_eq!(replicas.next(at(0), None, &mut tries, SHED, idle), Next::Try(2));
+        let unsent = replicas.next(at(0), None, &mut tries, Failure::Unsent, idle);
+        assert_eq!((unsent, tries.count()), (Next::Try(0), 3));
+    }
+    let counts = RetryCounts { calls: 2, retried: 2, moved: 2, over_budget: 0 };
+    assert_eq!(replicas.counts(), counts);
+    let alone = Replicas::new(RetryConfig { credit_wait: wait, ..config(3) }, 1, 1);
+    assert_eq!(alone.credit_wait(Tries::NONE), None, "there is no other to go to");
+}

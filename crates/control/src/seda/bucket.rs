@@ -87,4 +87,20 @@ mod tests {
             "half a token at 10/s: {next:?}"
         );
     }
+
+    #[test]
+    fn a_bucket_is_low_below_half_of_its_burst() {
+        for (tokens, low) in [(2.1, false), (2.0, false), (1.9, true), (-3.0, true)] {
+            assert_eq!(Bucket::new(tokens, 4.0, 1.0).is_low(), low, "{tokens} of 4");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_earns_nothing_twice() {
+        let mut bucket = Bucket::new(0.0, 4.0, 1_000.0);
+        bucket.wait(at(2_000));
+        bucket.wait(at(1_000));
+        let next = bucket.wait(at(2_000)).expect("a millisecond has not passed");
+        assert_eq!(next, at(3_000) + Duration::from_nanos(1));
+    }
 }

@@ -53,7 +53,7 @@ pub struct Config {
     /// Tokens in a new bucket, at most `burst`. Zero delays a client's first call by a whole gap.
     pub tokens_initial: f64,
     /// How the tail of few responses is told.
-    pub estimator: Estimator,
+    pub estimator: TailEstimator,
     /// When the rate may rise.
     pub growth: Growth,
     /// Ignore responses to requests that were sent before the last decrease: they tell of the old
@@ -63,7 +63,7 @@ pub struct Config {
 
 /// See [`Config::estimator`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Estimator {
+pub enum TailEstimator {
     /// The nearest rank; the average begins with the first tail.
     NearestRank,
     /// As in the published code: after a timeout the index is rounded down, so that the tail of two
@@ -108,7 +108,7 @@ impl Config {
             rate_initial_max: 8.0,
             burst: 4.0,
             tokens_initial: 0.0,
-            estimator: Estimator::NearestRank,
+            estimator: TailEstimator::NearestRank,
             growth: Growth::Always,
             fresh_only: false,
         }
@@ -118,7 +118,7 @@ impl Config {
     /// (adj_i 4, adj_d 1.1, initial 4) are not what the paper ran.
     #[must_use]
     pub fn artifact(slo: Duration) -> Self {
-        Self { estimator: Estimator::Artifact, ..Self::paper(slo) }
+        Self { estimator: TailEstimator::Artifact, ..Self::paper(slo) }
     }
 
     /// Ours: steps that fit any number of clients, decreases that grow with the error, and a rate
@@ -198,6 +198,62 @@ mod tests {
         for config in [paper, Config::artifact(SLO), Config::tuned(SLO)] {
             assert_eq!(config.check(), Ok(()));
         }
+    }
+
+    /// OSDI '20, §5.1, USITS '03 for what that leaves open, and the artifact for the token bucket.
+    #[test]
+    fn profiles_have_their_published_values() {
+        let paper = Config {
+            target: Duration::from_micros(80),
+            quantile: 0.99,
+            responses: 100,
+            timeout: Duration::from_millis(1),
+            smoothing: 0.7,
+            error_decrease: 0.0,
+            error_increase: -0.5,
+            offset: -0.1,
+            adj_i: 40.0,
+            adj_i_share: 0.0,
+            adj_d: 1.04,
+            severity_max: None,
+            rate_min: 2.0,
+            rate_max: 1e9,
+            rate_initial_min: 2.0,
+            rate_initial_max: 8.0,
+            burst: 4.0,
+            tokens_initial: 0.0,
+            estimator: TailEstimator::NearestRank,
+            growth: Growth::Always,
+            fresh_only: false,
+        };
+        assert_eq!(Config::paper(SLO), paper);
+        let artifact = Config { estimator: TailEstimator::Artifact, ..paper };
+        assert_eq!(Config::artifact(SLO), artifact);
+    }
+
+    #[test]
+    fn the_default_departs_from_the_text_where_it_says_so() {
+        let tuned = Config {
+            timeout: Duration::from_millis(2),
+            error_increase: -0.1,
+            adj_i: 4.0,
+            adj_i_share: 0.1,
+            adj_d: 1.05,
+            severity_max: Some(4.0),
+            rate_max: 1e7,
+            tokens_initial: 1.0,
+            growth: Growth::WhileUsed,
+            fresh_only: true,
+            ..Config::paper(2 * SLO)
+        };
+        assert_eq!(Config::tuned(2 * SLO), tuned);
+        assert_eq!(Config::tuned(SLO / 2).timeout, Duration::from_millis(1), "at least");
+    }
+
+    #[test]
+    fn errors_reach_down_to_minus_one() {
+        let least = Config { error_decrease: -1.0, error_increase: -1.0, ..Config::paper(SLO) };
+        assert_eq!(least.check(), Ok(()));
     }
 
     #[test]

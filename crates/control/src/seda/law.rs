@@ -1,7 +1,7 @@
 //! How a client's rate follows the tail of its response times (USITS '03, §3.3 with OSDI '20's
 //! quantile).
 
-use super::config::{Config, Estimator, Growth};
+use super::config::{Config, Growth, TailEstimator};
 use tailwater_core::Nanos;
 
 /// One client's rate and the average that moves it.
@@ -29,7 +29,7 @@ pub(super) enum Decision {
 impl Law {
     /// Starts at `rate` requests per second.
     pub(super) fn new(config: Config, rate: f64) -> Self {
-        let tail_ns = (config.estimator == Estimator::Artifact).then_some(0.0);
+        let tail_ns = (config.estimator == TailEstimator::Artifact).then_some(0.0);
         Self { config, tail_ns, rate: rate.clamp(config.rate_min, config.rate_max) }
     }
 
@@ -77,12 +77,12 @@ impl Law {
         responses_ns.sort_unstable();
         let (count, quantile) = (responses_ns.len(), self.config.quantile);
         let index = match self.config.estimator {
-            Estimator::NearestRank => ((count as f64 * quantile).ceil() as usize).max(1) - 1,
+            TailEstimator::NearestRank => ((count as f64 * quantile).ceil() as usize).max(1) - 1,
             // The code's two places disagree on what to multiply; a full count takes the maximum.
-            Estimator::Artifact if count == self.config.responses as usize => {
+            TailEstimator::Artifact if count == self.config.responses as usize => {
                 (count as f64 * quantile) as usize
             }
-            Estimator::Artifact => ((count - 1) as f64 * quantile) as usize,
+            TailEstimator::Artifact => ((count - 1) as f64 * quantile) as usize,
         };
         responses_ns[index.min(count - 1)]
     }
@@ -108,7 +108,9 @@ mod tests {
             (81_000, true, Decision::Lowered, 1_000.0 / 1.04),
             (800_000, true, Decision::Lowered, 1_000.0 / 1.04),
             (80_000, true, Decision::OnTarget, 1_000.0),
+            (80_000, true, Decision::OnTarget, 1_000.0),
             (41_000, true, Decision::OnTarget, 1_000.0),
+            (40_000, true, Decision::OnTarget, 1_000.0),
             (32_000, false, Decision::Raised, 1_000.0 + 0.5 * 40.0),
             (16_000, true, Decision::Raised, 1_000.0 + 0.7 * 40.0),
         ];
@@ -147,6 +149,22 @@ mod tests {
         assert_eq!(artifact.tail_of(&mut hundred), 99);
         artifact.update(&mut [100_000], false);
         assert!((artifact.tail_ns.unwrap() - 30_000.0).abs() < 1e-6, "{artifact:?}");
+    }
+
+    /// The published code multiplies the count by the quantile where it is full, and one less where it is not.
+    #[test]
+    fn the_artifacts_index_is_rounded_down_and_never_beyond_the_last() {
+        let tail = |quantile, count: u32| {
+            let config = Config { quantile, ..Config::artifact(SLO) };
+            Law::new(config, 10.0).tail_of(&mut (0..count).collect::<Vec<_>>())
+        };
+        assert_eq!([0.5, 0.99, 1.0].map(|quantile| tail(quantile, 100)), [50, 99, 99]);
+        assert_eq!([0.5, 0.99, 1.0].map(|quantile| tail(quantile, 50)), [24, 48, 49]);
+        let nearest = |quantile| {
+            let law = Law::new(Config { quantile, ..Config::paper(SLO) }, 10.0);
+            law.tail_of(&mut (0..50).collect::<Vec<_>>())
+        };
+        assert_eq!([0.0, 0.5, 0.51, 1.0].map(nearest), [0, 24, 25, 49]);
     }
 
     proptest! {

@@ -11,11 +11,9 @@ mod family;
 mod gate;
 mod law;
 
-pub use config::{Config, Estimator, Growth};
+pub use config::{Config, Growth, TailEstimator};
 pub(crate) use family::FAMILY;
 pub use gate::SedaGate;
 
-#[cfg(test)]
-pub(crate) mod harness;
 #[cfg(test)]
 mod tests;

@@ -105,4 +105,28 @@ mod tests {
             assert_eq!(config.check().unwrap_err().setting, name);
         }
     }
+
+    /// TCP's increase (RFC 5681), CUBIC's decrease (RFC 9438, §4.6); the rest is ours, as said there.
+    #[test]
+    fn profiles_have_the_values_that_they_say() {
+        let slo = Duration::from_micros(200);
+        let paper = Config {
+            target: slo,
+            window_step: 1.0,
+            window_decrease: 0.9,
+            cut: Cut::EachResponse,
+            growth: Growth::Always,
+            window_initial: 1.0,
+            window_max: 1_024.0,
+        };
+        assert_eq!(Config::paper(slo), paper);
+        let tuned = Config {
+            target: slo / 2,
+            window_decrease: 0.7,
+            cut: Cut::OncePerWindow,
+            growth: Growth::WhileUsed,
+            ..paper
+        };
+        assert_eq!(Config::tuned(slo), tuned);
+    }
 }

@@ -96,6 +96,8 @@ mod tests {
             (tuned, 150, false, 4, Decision::Unused, 10.0),
             (tuned, 150, true, 1, Decision::Cut, 7.0),
             (tuned, 50, true, 10, Decision::CutAlready, 10.0),
+            // It left at the moment of the cut, and so under the smaller window.
+            (tuned, 100, true, 10, Decision::Cut, 7.0),
         ];
         for (config, sent, late, in_flight, decision, window) in table {
             let mut law = Law { config, window: 10.0, cut_at: Some(at(100)) };

@@ -1,7 +1,7 @@
 //! What some threads did in a window, added up.
 
 use super::fact::{Fact, Interrupting, Interruption, Interval, State};
-use super::waits::{Spread, Waits};
+use super::waits::{WaitQuantiles, Waits};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The times of some threads, all together, between two times.
@@ -33,7 +33,7 @@ pub struct Softirqs {
     /// The kind.
     pub vector: u32,
     /// How long they took.
-    pub spread: Spread,
+    pub spread: WaitQuantiles,
 }
 
 impl Account {
@@ -99,7 +99,7 @@ impl Account {
 
     /// How long they waited for a core.
     #[must_use]
-    pub fn waits(&self) -> Spread {
+    pub fn waits(&self) -> WaitQuantiles {
         self.waits.spread()
     }
 

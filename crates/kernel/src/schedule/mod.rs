@@ -15,4 +15,4 @@ pub use account::{Account, Softirqs, Times};
 pub use behind::{Behind, OCCUPANTS_MAX, Occupant};
 pub use fact::{After, Fact, Interrupting, Interruption, Interval, State, Waker};
 pub use machine::{Machine, THREADS_MAX};
-pub use waits::{Spread, Waits};
+pub use waits::{WaitQuantiles, Waits};

@@ -13,7 +13,7 @@ pub struct Waits {
 
 /// Quantiles of such times, in nanoseconds, known to 1 %.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Spread {
+pub struct WaitQuantiles {
     /// How many.
     pub count: u64,
     /// The median.
@@ -48,10 +48,10 @@ impl Waits {
 
     /// How long they were.
     #[must_use]
-    pub fn spread(&self) -> Spread {
+    pub fn spread(&self) -> WaitQuantiles {
         // A bucket's upper edge may lie above the longest of all.
         let at = |q| self.all.value_at_quantile(q).min(self.all.max());
-        Spread {
+        WaitQuantiles {
             count: self.all.len(),
             p50_ns: at(0.5),
             p99_ns: at(0.99),
@@ -86,6 +86,6 @@ mod tests {
         assert_eq!(spread.count, 100);
         assert!((49_000..=51_000).contains(&spread.p50_ns), "{spread:?}");
         assert!((5_000_000..5_100_000).contains(&spread.max_ns), "{spread:?}");
-        assert_eq!(Waits::default().spread(), Spread::default());
+        assert_eq!(Waits::default().spread(), WaitQuantiles::default());
     }
 }

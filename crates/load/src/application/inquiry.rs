@@ -18,23 +18,23 @@ pub trait Inquiry: Send {
     fn ask(&self, text: &str, tag: u64) -> Result<Ask, String>;
 
     /// What the answer to it says, and whether it is the one that the oracle finds now, without the service.
-    fn read(&self, text: &str, tag: u64, answer: (u16, &[u8])) -> Findings;
+    fn read(&self, text: &str, tag: u64, answer: (u16, &[u8])) -> ShownAnswer;
 }
 
 /// What a person is told of an answer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Findings {
+pub struct ShownAnswer {
     /// What is wrong with it by the oracle; `None`: nothing.
     pub wrong: Option<String>,
     /// How much was found, in a sentence.
     pub summary: String,
     /// The first of it, the best first.
-    pub rows: Vec<Finding>,
+    pub rows: Vec<ShownRow>,
 }
 
 /// One thing that was found.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Finding {
+pub struct ShownRow {
     /// Its name.
     pub name: String,
     /// What it says; empty where it says nothing.
@@ -45,7 +45,7 @@ pub struct Finding {
     pub asks: bool,
 }
 
-impl Findings {
+impl ShownAnswer {
     /// Of an answer that cannot be read.
     #[must_use]
     pub fn none(why: String) -> Self {

@@ -5,11 +5,13 @@
 //! generator make the same application from the same scenario, each in a process of its own. So making one is
 //! cheap, and reads no data: [`Application::prepare`] prepares these once for all, and each process opens its part.
 
+mod foreign;
 mod inquiry;
 mod settings;
 mod unanswered;
 
-pub use inquiry::{Finding, Findings, Inquiry};
+pub use foreign::{Asked, ForeignTier, ForeignTiers};
+pub use inquiry::{Inquiry, ShownAnswer, ShownRow};
 pub use settings::{BadSetting, Setting, Settings};
 pub use unanswered::Unanswered;
 
@@ -39,6 +41,14 @@ pub trait Application: Send + Sync {
     /// # Errors
     /// A sentence for the operator when it cannot serve here, such as too little memory.
     fn router(&self, place: &Place) -> Result<Router, String>;
+
+    /// The same where tiers behind it are programs of others. Only requests that the scenario describes call such.
+    ///
+    /// # Errors
+    /// As above.
+    fn router_before(&self, place: &Place, _: &ForeignTiers) -> Result<Router, String> {
+        self.router(place)
+    }
 
     /// The methods of a node of one of its tiers, with everything that this node needs loaded.
     ///

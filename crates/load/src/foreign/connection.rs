@@ -1,6 +1,6 @@
 //! One connection to a server: what is sent in what order, and whether the answers are right.
 
-use super::protocol::{Ask, Protocol};
+use super::protocol::{ForeignAsk, Protocol};
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -20,7 +20,7 @@ pub(super) struct Connection {
     /// What was read and belongs to no whole answer yet.
     read: Vec<u8>,
     /// Requests without an answer, the oldest first, with their intended times.
-    open: VecDeque<(Ask, Instant)>,
+    open: VecDeque<(ForeignAsk, Instant)>,
     expected: Vec<u8>,
     part: Vec<u8>,
 }
@@ -35,7 +35,7 @@ impl Connection {
     }
 
     /// Sends a request, or as much of it as the socket takes. False where too many are open.
-    pub(super) fn send(&mut self, ask: Ask, intended: Instant) -> Result<bool, String> {
+    pub(super) fn send(&mut self, ask: ForeignAsk, intended: Instant) -> Result<bool, String> {
         if self.open.len() >= OPEN_MAX {
             return Ok(false);
         }
@@ -121,13 +121,13 @@ impl AsFd for Connection {
     }
 }
 
-fn wrong(ask: Ask, said: &[u8]) -> String {
+fn wrong(ask: ForeignAsk, said: &[u8]) -> String {
     let said = String::from_utf8_lossy(&said[..said.len().min(60)]).into_owned();
     let hint = match ask {
-        Ask::Get(_) => {
+        ForeignAsk::Get(_) => {
             "; where it has forgotten the key, give it more memory or the load fewer keys"
         }
-        Ask::Set(_) => "",
+        ForeignAsk::Set(_) => "",
     };
     format!("the server answered {ask:?} by {said:?}, which is not the right answer{hint}")
 }
@@ -139,7 +139,7 @@ mod tests {
     use tailwater_rt::time::now;
 
     /// A connection whose other end says these bytes, part by part, and the answers that came.
-    fn answers(asks: &[Ask], parts: &[&[u8]]) -> Result<usize, String> {
+    fn answers(asks: &[ForeignAsk], parts: &[&[u8]]) -> Result<usize, String> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
         let address = listener.local_addr().expect("bound");
         let mut connection = Connection::open(Protocol::Memcached, address).expect("it listens");
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn answers_are_compared_byte_for_byte_however_they_are_cut() {
-        let asks = [Ask::Set(0), Ask::Get(0)];
+        let asks = [ForeignAsk::Set(0), ForeignAsk::Get(0)];
         let whole = b"STORED\r\nVALUE key0 0 10\r\naaaaaaaaaa\r\nEND\r\n";
         for cut in 1..whole.len() {
             assert_eq!(answers(&asks, &[&whole[..cut], &whole[cut..]]), Ok(2), "cut at {cut}");
@@ -168,11 +168,12 @@ mod tests {
 
     #[test]
     fn what_is_not_the_answer_is_told() {
-        let missed = answers(&[Ask::Get(0)], &[b"END\r\n"]).unwrap_err();
+        let missed = answers(&[ForeignAsk::Get(0)], &[b"END\r\n"]).unwrap_err();
         assert!(missed.contains("Get(0)") && missed.contains("more memory"), "{missed}");
-        let more = answers(&[Ask::Set(0)], &[b"STORED\r\nSTORED\r\n"]).unwrap_err();
+        let more = answers(&[ForeignAsk::Set(0)], &[b"STORED\r\nSTORED\r\n"]).unwrap_err();
         assert!(more.contains("more than it was asked for"), "{more}");
-        let other = answers(&[Ask::Set(0)], &[b"SERVER_ERROR out of memory\r\n"]).unwrap_err();
+        let other =
+            answers(&[ForeignAsk::Set(0)], &[b"SERVER_ERROR out of memory\r\n"]).unwrap_err();
         assert!(other.contains("SERVER_ERROR out of memory"), "{other}");
     }
 }

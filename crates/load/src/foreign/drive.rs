@@ -1,8 +1,8 @@
 //! An open loop of requests at a rate, and what they cost the server.
 
 use super::connection::Connection;
-use super::protocol::{Ask, Protocol};
-use crate::meter::memory;
+use super::protocol::{ForeignAsk, Protocol};
+use crate::memory::memory;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ const BURST: usize = 16;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ForeignPlan {
     /// The server's protocol.
     pub protocol: Protocol,
     /// Where it listens.
@@ -50,7 +50,7 @@ pub struct Plan {
 
 /// What was found in the measured window.
 #[derive(Clone, Debug)]
-pub struct Findings {
+pub struct ForeignFindings {
     /// Requests that were due in it.
     pub intended: u64,
     /// Of these, with an answer until the end of the drain.
@@ -72,7 +72,7 @@ pub struct Findings {
 ///
 /// # Errors
 /// When the server cannot be reached, ends a connection, or gives an answer that is not the right one.
-pub fn run(plan: &Plan) -> Result<Findings, String> {
+pub fn run(plan: &ForeignPlan) -> Result<ForeignFindings, String> {
     let open = |_| Connection::open(plan.protocol, plan.address);
     let connections = (0..plan.connections).map(open).collect::<Result<Vec<_>, _>>();
     let mut connections = connections.map_err(|error| format!("{}: {error}", plan.address))?;
@@ -81,10 +81,10 @@ pub fn run(plan: &Plan) -> Result<Findings, String> {
 }
 
 /// Sets every key, so that each GET finds what it expects.
-fn fill(plan: &Plan, connection: &mut Connection) -> Result<(), String> {
+fn fill(plan: &ForeignPlan, connection: &mut Connection) -> Result<(), String> {
     for first in (0..plan.keys).step_by(FILLED_AT_ONCE as usize) {
         for key in first..plan.keys.min(first + FILLED_AT_ONCE) {
-            connection.send(Ask::Set(key), now())?;
+            connection.send(ForeignAsk::Set(key), now())?;
         }
         let mut deadline = now() + SILENCE;
         while connection.unanswered() > 0 {
@@ -101,7 +101,7 @@ fn fill(plan: &Plan, connection: &mut Connection) -> Result<(), String> {
 
 /// The plan under way.
 struct Loop<'a> {
-    plan: &'a Plan,
+    plan: &'a ForeignPlan,
     connections: Vec<Connection>,
     rng: Rng,
     start: Instant,
@@ -111,14 +111,14 @@ struct Loop<'a> {
     in_window: bool,
     /// Of requests that too many open ones kept from being sent, the intended times.
     unsent: Vec<Instant>,
-    findings: Findings,
+    findings: ForeignFindings,
 }
 
 impl<'a> Loop<'a> {
-    fn new(plan: &'a Plan, connections: Vec<Connection>) -> Self {
+    fn new(plan: &'a ForeignPlan, connections: Vec<Connection>) -> Self {
         let start = now();
         let (latency, lateness) = (Histogram::new(), Histogram::new());
-        let findings = Findings {
+        let findings = ForeignFindings {
             intended: 0,
             answered: 0,
             latency,
@@ -139,7 +139,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    fn run(mut self) -> Result<Findings, String> {
+    fn run(mut self) -> Result<ForeignFindings, String> {
         let (from, to) = self.window();
         let usage = || Usage::of(self.plan.server_pid).ok_or("the server has ended".to_owned());
         let mut before = None;
@@ -192,7 +192,11 @@ impl<'a> Loop<'a> {
             let gap = self.rng.exponential(1.0 / self.plan.requests_per_second);
             self.next = intended + Duration::from_secs_f64(gap);
             let key = self.rng.below(self.plan.keys);
-            let ask = if self.rng.chance(self.plan.gets) { Ask::Get(key) } else { Ask::Set(key) };
+            let ask = if self.rng.chance(self.plan.gets) {
+                ForeignAsk::Get(key)
+            } else {
+                ForeignAsk::Set(key)
+            };
             let connections = u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
             let connection = self.rng.below(connections) as usize;
             if intended >= from {
@@ -250,12 +254,12 @@ mod tests {
     /// What key 0 is set by, of which the tests send nothing else.
     fn length() -> usize {
         let mut bytes = Vec::new();
-        Protocol::Memcached.request(Ask::Set(0), &mut bytes);
+        Protocol::Memcached.request(ForeignAsk::Set(0), &mut bytes);
         bytes.len()
     }
 
-    fn plan(address: SocketAddr) -> Plan {
-        Plan {
+    fn plan(address: SocketAddr) -> ForeignPlan {
+        ForeignPlan {
             protocol: Protocol::Memcached,
             address,
             server_pid: std::process::id(),
@@ -271,7 +275,7 @@ mod tests {
     }
 
     /// Runs the plan against a server that this is.
-    fn driven(server: impl FnOnce(TcpStream) + Send) -> Findings {
+    fn driven(server: impl FnOnce(TcpStream) + Send) -> ForeignFindings {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
         let address = listener.local_addr().expect("bound");
         thread::scope(|scope| {

@@ -5,8 +5,10 @@
 //! answer is that of the oldest open request (`connection`).
 
 mod protocol;
+mod count;
 mod connection;
 mod drive;
 
-pub use drive::{Findings, Plan, run};
-pub use protocol::Protocol;
+pub use count::commands;
+pub use drive::{ForeignFindings, ForeignPlan, run};
+pub use protocol::{ForeignAsk, Protocol};

@@ -11,11 +11,22 @@ pub enum Protocol {
     Redis,
 }
 
-/// One request.
+/// One request, about the key of this number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+pub enum ForeignAsk {
+    /// For its value.
     Get(u32),
+    /// To keep its value, which is always the same.
     Set(u32),
+}
+
+impl ForeignAsk {
+    /// The key.
+    #[must_use]
+    pub fn key(self) -> String {
+        let (Self::Get(number) | Self::Set(number)) = self;
+        format!("key{number}")
+    }
 }
 
 impl Protocol {
@@ -24,18 +35,18 @@ impl Protocol {
         [("memcached", Self::Memcached), ("redis", Self::Redis)];
 
     /// Appends a request's bytes.
-    pub(super) fn request(self, ask: Ask, bytes: &mut Vec<u8>) {
+    pub fn request(self, ask: ForeignAsk, bytes: &mut Vec<u8>) {
         match (self, ask) {
-            (Self::Memcached, Ask::Get(key)) => put(bytes, format_args!("get key{key}\r\n")),
-            (Self::Memcached, Ask::Set(key)) => {
+            (Self::Memcached, ForeignAsk::Get(key)) => put(bytes, format_args!("get key{key}\r\n")),
+            (Self::Memcached, ForeignAsk::Set(key)) => {
                 put(bytes, format_args!("set key{key} 0 0 {}\r\n", length(key)));
                 value(key, bytes);
             }
-            (Self::Redis, Ask::Get(key)) => {
+            (Self::Redis, ForeignAsk::Get(key)) => {
                 put(bytes, format_args!("*2\r\n$3\r\nGET\r\n"));
                 bulk_key(key, bytes);
             }
-            (Self::Redis, Ask::Set(key)) => {
+            (Self::Redis, ForeignAsk::Set(key)) => {
                 put(bytes, format_args!("*3\r\n$3\r\nSET\r\n"));
                 bulk_key(key, bytes);
                 bulk_value(key, bytes);
@@ -44,16 +55,16 @@ impl Protocol {
     }
 
     /// Appends the answer that it must get, where each key was set before.
-    pub(super) fn answer(self, ask: Ask, bytes: &mut Vec<u8>) {
+    pub fn answer(self, ask: ForeignAsk, bytes: &mut Vec<u8>) {
         match (self, ask) {
-            (Self::Memcached, Ask::Get(key)) => {
+            (Self::Memcached, ForeignAsk::Get(key)) => {
                 put(bytes, format_args!("VALUE key{key} 0 {}\r\n", length(key)));
                 value(key, bytes);
                 bytes.extend_from_slice(b"END\r\n");
             }
-            (Self::Memcached, Ask::Set(_)) => bytes.extend_from_slice(b"STORED\r\n"),
-            (Self::Redis, Ask::Get(key)) => bulk_value(key, bytes),
-            (Self::Redis, Ask::Set(_)) => bytes.extend_from_slice(b"+OK\r\n"),
+            (Self::Memcached, ForeignAsk::Set(_)) => bytes.extend_from_slice(b"STORED\r\n"),
+            (Self::Redis, ForeignAsk::Get(key)) => bulk_value(key, bytes),
+            (Self::Redis, ForeignAsk::Set(_)) => bytes.extend_from_slice(b"+OK\r\n"),
         }
     }
 }
@@ -89,7 +100,7 @@ fn value(key: u32, bytes: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn texts(protocol: Protocol, ask: Ask) -> (String, String) {
+    fn texts(protocol: Protocol, ask: ForeignAsk) -> (String, String) {
         let (mut request, mut answer) = (Vec::new(), Vec::new());
         protocol.request(ask, &mut request);
         protocol.answer(ask, &mut answer);
@@ -99,10 +110,10 @@ mod tests {
     #[test]
     fn memcached_says_lines_with_lengths() {
         let (value, long) = ("a".repeat(10), length(27));
-        let (get, found) = texts(Protocol::Memcached, Ask::Get(0));
+        let (get, found) = texts(Protocol::Memcached, ForeignAsk::Get(0));
         assert_eq!(get, "get key0\r\n");
         assert_eq!(found, format!("VALUE key0 0 10\r\n{value}\r\nEND\r\n"));
-        let (set, stored) = texts(Protocol::Memcached, Ask::Set(27));
+        let (set, stored) = texts(Protocol::Memcached, ForeignAsk::Set(27));
         assert_eq!(set, format!("set key27 0 0 {long}\r\n{}\r\n", "b".repeat(long)));
         assert_eq!(stored, "STORED\r\n");
     }
@@ -110,10 +121,10 @@ mod tests {
     #[test]
     fn redis_says_lengths_before_everything() {
         let value = "a".repeat(10);
-        let (get, found) = texts(Protocol::Redis, Ask::Get(0));
+        let (get, found) = texts(Protocol::Redis, ForeignAsk::Get(0));
         assert_eq!(get, "*2\r\n$3\r\nGET\r\n$4\r\nkey0\r\n");
         assert_eq!(found, format!("$10\r\n{value}\r\n"));
-        let (set, done) = texts(Protocol::Redis, Ask::Set(130));
+        let (set, done) = texts(Protocol::Redis, ForeignAsk::Set(130));
         let long = length(130);
         assert_eq!(
             set,

@@ -71,7 +71,7 @@ void tw_fiber_switch(struct tw_fiber *to);
 void tw_fiber_destroy(struct tw_fiber *fiber);
 
 /* Begins to record into a new file at `path` (or beside it, with the process's number appended, when
- * that exists). 0: done; EALREADY: it does record; otherwise an errno. */
+ * that exists). 0: done; EALREADY: it does record, or `tailwater profile attach` does; otherwise an errno. */
 int tw_profile_start(const char *path);
 
 /* Ends the recording and completes the file. 0, or an errno of writing it; nothing was recorded: 0. */

@@ -157,6 +157,9 @@ extern "C" fn tw_rt_waited(
     held_in: u64,
 ) {
     let Some(kind) = wait_kind(kind as u8) else { return };
+    if !crate::system::process::is_recording() {
+        return;
+    }
     let released = end;
     let function = 0;
     crate::threads::waits::waited(Waited {
@@ -170,6 +173,11 @@ extern "C" fn tw_rt_waited(
         held_in: What::from(held_in),
         site,
     });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tw_rt_is_recording() -> u32 {
+    u32::from(crate::system::process::is_recording())
 }
 
 #[unsafe(no_mangle)]

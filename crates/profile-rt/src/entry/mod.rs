@@ -5,3 +5,4 @@ pub(crate) mod session;
 pub(crate) mod child;
 pub(crate) mod settings;
 pub mod request;
+pub mod attach;

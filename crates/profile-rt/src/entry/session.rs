@@ -7,20 +7,21 @@ use crate::look::items::{BATCHES_MAX, Item};
 use crate::look::scan::Costs;
 use crate::look::scanner::{Scanner, Times};
 use crate::memory::arena::Arena;
+use crate::memory::lease::Recorder;
 use crate::system::clock;
 use crate::system::complaint::{self, complain};
 use crate::system::own_threads;
 use crate::system::process::{self, AtWork};
 use crate::system::shim::{self, Stage};
+use crate::system::subject::Subject;
 use crate::threads::forked::Kept;
-use crate::write::output::{self, Output};
+use crate::write::output::Output;
 use crate::write::trace_file::{self, Programs};
 use rustix::thread::{sched_getcpu, set_current_timer_slack};
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::JoinHandle;
@@ -73,7 +74,7 @@ pub(crate) fn stop() -> io::Result<()> {
     let written = running.output.join();
     running.programs.close();
     if let Some(arena) = process::arena() {
-        arena.header().lease.store(0, Release);
+        arena.header().watch.lease.give_back(Recorder::Own(running.pid));
     }
     scanned.map_err(|_| io::Error::other("the scanner panicked"))?;
     written.map_err(|_| io::Error::other("the output panicked"))?
@@ -89,8 +90,8 @@ const NAP: Duration = Duration::from_micros(500);
 /// takes a lock.
 pub(crate) fn cut_short() {
     // A child of `vfork` has its parent's memory.
-    let pid = std::process::id();
-    if process::made_arena().is_none_or(|arena| arena.header().lease.load(Acquire) != pid) {
+    let ours = Some(Recorder::Own(std::process::id()));
+    if process::made_arena().is_none_or(|arena| arena.header().watch.lease.recorder() != ours) {
         return;
     }
     process::end();
@@ -196,51 +197,50 @@ fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
         return Err(io::Error::from_raw_os_error(EALREADY));
     }
     let arena = process::arena().ok_or_else(no_memory)?;
-    let lease = &arena.header().lease;
-    if lease.compare_exchange(0, STARTING, Acquire, Relaxed).is_err() {
+    let lease = &arena.header().watch.lease;
+    // It may still be that of a recorder that is dead.
+    if arena.is_watched(clock::ticks) || lease.take(STARTING, 0).is_err() {
         return Err(io::Error::from_raw_os_error(EALREADY));
     }
-    // An earlier recording may have ended on one.
-    arena.header().unload.done();
+    arena.clear();
     process::begins();
     // From here on `cut_short` finds it, and what it asks for stays.
-    lease.store(pid, Release);
+    lease.hand_to(Recorder::Own(pid));
     shim::watch_ends();
     let launched = launch(arena, path, settings, pid);
     if launched.is_err() {
-        lease.store(0, Release);
+        lease.give_back(Recorder::Own(pid));
     }
     // A parent's handles are for threads that are not here.
     std::mem::forget(running.replace(launched?));
     Ok(())
 }
 
-/// As measured when the last recording began; zero before the first.
-static TICKS_PER_US: AtomicU64 = AtomicU64::new(0);
-
-/// How many ticks so many nanoseconds are, to the tick in a microsecond.
+/// How many ticks so many nanoseconds are, to the tick in a microsecond, as the last recorder measured.
 pub(crate) fn ticks_in(ns: u64) -> Ticks {
-    let ticks = u128::from(ns) * u128::from(TICKS_PER_US.load(Relaxed)) / 1000;
+    let measured = |arena: Arena| arena.header().watch.ticks_per_us.load(Relaxed);
+    let ticks = u128::from(ns) * u128::from(process::made_arena().map_or(0, measured)) / 1000;
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }
 
 const EALREADY: i32 = 114;
 /// No process has this number.
-const STARTING: u32 = u32::MAX;
+const STARTING: Recorder = Recorder::Own(0);
 
 fn launch(arena: Arena, path: &Path, settings: &Settings, pid: u32) -> io::Result<Running> {
     let file = trace_file::create(path, pid)?;
     let programs = Programs::of(&file)?;
     let us = clock::ticks_per_us();
-    TICKS_PER_US.store(us, Relaxed);
+    arena.header().watch.ticks_per_us.store(us, Relaxed);
     let header = Header {
         architecture: std::env::consts::ARCH.into(),
         pid,
-        program: output::program(),
-        build_id: output::build_id(),
+        program: Subject::Own.program(),
+        build_id: Subject::Own.build_id(),
         clock: clock::read(),
     };
-    let output = Output::new(arena, Writer::new(file, &header)?, settings.filter.clone());
+    let writer = Writer::new(file, &header)?;
+    let output = Output::new(arena, writer, settings.filter.clone(), Subject::Own);
     let (to, from) = sync_channel(BATCHES_MAX);
     let (empty, emptied) = sync_channel(BATCHES_MAX);
     let write = move || {
@@ -252,7 +252,7 @@ fn launch(arena: Arena, path: &Path, settings: &Settings, pid: u32) -> io::Resul
     let output = own_threads::start("tw-output", write)?;
     // Where there is none, the output finds its channel closed, and ends.
     let scanner = start_scanner(arena, settings, header.clock.ticks, to, emptied)?;
-    process::records((settings.lock_ns.saturating_mul(us) / 1000).min(u64::MAX - 1));
+    process::records(arena, settings.lock_ticks(us));
     // A child may have gone to another folder by the time it begins: daemons go to the root.
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let asked = (absolute, settings.clone());

@@ -4,6 +4,7 @@ use crate::look::scan::WHOLE;
 use crate::write::filter::Filter;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use tailwater_profile::record::Ticks;
 
 /// Read once, when the runtime is loaded.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +52,11 @@ impl Settings {
                 .unwrap_or(1000),
             filter: Filter::parse(&text("TAILWATER_PROFILE_FUNCTIONS").unwrap_or_default()),
         }
+    }
+
+    /// The shortest wait that is recorded, in ticks, where a microsecond has `us`.
+    pub(crate) const fn lock_ticks(&self, us: Ticks) -> Ticks {
+        self.lock_ns.saturating_mul(us) / 1000
     }
 }
 

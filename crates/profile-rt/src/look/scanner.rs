@@ -178,7 +178,7 @@ impl Scanner {
     fn adopt(&mut self, now: Ticks) -> Ticks {
         let header = self.arena.header();
         self.epoch = Some(header.epoch.load(Acquire));
-        for slot in 0..header.slots_used.load(Acquire) as usize {
+        for slot in 0..self.arena.slots_used() {
             self.adopt_slot(slot, now);
         }
         let mut at = 0;

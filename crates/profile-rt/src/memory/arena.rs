@@ -7,19 +7,22 @@
 //! ```
 //!
 //! Everything is found by offset from the start, and contexts hold the owner's addresses beside `base`. So another
-//! process can map the file (`memfd:tailwater-profile` among the owner's descriptors) anywhere and scan. The mapping
-//! is reserved, not backed: a page costs memory once it is touched. Nothing is ever unmapped, so that a scanner
-//! cannot fault.
+//! process can map the file (`memfd:tailwater-profile` among the owner's descriptors) anywhere and scan (`foreign`).
+//! The mapping is reserved, not backed: a page costs memory once it is touched. Nothing is ever unmapped, so that a
+//! scanner cannot fault.
 
 use crate::memory::abi::{Context, ENTRY_BYTES, Entry};
+use crate::memory::lease::Lease;
 use crate::memory::mailbox::Unload;
 use crate::memory::ring::{Control, Ring, WORDS_FIRST};
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 use rustix::process::{Resource, getrlimit};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use tailwater_profile::record::Ticks;
 
 /// Most threads at a time; those beyond run unrecorded and are counted.
 pub(crate) const THREADS_MAX: usize = 4096;
@@ -27,14 +30,15 @@ pub(crate) const THREADS_MAX: usize = 4096;
 pub(crate) const PENDING_MAX: usize = 8;
 pub(crate) const ACTIVE_MAX: usize = 32;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"twarena1");
+/// The last letter is the version of all that lies here.
+pub(super) const MAGIC: [u8; 8] = *b"twarena2";
 const SLOTS_AT: u64 = 4096;
 const REGIONS_AT: u64 = 8 << 20;
 const PAGE: u64 = 4096;
 /// A frame takes 16 bytes of the machine's stack at least, as it does here: with the default stack of
 /// 8 MiB the shadow stack cannot be the first to end. The largest is tried first; the smaller ones are
 /// for programs that run under a limit of address space.
-const STRIDES: [u64; 4] = [64 << 20, 8 << 20, 1 << 20, 256 << 10];
+pub(super) const STRIDES: [u64; 4] = [64 << 20, 8 << 20, 1 << 20, 256 << 10];
 /// A ring takes this part of its region at most.
 const RING_SHARE: u64 = 16;
 
@@ -47,8 +51,6 @@ pub(crate) struct Header {
     stride: AtomicU64,
     /// Where the owner maps it.
     address: AtomicU64,
-    /// The process that scans, zero when none does; taken by compare-and-swap.
-    pub(crate) lease: AtomicU32,
     /// Slots from here on were never used. Grows only, by registering threads.
     pub(crate) slots_used: AtomicU32,
     /// Counts threads that came or went: a scanner looks through the slots when it changes.
@@ -59,6 +61,21 @@ pub(crate) struct Header {
     rings_grown: AtomicU64,
     /// A library that is about to go.
     pub(crate) unload: Unload,
+    pub(crate) watch: Watch,
+}
+
+/// What each lock and each mark asks, on lines of its own: what else is in the header changes as threads come and go.
+/// Zeroed memory records nothing. Written by the recorder that has the lease, save where said.
+#[repr(C, align(128))]
+pub(crate) struct Watch {
+    /// Zero: nothing is recorded. Else the shortest wait that leaves an event, in ticks, and marks are recorded.
+    /// Set to zero also by a thread of the program that takes the lease back.
+    pub(crate) recording: AtomicU64,
+    pub(crate) lease: Lease,
+    /// Ticks in a microsecond, as the last recorder measured; zero before the first.
+    pub(crate) ticks_per_us: AtomicU64,
+    /// Children of the process that no recorder was told of yet. Added to by threads that fork.
+    pub(crate) born: AtomicU64,
 }
 
 /// A thread's place. The context comes first: its address is the slot's.
@@ -138,7 +155,7 @@ impl Arena {
 
     fn begin(self) -> Self {
         let header = self.header();
-        header.magic.store(MAGIC, Relaxed);
+        header.magic.store(u64::from_le_bytes(MAGIC), Relaxed);
         header.pid.store(std::process::id(), Relaxed);
         header.threads_max.store(THREADS_MAX as u32, Relaxed);
         header.stride.store(self.stride, Relaxed);
@@ -146,8 +163,42 @@ impl Arena {
         self
     }
 
+    /// One that lies at `start` and has regions of `stride`. Both were checked.
+    pub(super) const fn mapped(start: NonNull<u8>, stride: u64) -> Self {
+        Self { start, stride }
+    }
+
     pub(crate) fn header(&self) -> &'static Header {
         self.at(0)
+    }
+
+    /// Whether a recorder has the lease. If that is another process whose time is over, it is dead or stands still:
+    /// nothing is recorded any more, and the lease is taken back. For the program's threads; `now` is asked where
+    /// that matters.
+    pub(crate) fn is_watched(&self, now: impl Fn() -> Ticks) -> bool {
+        let Watch { recording, lease, .. } = &self.header().watch;
+        if lease.holds(&now) {
+            return true;
+        }
+        // A recorder that comes this very moment says again that it records, a tenth of a second later.
+        if lease.withdraw(now()) {
+            recording.store(0, Release);
+        }
+        false
+    }
+
+    /// Drops what an earlier recorder has left, which may have died. For the next, which has the lease.
+    pub(crate) fn clear(&self) {
+        let Header { watch, unload, .. } = self.header();
+        watch.recording.store(0, Relaxed);
+        watch.born.store(0, Relaxed);
+        unload.done();
+        (0..self.slots_used()).for_each(|index| self.ring(index).clear());
+    }
+
+    /// Slots from here on were never used.
+    pub(crate) fn slots_used(&self) -> usize {
+        (self.header().slots_used.load(Acquire) as usize).min(THREADS_MAX)
     }
 
     /// # Panics
@@ -197,8 +248,8 @@ impl Arena {
 
     /// The owner's addresses of a stack's first entry and of its pad.
     pub(crate) fn stack(&self, index: usize) -> (u64, u64) {
-        let base = self.header().address.load(Relaxed) + self.stack_at(index);
-        (base, base + u64::from(self.frames_max()) * ENTRY_BYTES)
+        let base = self.header().address.load(Relaxed).wrapping_add(self.stack_at(index));
+        (base, base.wrapping_add(u64::from(self.frames_max()) * ENTRY_BYTES))
     }
 
     fn region_at(&self, index: usize) -> u64 {
@@ -219,7 +270,7 @@ impl Arena {
     }
 }
 
-const fn length(stride: u64) -> usize {
+pub(super) const fn length(stride: u64) -> usize {
     (REGIONS_AT + THREADS_MAX as u64 * stride) as usize
 }
 
@@ -245,16 +296,20 @@ fn file(length: usize) -> Option<std::os::fd::OwnedFd> {
     if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < length as u64) {
         return None;
     }
-    let file = memfd_create(c"tailwater-profile", MemfdFlags::CLOEXEC).ok()?;
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = memfd_create(c"tailwater-profile", flags).ok()?;
     // A program that was started without standard input is not to read from it.
     let file = rustix::io::fcntl_dupfd_cloexec(&file, 3).ok()?;
     ftruncate(&file, length as u64).ok()?;
+    // A file that shrank would kill a process that scans it. Without the seal none does.
+    let _ = fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL);
     Some(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::lease::Recorder;
 
     #[test]
     fn regions_do_not_overlap_and_slots_are_found_again() {
@@ -280,6 +335,20 @@ mod tests {
         assert!(arena.replace());
         assert_eq!(arena.slot(3).context.generation.load(Relaxed), 0);
         assert_eq!(arena.header().slots_used.load(Relaxed), 0);
-        assert_eq!(arena.header().magic.load(Relaxed), MAGIC);
+        assert_eq!(arena.header().magic.load(Relaxed), u64::from_le_bytes(MAGIC));
+    }
+
+    #[test]
+    fn of_a_recorder_that_is_dead_nothing_is_left_once_a_thread_has_looked() {
+        let arena = Arena::create().expect("address space");
+        let watch = &arena.header().watch;
+        assert!(!arena.is_watched(|| 1 << 40));
+        watch.lease.take(Recorder::Other(7), 1 << 40).expect("nobody's");
+        watch.recording.store(2000, Relaxed);
+        assert!(arena.is_watched(|| 1 << 40));
+        assert_eq!(watch.recording.load(Relaxed), 2000);
+        assert!(!arena.is_watched(|| 1 << 41));
+        assert_eq!(watch.recording.load(Relaxed), 0);
+        assert_eq!(watch.lease.recorder(), None);
     }
 }

@@ -5,4 +5,6 @@ pub(crate) mod stack;
 pub(crate) mod event;
 pub(crate) mod ring;
 pub(crate) mod mailbox;
+pub(crate) mod lease;
 pub(crate) mod arena;
+pub(crate) mod foreign;

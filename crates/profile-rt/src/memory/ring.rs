@@ -82,6 +82,12 @@ impl Ring<'_> {
         Some(event)
     }
 
+    /// Forgets what waits. For the popping side.
+    pub(crate) fn clear(self) {
+        let Control { pushed, popped: own } = self.control;
+        own.count.store(pushed.count.load(Acquire), Release);
+    }
+
     /// Words that it holds now.
     pub(crate) fn capacity(self) -> usize {
         // Counters wrap at a power of two, and so must the places.
@@ -159,6 +165,11 @@ mod tests {
             assert_eq!(pop(ring), Some([3, value, 0, 0, 0, 0, 0, 0]));
         }
         assert_eq!(pop(ring), None);
+        fill(ring);
+        ring.clear();
+        assert_eq!(pop(ring), None, "what waits is forgotten");
+        assert!(ring.push(&[3, 7, 0]));
+        assert_eq!(pop(ring).map(|event| event[1]), Some(7));
     }
 
     #[test]

@@ -30,7 +30,15 @@ static struct hold *hold_of(uint64_t object) {
     return &holds[(object * 0x9e3779b97f4a7c15u >> 52) % HOLDS];
 }
 
-static int recording(void) { return LOAD(tw_shim_lock_threshold) != UINT64_MAX; }
+static uint64_t shortest(void) { return LOAD(*LOAD(tw_shim_recording)); }
+
+/* A recorder in another process may have died, and only threads of this one find out: each asks now and then. */
+static int recording(void) {
+    static __thread uint8_t since;
+    if (!shortest())
+        return 0;
+    return ++since || tw_rt_is_recording();
+}
 
 /* The innermost instrumented function of this thread; zero where there is none. */
 static uint64_t innermost(const struct tw_context *context) {
@@ -88,7 +96,8 @@ static void ask_again(struct wait *wait) {
 
 static void over(const struct wait *wait) {
     uint64_t end = tw_shim_ticks();
-    if (end - wait->start >= LOAD(tw_shim_lock_threshold))
+    uint64_t wanted = shortest();
+    if (wanted && end - wait->start >= wanted)
         tw_rt_waited(wait->kind, wait->object, wait->start, end, wait->site, wait->holder,
                      wait->held_in);
 }

@@ -30,7 +30,9 @@ static struct {
     struct tw_entry pad;
 } spare;
 __thread uint32_t tw_shim_pending;
-uint64_t tw_shim_lock_threshold = UINT64_MAX;
+/* Until the shared memory is there. */
+static const uint64_t nothing;
+const uint64_t *tw_shim_recording = &nothing;
 
 static pthread_key_t thread_end;
 static int has_key;
@@ -174,8 +176,8 @@ uint64_t tw_shim_thread_pointer(void) { return (uint64_t)__builtin_thread_pointe
 
 struct tw_context *tw_shim_spare(void) { return &spare.context; }
 
-void tw_shim_set_lock_threshold(uint64_t ticks) {
-    __atomic_store_n(&tw_shim_lock_threshold, ticks, __ATOMIC_RELAXED);
+void tw_shim_ask_at(const uint64_t *recording) {
+    __atomic_store_n(&tw_shim_recording, recording, __ATOMIC_RELEASE);
 }
 
 /* The runtime's own threads are started with all signals blocked, so that the program's handlers

@@ -35,6 +35,7 @@ void tw_rt_thread_end(void);
 void tw_rt_waited(uint32_t kind, uint64_t object, uint64_t start, uint64_t end, uint64_t site,
                   uint32_t holder, uint64_t held_in);
 void tw_rt_released(uint64_t object);
+uint32_t tw_rt_is_recording(void);
 void tw_rt_library_gone(uint64_t from, uint64_t to);
 
 /* By name, so that all copies of the runtime in a process call the same one. */
@@ -46,8 +47,9 @@ __attribute__((visibility("hidden"))) void tw_shim_check_own(void);
 /* This thread's context, also in code that is not built to find out about fibers. */
 struct tw_context *tw_shim_settled(void);
 
-/* Waits shorter than this many ticks leave no event; all ones: nothing is recorded. */
-extern uint64_t tw_shim_lock_threshold;
+/* What is there: waits shorter than this many ticks leave no event; zero: nothing is recorded. In shared memory, since
+ * the recorder may be another process. */
+extern const uint64_t *tw_shim_recording;
 /* Waits of this thread whose lock it still holds. */
 extern __thread uint32_t tw_shim_pending;
 

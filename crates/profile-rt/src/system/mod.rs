@@ -7,3 +7,5 @@ pub(crate) mod unwind;
 pub(crate) mod own_threads;
 pub(crate) mod process;
 pub(crate) mod complaint;
+pub(crate) mod other;
+pub(crate) mod subject;

@@ -1,7 +1,7 @@
 //! The recorder's own threads: where they run, and what they are spared.
 
 use crate::system::shim::{self, Stage};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 use std::io;
 use std::thread::JoinHandle;
 
@@ -33,6 +33,24 @@ pub(crate) fn place(cpu: Option<usize>, busy: usize) {
     if !stays {
         move_off(busy);
     }
+}
+
+/// For the scanner of another process: moves the calling thread to `cpu`; `None`: off the cores of that process, where
+/// it may use others. Says whether the two are left with one core.
+pub(crate) fn place_beside(process: u32, cpu: Option<usize>) -> bool {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let (Ok(ours), Ok(theirs)) = (sched_getaffinity(None), sched_getaffinity(process)) else {
+        return false;
+    };
+    let mut wanted = CpuSet::new();
+    match cpu {
+        Some(cpu) => wanted.set(cpu),
+        None => (0..CpuSet::MAX_CPU)
+            .filter(|cpu| ours.is_set(*cpu) && !theirs.is_set(*cpu))
+            .for_each(|cpu| wanted.set(cpu)),
+    }
+    let is_there = wanted.count() > 0 && sched_setaffinity(None, &wanted).is_ok();
+    theirs.count() == 1 && theirs == if is_there { wanted } else { ours }
 }
 
 /// Moves the calling thread to another core, if it may use one. The kernel starts threads on the core of their

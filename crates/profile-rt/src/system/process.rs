@@ -1,13 +1,15 @@
 //! What all of a process knows of its recording: where the shared memory is, and how far the recorder is.
 
 use crate::memory::arena::Arena;
+use crate::system::clock;
 use crate::system::shim;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 static ARENA: OnceLock<Arena> = OnceLock::new();
 static MAKING: AtomicBool = AtomicBool::new(false);
+/// Threads of this process record.
 static RECORDING: AtomicBool = AtomicBool::new(false);
 /// How many of a recording's two threads have started; none once its output is through.
 static STARTED: AtomicU32 = AtomicU32::new(0);
@@ -17,8 +19,6 @@ static STOP: AtomicBool = AtomicBool::new(false);
 static OUTLIVED: AtomicBool = AtomicBool::new(false);
 /// The output is through.
 static WRITTEN: AtomicBool = AtomicBool::new(false);
-/// Children of this process that no thread was told of yet.
-static BORN: AtomicU64 = AtomicU64::new(0);
 
 /// The arena, which the first to ask makes; `None` while it is being made, and when there is no room. Never waits:
 /// instrumented code may ask, in a signal handler even.
@@ -32,6 +32,7 @@ pub(crate) fn arena() -> Option<Arena> {
     let arena = Arena::create()?;
     // No other thread comes here, so none waits.
     let _ = ARENA.set(arena);
+    shim::ask_at(&arena.header().watch.recording);
     Some(arena)
 }
 
@@ -40,16 +41,20 @@ pub(crate) fn made_arena() -> Option<Arena> {
     ARENA.get().copied()
 }
 
-/// Whether marks are worth making.
+/// Whether marks and waits are worth telling: a recorder of this process or of another is there. The first to find out
+/// that the other has died is the last to tell.
 #[inline]
 pub(crate) fn is_recording() -> bool {
-    RECORDING.load(Relaxed)
+    made_arena().is_some_and(|arena| {
+        arena.header().watch.recording.load(Relaxed) != 0 && arena.is_watched(clock::ticks)
+    })
 }
 
-/// Whether the threads of a recording are at work: just begun, they may not be, and just stopped, they
+/// Whether a recorder is at work. Threads of this process may not be when they have just begun, and just stopped, they
 /// are until all is written.
 pub(crate) fn is_watching() -> bool {
-    STARTED.load(Acquire) == 2
+    let is_elsewhere = |arena: Arena| arena.header().watch.lease.is_of_other(clock::ticks());
+    STARTED.load(Acquire) == 2 || made_arena().is_some_and(is_elsewhere)
 }
 
 /// Whether the output is through.
@@ -79,16 +84,18 @@ pub(crate) fn has_started() {
     STARTED.fetch_add(1, Release);
 }
 
-/// From now on marks are recorded, and waits of so many ticks.
-pub(crate) fn records(lock_threshold: u64) {
+/// From now on marks are recorded, and waits of so many ticks, one at least.
+pub(crate) fn records(arena: Arena, lock_threshold: u64) {
     RECORDING.store(true, Relaxed);
-    shim::set_lock_threshold(lock_threshold);
+    arena.header().watch.recording.store(lock_threshold.max(1), Relaxed);
 }
 
 /// The scanner looks a last time, and the output writes what is left.
 pub(crate) fn end() {
     RECORDING.store(false, Relaxed);
-    shim::set_lock_threshold(u64::MAX);
+    if let Some(arena) = made_arena() {
+        arena.header().watch.recording.store(0, Relaxed);
+    }
     STOP.store(true, Relaxed);
 }
 
@@ -99,11 +106,10 @@ pub(crate) fn outlive() {
     end();
 }
 
-/// This is a fork's child, which does not record yet. Says whether its parent did.
+/// This is a fork's child, which does not record yet. Says whether its parent did by threads of its own. The shared
+/// memory is still the parent's.
 pub(crate) fn forget_parent() -> bool {
-    take_born();
     STARTED.store(0, Relaxed);
-    shim::set_lock_threshold(u64::MAX);
     RECORDING.swap(false, Relaxed)
 }
 
@@ -120,10 +126,7 @@ impl Drop for AtWork {
 
 /// This process has a child.
 pub(crate) fn is_born() {
-    BORN.fetch_add(1, Relaxed);
-}
-
-/// Children since this was last asked.
-pub(crate) fn take_born() -> u64 {
-    BORN.swap(0, Relaxed)
+    if let Some(arena) = made_arena() {
+        arena.header().watch.born.fetch_add(1, Relaxed);
+    }
 }

@@ -3,6 +3,7 @@
 use crate::memory::abi::Context;
 use std::ffi::{c_char, c_void};
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 use tailwater_profile::record::Module;
@@ -54,7 +55,7 @@ unsafe extern "C" {
     safe fn tw_shim_word_at(address: u64) -> u64;
     safe fn tw_shim_spare() -> *const Context;
     safe fn tw_shim_pending_at() -> *mut u32;
-    safe fn tw_shim_set_lock_threshold(ticks: u64);
+    fn tw_shim_ask_at(recording: *const AtomicU64);
     fn tw_shim_block_signals(before: *mut SignalSet);
     fn tw_shim_restore_signals(before: *const SignalSet);
     fn tw_shim_modules(each: extern "C" fn(*mut c_void, *const Found), to: *mut c_void);
@@ -156,9 +157,10 @@ pub(crate) fn pending() -> u32 {
     unsafe { *tw_shim_pending_at() }
 }
 
-/// The shortest wait that leaves an event, in ticks; `u64::MAX`: none does.
-pub(crate) fn set_lock_threshold(ticks: u64) {
-    tw_shim_set_lock_threshold(ticks);
+/// Where each lock asks how long a wait must be to leave an event, in ticks; zero: nothing is recorded.
+pub(crate) fn ask_at(recording: &'static AtomicU64) {
+    // SAFETY: it lives for ever.
+    unsafe { tw_shim_ask_at(recording) };
 }
 
 /// From now on the process's ends by `_exit`, `quick_exit` and deadly signals end the recording first.

@@ -34,7 +34,7 @@ impl Kept {
     /// Copies the stacks that the calling thread's child would need.
     pub(crate) fn of(arena: &Arena) -> Self {
         let own = arena.index_of(shim::own());
-        let used = arena.header().slots_used.load(Acquire) as usize;
+        let used = arena.slots_used();
         let goes_on = |index: &usize| {
             let context = &arena.slot(*index).context;
             let is_fiber = context.state.load(Acquire) == LIVE && context.tid.load(Relaxed) == 0;

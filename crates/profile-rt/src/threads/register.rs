@@ -1,7 +1,7 @@
 //! Threads come and go: how one gets its place in the arena, and how it leaves.
 //!
 //! A slot is UNUSED, then LIVE (a thread won it by compare-and-swap), then ENDED (its thread is gone). It is UNUSED
-//! again once a scanner has taken its last events; without a scanner an ENDED slot is as good as an UNUSED one.
+//! again once a scanner has taken its last events; without a scanner that lives an ENDED slot is as good as an UNUSED one.
 
 use crate::memory::abi::{Context, ENDED, LIVE, UNUSED};
 use crate::memory::arena::{Arena, Slot, THREADS_MAX};
@@ -68,8 +68,7 @@ pub(crate) fn end_of_thread() {
 
 /// Wins the lowest free slot of the first `below`, so that memory that was used once is used again.
 fn claim(arena: &Arena, below: usize) -> Option<usize> {
-    let header = arena.header();
-    let unwatched = header.lease.load(Acquire) == 0;
+    let unwatched = !arena.is_watched(clock::ticks);
     (0..below).find(|index| {
         let state = &arena.slot(*index).context.state;
         let now = state.load(Relaxed);
@@ -187,6 +186,7 @@ pub(crate) fn end_of_fiber(fiber: *const Context) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::lease::Recorder;
 
     #[test]
     fn the_lowest_free_slot_is_won_and_an_ended_one_waits_for_its_scanner() {
@@ -194,10 +194,14 @@ mod tests {
         let claim = |arena| claim(arena, THREADS_MAX);
         assert_eq!([claim(&arena), claim(&arena)], [Some(0), Some(1)]);
         arena.slot(0).context.state.store(ENDED, Relaxed);
-        arena.header().lease.store(1, Relaxed);
+        let lease = &arena.header().watch.lease;
+        lease.take(Recorder::Own(1), 0).expect("nobody's");
         assert_eq!(claim(&arena), Some(2), "the scanner has not seen 0 end");
-        arena.header().lease.store(0, Relaxed);
+        lease.give_back(Recorder::Own(1));
         assert_eq!(claim(&arena), Some(0));
+        arena.slot(1).context.state.store(ENDED, Relaxed);
+        lease.take(Recorder::Other(1), 0).expect("nobody's");
+        assert_eq!(claim(&arena), Some(1), "the scanner was in a process that is dead");
     }
 
     #[test]

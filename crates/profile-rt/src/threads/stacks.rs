@@ -258,7 +258,7 @@ impl Found {
 
 /// Fibers that were found.
 fn fibers(arena: &Arena) -> impl Iterator<Item = (usize, &'static Context)> {
-    let used = arena.header().slots_used.load(Acquire) as usize;
+    let used = arena.slots_used();
     (0..used).map(|index| (index, &arena.slot(index).context)).filter(|(_, context)| {
         context.state.load(Acquire) == LIVE && context.stack_top.load(Relaxed) != 0
     })

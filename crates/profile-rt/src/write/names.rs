@@ -1,7 +1,7 @@
 //! Descriptors to functions.
 
 use crate::memory::abi::DESC_BYTES;
-use crate::system::shim;
+use crate::system::subject::Subject;
 use crate::write::filter::Filter;
 use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
@@ -26,6 +26,7 @@ pub(crate) struct Names {
     /// The process's memory, read as a file: a descriptor whose library is gone is an error then, and
     /// no fault. Opened by the thread that reads it, which has a table of files of its own (`trace_file`).
     memory: OnceCell<Option<File>>,
+    subject: Subject,
     filter: Filter,
     known: HashMap<u64, Known>,
     numbered: u32,
@@ -56,9 +57,10 @@ struct Retired {
 }
 
 impl Names {
-    pub(crate) fn new(filter: Filter) -> Self {
+    pub(crate) fn new(filter: Filter, subject: Subject) -> Self {
         Self {
             memory: OnceCell::new(),
+            subject,
             filter,
             known: HashMap::new(),
             numbered: 0,
@@ -145,7 +147,7 @@ impl Names {
     fn module_of(&mut self, address: u64) -> Option<&Module> {
         let holds = |module: &Module| (module.start..module.end).contains(&address);
         if !self.modules.iter().any(holds) {
-            self.modules = shim::modules();
+            self.modules = self.subject.modules();
         }
         self.modules.iter().find(|module| holds(module))
     }
@@ -172,7 +174,7 @@ impl Names {
     }
 
     fn memory(&self) -> Option<&File> {
-        self.memory.get_or_init(|| File::open("/proc/self/mem").ok()).as_ref()
+        self.memory.get_or_init(|| self.subject.memory().ok()).as_ref()
     }
 
     /// The null-terminated text at an address.
@@ -219,13 +221,17 @@ mod tests {
         Desc(std::ptr::dangling(), name.as_ptr().cast(), c"a.c".as_ptr().cast(), 7, flags)
     }
 
+    fn names(filter: Filter) -> Names {
+        Names::new(filter, Subject::Own)
+    }
+
     fn address(desc: &Desc) -> u64 {
         &raw const *desc as u64
     }
 
     #[test]
     fn functions_are_read_once_and_filtered() {
-        let mut names = Names::new(Filter::parse("!b*"));
+        let mut names = names(Filter::parse("!b*"));
         let descs = [desc(c"alpha", 0), desc(c"beta", 0), desc(c"gamma", FILTERED)];
         let mut of = |at: usize| names.of(address(&descs[at]), 0).expect("a descriptor");
         let (known, function) = of(0);
@@ -242,7 +248,7 @@ mod tests {
 
     #[test]
     fn nothing_and_memory_that_is_gone_are_no_fault() {
-        let mut names = Names::new(Filter::default());
+        let mut names = names(Filter::default());
         assert_eq!(names.of(0, 0), None);
         let (_, function) = names.of(16, 0).expect("an address");
         assert_eq!(function.expect("met first").name, "(unreadable descriptor 0x10)");
@@ -250,7 +256,7 @@ mod tests {
 
     #[test]
     fn functions_without_a_line_are_the_same_in_one_library_only() {
-        let mut names = Names::new(Filter::default());
+        let mut names = names(Filter::default());
         let address = functions_without_a_line_are_the_same_in_one_library_only as *const () as u64;
         let here = names.module_of(address).cloned().expect("the test program");
         assert_eq!(names.module_of(1), None);
@@ -269,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_place_has_the_name_of_its_time() {
-        let mut names = Names::new(Filter::default());
+        let mut names = names(Filter::default());
         let mut place = [desc(c"alpha", 0), desc(c"beta", 0)];
         let [first, second] = [address(&place[0]), address(&place[1])];
         let alpha = names.of(first, 10).expect("a descriptor").0;

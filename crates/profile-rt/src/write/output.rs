@@ -2,12 +2,12 @@
 
 use crate::look::items::Item;
 use crate::look::scan::Ended;
-use crate::memory::abi::UNUSED;
+use crate::memory::abi::{ENDED, UNUSED};
 use crate::memory::arena::{Arena, THREADS_MAX};
 use crate::memory::event::{Event, Waited};
 use crate::system::clock;
 use crate::system::process;
-use crate::system::shim;
+use crate::system::subject::Subject;
 use crate::threads::waits;
 use crate::write::filter::Filter;
 use crate::write::names::{Known, Names};
@@ -15,7 +15,7 @@ use crate::write::survivors;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 use std::time::Duration;
 use tailwater_profile::record::{
@@ -36,6 +36,7 @@ const MODULES_MAX: usize = 4096;
 /// Writes until the scanner is through.
 pub(crate) struct Output<W: Write> {
     arena: Arena,
+    subject: Subject,
     writer: Writer<W>,
     names: Names,
     /// Threads whose rings are emptied.
@@ -59,11 +60,12 @@ struct Live {
 }
 
 impl<W: Write> Output<W> {
-    pub(crate) fn new(arena: Arena, writer: Writer<W>, filter: Filter) -> Self {
+    pub(crate) fn new(arena: Arena, writer: Writer<W>, filter: Filter, subject: Subject) -> Self {
         Self {
             arena,
             writer,
-            names: Names::new(filter),
+            names: Names::new(filter, subject.clone()),
+            subject,
             threads: Vec::new(),
             by_tid: HashMap::new(),
             modules: Vec::new(),
@@ -75,7 +77,7 @@ impl<W: Write> Output<W> {
 
     /// # Errors
     ///
-    /// The first of writing the trace. The program runs on as if it were recorded.
+    /// The first of writing the trace. A program that records itself runs on as if it were recorded.
     pub(crate) fn run(
         mut self,
         from: &Receiver<Vec<Item>>,
@@ -97,9 +99,7 @@ impl<W: Write> Output<W> {
                 if self.failed.is_none() {
                     self.failed = self.writer.flush().err();
                 }
-                if survivors::are_ours_alone() {
-                    process::outlive();
-                }
+                self.check_on_subject();
             }
             if !self.is_behind() {
                 std::thread::sleep(NAP);
@@ -109,6 +109,15 @@ impl<W: Write> Output<W> {
         match self.failed {
             Some(error) => Err(error),
             None => self.writer.finish(),
+        }
+    }
+
+    /// Ends the recording where it is of no use any more.
+    fn check_on_subject(&self) {
+        match self.subject {
+            Subject::Own if survivors::are_ours_alone() => process::outlive(),
+            Subject::Other(_) if self.failed.is_some() => process::stop().store(true, Relaxed),
+            _ => {}
         }
     }
 
@@ -174,9 +183,8 @@ impl<W: Write> Output<W> {
         let name = if tid == 0 {
             "fiber".to_owned()
         } else {
-            let name = std::fs::read_to_string(format!("/proc/self/task/{tid}/comm"));
             self.by_tid.insert(tid, id);
-            name.map(|name| name.trim_end().to_owned()).unwrap_or_default()
+            self.subject.name_of(tid)
         };
         self.write(&Record::Thread(Thread { id, tid, name }));
         self.threads.push(Live { id, slot });
@@ -187,7 +195,9 @@ impl<W: Write> Output<W> {
         self.empty_ring(id, slot);
         self.tell_losses(id, slot);
         self.threads.swap_remove(at);
-        self.arena.slot(slot).context.state.store(UNUSED, Release);
+        // Or it is not ours to set free any more: another recorder has, since this one stood still.
+        let state = &self.arena.slot(slot).context.state;
+        let _ = state.compare_exchange(ENDED, UNUSED, AcqRel, Relaxed);
     }
 
     /// A ring has filled up again in the time in which the others were emptied.
@@ -253,7 +263,8 @@ impl<W: Write> Output<W> {
         let denied = self.arena.header().denied.load(Relaxed);
         self.lost(None, LossKind::Threads, denied.saturating_sub(self.denied));
         self.denied = denied;
-        self.lost(None, LossKind::Children, process::take_born());
+        let born = self.arena.header().watch.born.swap(0, Relaxed);
+        self.lost(None, LossKind::Children, born);
         self.look_for_modules();
     }
 
@@ -290,10 +301,7 @@ impl<W: Write> Output<W> {
 
     /// Names what was mapped since it last looked.
     fn look_for_modules(&mut self) {
-        for (nth, mut module) in shim::modules().into_iter().enumerate() {
-            if module.path.is_empty() && nth == 0 {
-                module.path = program();
-            }
+        for module in self.subject.modules() {
             if self.modules.len() < MODULES_MAX && !self.modules.contains(&module) {
                 self.write(&Record::Module(module.clone()));
                 self.modules.push(module);
@@ -312,15 +320,4 @@ impl<W: Write> Output<W> {
 fn losses(arena: Arena, slot: usize) -> [u64; 3] {
     let lost = &arena.slot(slot).lost;
     [&lost.frames, &lost.waits, &lost.marks].map(|count| count.load(Relaxed))
-}
-
-/// The program's path; empty when it cannot be known.
-pub(crate) fn program() -> String {
-    let path = std::env::current_exe();
-    path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-/// The program's build id: its module comes first.
-pub(crate) fn build_id() -> Vec<u8> {
-    shim::modules().into_iter().next().map(|Module { build_id, .. }| build_id).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use super::report::wait_name;
 use super::rows::ContendedRow;
-use crate::clock::Rate;
+use crate::clock::TickRate;
 use crate::hash::Map;
 use crate::names::Names;
 use crate::record::{Ticks, Wait, WaitKind};
@@ -49,7 +49,7 @@ impl Contended {
     }
 
     /// The locks, the most time first.
-    pub(super) fn rows(self, names: &Names, rate: Rate) -> Vec<ContendedRow> {
+    pub(super) fn rows(self, names: &Names, rate: TickRate) -> Vec<ContendedRow> {
         let mut locks: Vec<(u64, Sum)> = self.locks.into_iter().collect();
         locks.sort_by_key(|(object, sum)| (Reverse(sum.total), *object));
         let row = |(object, sum): (u64, Sum)| ContendedRow {

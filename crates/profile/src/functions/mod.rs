@@ -16,8 +16,9 @@ pub use rows::{Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRo
 pub use together::Together;
 
 pub(crate) use interval::Interval;
-pub(crate) use report::{bounds, wait_name};
-pub(crate) use spread::Spread;
+pub(crate) use report::wait_name;
+pub(crate) use rows::bounds;
+pub(crate) use spread::BoundedDurations;
 
 use crate::clock::Clocks;
 use crate::hash::Map;
@@ -64,7 +65,7 @@ struct Pair {
     caller: Option<FunctionId>,
     /// Where that goes on; zero when unknown.
     site: u16,
-    spread: Spread,
+    spread: BoundedDurations,
     /// The time that its calls took of the recording, those left out and those cut included.
     within: Interval,
     salvaged: u64,
@@ -213,7 +214,7 @@ impl Pair {
             function,
             caller,
             site,
-            spread: Spread::new(),
+            spread: BoundedDurations::new(),
             within: Interval::NONE,
             salvaged: 0,
             gap: 0,

@@ -2,10 +2,10 @@
 
 use super::interval::Interval;
 use super::locks::{Key, Locks, Sum};
-use super::rows::{Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, LockRow};
+use super::rows::{CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, LockRow, bounds};
 use super::together::Together;
 use super::{LeftOut, Pair};
-use crate::clock::Rate;
+use crate::clock::TickRate;
 use crate::names::Names;
 use crate::quality::Quality;
 use crate::record::{FunctionId, Ticks, WaitKind};
@@ -19,7 +19,7 @@ pub struct Report {
     /// Records read.
     pub records: u64,
     /// How ticks became time.
-    pub rate: Rate,
+    pub rate: TickRate,
     /// From the beginning of the recording to the last end of a call, in nanoseconds.
     pub length_ns: u64,
     /// What the trace does not tell.
@@ -47,7 +47,7 @@ pub(super) fn build(
     pairs: Vec<Pair>,
     locks: Locks,
     names: Names,
-    rate: Rate,
+    rate: TickRate,
     length: Ticks,
     quality: Quality,
     records: u64,
@@ -105,7 +105,7 @@ fn row(
     Pairs { mut of_it, mut by_it }: Pairs<'_>,
     mut waits: Vec<(Key, Sum)>,
     names: &Names,
-    rate: Rate,
+    rate: TickRate,
 ) -> FunctionRow {
     let mut all = Pair::new(id, None, 0);
     of_it.iter().for_each(|pair| all.merge(pair));
@@ -143,7 +143,7 @@ fn row(
     }
 }
 
-fn durations(pair: &Pair, rate: Rate) -> Durations {
+fn durations(pair: &Pair, rate: TickRate) -> Durations {
     let quantile = |q| bounds(pair.spread.quantile(q), rate);
     let total = pair.spread.total();
     Durations {
@@ -163,12 +163,7 @@ fn durations(pair: &Pair, rate: Rate) -> Durations {
     }
 }
 
-pub(crate) fn bounds(ticks: Interval, rate: Rate) -> Bounds {
-    let high_ns = (ticks.high != Ticks::MAX).then(|| rate.ns(ticks.high));
-    Bounds { low_ns: rate.ns(ticks.low), high_ns }
-}
-
-fn lock(key: &Key, sum: &Sum, names: &Names, rate: Rate) -> LockRow {
+fn lock(key: &Key, sum: &Sum, names: &Names, rate: TickRate) -> LockRow {
     LockRow {
         kind: wait_name(key.kind),
         object: key.object,

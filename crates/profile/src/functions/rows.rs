@@ -1,6 +1,8 @@
 //! What the report says, row by row.
 
-use crate::record::{FunctionId, Place};
+use super::interval::Interval;
+use crate::clock::TickRate;
+use crate::record::{FunctionId, Place, Ticks};
 use serde::Serialize;
 
 /// One function.
@@ -102,6 +104,12 @@ pub struct Bounds {
     pub low_ns: u64,
     /// Not more than this; `None` (in JSON `null`): no upper bound is known.
     pub high_ns: Option<u64>,
+}
+
+/// In nanoseconds at this rate.
+pub(crate) fn bounds(ticks: Interval, rate: TickRate) -> Bounds {
+    let high_ns = (ticks.high != Ticks::MAX).then(|| rate.ns(ticks.high));
+    Bounds { low_ns: rate.ns(ticks.low), high_ns }
 }
 
 /// Waits for one lock within the calls of one function.

@@ -15,7 +15,7 @@ const LONGEST: u64 = 1 << 48;
 /// true durations are, their quantile lies between those of the two, since raising some values never
 /// lowers a quantile. About 20 KB for durations up to 10 ms.
 #[derive(Clone)]
-pub(crate) struct Spread {
+pub(crate) struct BoundedDurations {
     low: Histogram<u32>,
     /// Of those that have an upper bound.
     high: Histogram<u32>,
@@ -23,7 +23,7 @@ pub(crate) struct Spread {
     total: Interval,
 }
 
-impl Spread {
+impl BoundedDurations {
     pub(crate) fn new() -> Self {
         let empty = Histogram::new(DIGITS).expect("two digits are within the library's range");
         Self { low: empty.clone(), high: empty, longest: Interval::NONE, total: Interval::NONE }
@@ -106,7 +106,7 @@ mod tests {
             calls in prop::collection::vec((0u64..1 << 30, 0u64..1 << 16, 0.0f64..=1.0, 0u8..3), 1..200),
             q in 0.0f64..=1.0,
         ) {
-            let mut spread = Spread::new();
+            let mut spread = BoundedDurations::new();
             let mut truth = Vec::new();
             for &(low, width, share, bounded) in &calls {
                 let high = if bounded == 0 { Ticks::MAX } else { low + width };
@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn merging_is_recording_all_in_one() {
-        let (mut all, mut one, mut other) = (Spread::new(), Spread::new(), Spread::new());
+        let (mut all, mut one, mut other) =
+            (BoundedDurations::new(), BoundedDurations::new(), BoundedDurations::new());
         for n in 0..1_000u64 {
             let high = if n == 500 { Ticks::MAX } else { n * n + n };
             let duration = Interval { low: n * n - n / 2, high };
@@ -144,12 +145,12 @@ mod tests {
         }
         assert_eq!((one.count(), one.total()), (1_000, all.total()));
         assert_eq!(one.longest(), Interval { low: 997_502, high: Ticks::MAX });
-        assert_eq!(Spread::new().quantile(0.99), Interval { low: 0, high: 0 });
+        assert_eq!(BoundedDurations::new().quantile(0.99), Interval { low: 0, high: 0 });
     }
 
     #[test]
     fn one_call_without_an_upper_bound_takes_it_from_the_last_rank_only() {
-        let mut spread = Spread::new();
+        let mut spread = BoundedDurations::new();
         (0..99).for_each(|_| spread.add(Interval { low: 100, high: 110 }));
         spread.add(Interval { low: 5, high: Ticks::MAX });
         assert_eq!(spread.quantile(0.99).high, 110);
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn endless_calls_have_the_longest_as_lower_bound_and_no_upper() {
-        let mut spread = Spread::new();
+        let mut spread = BoundedDurations::new();
         spread.add(Interval { low: u64::MAX, high: u64::MAX });
         spread.add(Interval { low: LONGEST + 1, high: LONGEST + 2 });
         let found = spread.quantile(0.5);

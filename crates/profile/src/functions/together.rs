@@ -2,9 +2,9 @@
 
 use super::interval::Interval;
 use super::nested::{Nested, Sum};
-use super::report::bounds;
 use super::rows::Bounds;
-use crate::clock::Rate;
+use super::rows::bounds;
+use crate::clock::TickRate;
 use crate::hash::Map;
 use crate::record::{Function, FunctionId, Record, ThreadId};
 use serde::Serialize;
@@ -70,7 +70,7 @@ impl Set {
         self.beyond
     }
 
-    pub(super) fn finish(self, rate: Rate) -> Together {
+    pub(super) fn finish(self, rate: TickRate) -> Together {
         let mut sum = Sum::default();
         self.threads.values().for_each(|thread| sum.add(thread.sum()));
         Together {

@@ -1,12 +1,12 @@
 //! Where given times of given threads went, as the kernel tells it.
 
 use super::gaps::{Gaps, Void};
-use super::state::{Interruption, ThreadState};
 use super::tally::Tally;
 use crate::hash::Map;
 use crate::names::Names;
 use crate::record::{Figure, Gap, Loss, LossKind, Measured, Record, ThreadId};
-use crate::requests::Lane;
+use crate::record::{Interruption, ThreadState};
+use crate::spans::Lane;
 use serde::Serialize;
 
 /// States kept, and interruptions; 2²⁰ of either take 150 MB. What further ones would tell is unknown.
@@ -226,7 +226,7 @@ impl Accounts {
             windows.entry(stretch.tid).or_default().push((stretch.from_ns, stretch.to_ns));
         }
         for of_thread in windows.values_mut() {
-            *of_thread = crate::requests::merged(std::mem::take(of_thread));
+            *of_thread = crate::spans::merged(std::mem::take(of_thread));
         }
         Self {
             wanted,

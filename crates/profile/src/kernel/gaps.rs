@@ -1,8 +1,8 @@
 //! Times of which nothing is known of any thread, in bounded memory, and what states they leave.
 
-use super::state::ThreadState;
+use crate::record::ThreadState;
 use crate::record::Ticks;
-use crate::requests::{Lane, Span, merged};
+use crate::spans::{Lane, Span, merged};
 
 /// Gaps kept apart. What comes then widens the last one: more is unknown, and nothing void counts as known.
 const GAPS_MAX: usize = 1 << 16;

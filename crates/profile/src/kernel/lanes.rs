@@ -1,11 +1,11 @@
 //! What the kernel did with every thread, in order of time: for time lines.
 
 use super::gaps::{Gaps, Void};
-use super::state::{Did, Interruption, ThreadState};
 use super::tally::waker;
 use crate::names::Names;
+use crate::record::{Did, Interruption, ThreadState};
 use crate::record::{Gap, Loss, LossKind, Record, ThreadId};
-use crate::requests::Span;
+use crate::spans::Span;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

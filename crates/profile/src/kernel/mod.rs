@@ -4,17 +4,16 @@
 //! threads where they went. [`Lanes`] tell what every thread did when,
 //! and [`Running`] how long threads had a core until a time.
 
-mod state;
 mod gaps;
 mod account;
 mod tally;
 mod lanes;
 mod running;
 
-pub use account::{Account, Accounts, Behind, Cause, Coverage, HadBy, Interrupts, Sleeps, Stretch};
-pub use lanes::{KernelSpan, Lanes, LanesReport};
-pub use running::{Running, RunningTimes};
-pub use state::{
+pub use crate::record::{
     After, Did, Interrupting, Interruption, OCCUPANTS_MAX, Occupant, ThreadState, WaitedBehind,
     Waker,
 };
+pub use account::{Account, Accounts, Behind, Cause, Coverage, HadBy, Interrupts, Sleeps, Stretch};
+pub use lanes::{KernelSpan, Lanes, LanesReport};
+pub use running::{Running, RunningTimes};

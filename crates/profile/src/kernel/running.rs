@@ -1,11 +1,11 @@
 //! How long threads had a core until a time: a clock for each thread that stands still while it does not run.
 
 use super::gaps::Gaps;
-use super::state::{Did, ThreadState};
 use crate::clock::Clocks;
 use crate::hash::Map;
 use crate::names::Names;
 use crate::record::{Call, Gap, Loss, LossKind, Record, Ticks};
+use crate::record::{Did, ThreadState};
 
 /// Times on a core that are kept; 2²² take 130 MB. The times of threads beyond are not counted.
 const KEPT_MAX: usize = 1 << 22;
@@ -72,7 +72,7 @@ impl RunningTimes {
             let mut before = 0;
             let known = void.lane(&states);
             let ran = known.within(0, u64::MAX).filter(|span| span.what.is_some());
-            let turn = |span: crate::requests::Span<Option<usize>>| {
+            let turn = |span: crate::spans::Span<Option<usize>>| {
                 let turn = Turn { from: span.from, to: span.to, before };
                 before += span.to - span.from;
                 turn

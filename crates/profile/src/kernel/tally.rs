@@ -1,10 +1,10 @@
 //! One account, added up.
 
 use super::account::{Account, Behind, Cause, HadBy, Interrupts, Known, Sleeps, Stretch};
-use super::state::{After, Did, Interrupting, Interruption, WaitedBehind, Waker, softirq};
 use crate::names::Names;
+use crate::record::{After, Did, Interrupting, Interruption, WaitedBehind, Waker, softirq};
 use crate::record::{ThreadId, Ticks};
-use crate::requests::{Lane, Span};
+use crate::spans::{Lane, Span};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! What happened in some windows of time, kept from a second reading.
 
-use super::lanes::{Lane, Span};
 use crate::hash::Map;
 use crate::record::{Call, FunctionId, Gap, Record, ThreadId, Ticks, Wait};
+use crate::spans::{Lane, Span, merged};
 
 /// Calls kept; 2²⁰ take 60 MB. Waits and gaps are bounded by a quarter of it.
 const CALLS_MAX: usize = 1 << 20;
@@ -124,28 +124,4 @@ fn each<K: Copy + Eq + std::hash::Hash, A, B>(
     flatten: impl Fn(&[A]) -> B,
 ) -> Map<K, B> {
     map.iter().map(|(key, spans)| (*key, flatten(spans))).collect()
-}
-
-/// Spans by time, those that touch joined.
-pub(crate) fn merged(mut spans: Vec<(Ticks, Ticks)>) -> Vec<(Ticks, Ticks)> {
-    spans.sort_unstable();
-    let mut out: Vec<(Ticks, Ticks)> = Vec::with_capacity(spans.len());
-    for (from, to) in spans {
-        match out.last_mut().filter(|last| last.1 >= from) {
-            Some(last) => last.1 = last.1.max(to),
-            None => out.push((from, to)),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_join_where_they_touch() {
-        let spans = vec![(10, 20), (1, 2), (15, 30), (30, 31), (40, 41), (16, 17)];
-        assert_eq!(merged(spans), [(1, 2), (10, 31), (40, 41)]);
-    }
 }

@@ -6,14 +6,12 @@
 mod assemble;
 mod details;
 mod kept;
-mod lanes;
 mod timeline;
 mod report;
 
 pub(crate) use assemble::{Assembly, Part, What};
 pub use details::Details;
-pub(crate) use kept::{Kept, Scene, merged};
-pub(crate) use lanes::{Lane, Span};
+pub(crate) use kept::{Kept, Scene};
 pub use report::{Held, Parts, Report, RequestRow, Share, State, Step, WaitRow};
 pub(crate) use report::{View, row};
 

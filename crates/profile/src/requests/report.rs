@@ -3,7 +3,7 @@
 use super::kept::Scene;
 use super::timeline::{Activity, Piece, pieces};
 use super::{Counts, Part, Request, What};
-use crate::clock::{Clocks, Rate};
+use crate::clock::{Clocks, TickRate};
 use crate::functions::wait_name;
 use crate::kernel::{Account, Coverage, Stretch};
 use crate::names::Names;
@@ -26,7 +26,7 @@ pub struct Report {
     /// Records read in the first pass.
     pub records: u64,
     /// How ticks became time.
-    pub rate: Rate,
+    pub rate: TickRate,
     /// What the trace does not tell.
     pub quality: Quality,
     /// Requests that were seen from their start to their end; where the trace has kept a part, all that there were.
@@ -238,7 +238,7 @@ pub(crate) struct View<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) names: &'a Names,
     pub(crate) clocks: &'a Clocks,
-    pub(crate) rate: Rate,
+    pub(crate) rate: TickRate,
 }
 
 pub(crate) fn row(request: &Request, view: &View<'_>) -> RequestRow {
@@ -291,7 +291,7 @@ fn waited(thread: ThreadId, part: &Part, view: &View<'_>) -> Ticks {
 }
 
 /// Sums that add up to the whole also after rounding: each is the difference of two rounded sums.
-fn parts(pieces: &[Piece], rate: Rate) -> Parts {
+fn parts(pieces: &[Piece], rate: TickRate) -> Parts {
     let mut ticks = [0u64; 5];
     for piece in pieces {
         ticks[state(piece.doing) as usize] += piece.to - piece.from;

@@ -12,6 +12,7 @@
 mod longest;
 mod windows;
 mod held;
+mod last;
 
 use crate::clock::Clocks;
 use crate::record::{Figure, LossKind, MarkKind, Measured, Record, Ticks};
@@ -19,6 +20,7 @@ use crate::requests::{Assembly, Request};
 use crate::trace::Header;
 use hdrhistogram::Histogram;
 use held::{Held, Kept};
+pub use last::{Gone, Last};
 use longest::Longest;
 use std::time::Duration;
 pub(crate) use windows::Windows;

@@ -1,7 +1,7 @@
 //! The result, as text and JSON show it.
 
 use super::Slow;
-use crate::clock::{Clocks, Rate};
+use crate::clock::{Clocks, TickRate};
 use crate::functions::{Bounds, bounds};
 use crate::kernel::{Account, Coverage, Stretch};
 use crate::names::Names;
@@ -18,7 +18,7 @@ pub struct Report {
     /// Records read in the first pass.
     pub records: u64,
     /// How ticks became time.
-    pub rate: Rate,
+    pub rate: TickRate,
     /// What the trace does not tell.
     pub quality: Quality,
     /// Functions that were asked for and are in the trace.
@@ -131,7 +131,7 @@ pub(super) fn rows(
 }
 
 /// Trees are some hundred branches deep at most.
-fn node(branch: &Branch, names: &Names, rate: Rate) -> Node {
+fn node(branch: &Branch, names: &Names, rate: TickRate) -> Node {
     let mut callees: Vec<&Branch> = branch.callees.iter().collect();
     callees.sort_by_key(|one| (Reverse(one.time.low), Reverse(one.time.high), one.key));
     Node {

@@ -1,6 +1,6 @@
 //! Which calls are told of.
 
-use crate::functions::{Interval, Spread};
+use crate::functions::{BoundedDurations, Interval};
 use crate::hash::Map;
 use crate::record::{Call, Function, FunctionId, Record, Ticks};
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ pub struct Tail {
     quantile: Option<f64>,
     members: BTreeSet<FunctionId>,
     calls: u64,
-    spreads: Map<FunctionId, Spread>,
+    spreads: Map<FunctionId, BoundedDurations>,
 }
 
 impl Choice {
@@ -63,7 +63,10 @@ impl Tail {
                 self.calls += 1;
                 let took = Interval::of(call);
                 if self.quantile.is_some() && !took.is_unknown() {
-                    self.spreads.entry(call.function).or_insert_with(Spread::new).add(took);
+                    self.spreads
+                        .entry(call.function)
+                        .or_insert_with(BoundedDurations::new)
+                        .add(took);
                 }
             }
             _ => {}

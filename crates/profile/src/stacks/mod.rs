@@ -5,7 +5,7 @@ mod choice;
 
 pub use choice::{Choice, Tail};
 
-use crate::clock::{Clocks, Rate};
+use crate::clock::{Clocks, TickRate};
 use crate::hash::Map;
 use crate::kernel::Running;
 use crate::names::Names;
@@ -207,7 +207,7 @@ fn shares(branch: &Branch, time: Ticks) -> Vec<Ticks> {
 }
 
 /// Ticks to nanoseconds, and the sum of these. What rounding takes from one stack goes to the next.
-fn in_ns(stacks: &mut [Stack], rate: Rate) -> u64 {
+fn in_ns(stacks: &mut [Stack], rate: TickRate) -> u64 {
     let (mut ticks, mut told) = (0_u64, 0);
     for stack in stacks {
         ticks = ticks.saturating_add(stack.ns);

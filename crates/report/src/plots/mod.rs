@@ -5,7 +5,7 @@ mod fates;
 mod timeline;
 
 use crate::format;
-use crate::html::name;
+use crate::model::name;
 use crate::model::{self, Group};
 use crate::svg::look::Look;
 use tailwater_stats::result::{Experiment, Spread};

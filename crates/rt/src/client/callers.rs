@@ -1,7 +1,7 @@
 //! Callers that wait for an answer: where the call of each is, and until when it waits.
 
 use super::alarms::Alarms;
-use super::call::{Answer, CallError};
+use super::answer::{Answer, CallError};
 use super::event::NewCall;
 use super::slots::Slots;
 use tailwater_control::retry::Tries;

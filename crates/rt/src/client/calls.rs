@@ -1,7 +1,7 @@
 //! A channel's calls that have not ended, and the control that decides when each goes.
 
 use super::event::{End, Event, NewCall};
-use super::session::Over;
+use super::over::Over;
 use super::slots::Slots;
 use bytes::Bytes;
 use std::collections::VecDeque;

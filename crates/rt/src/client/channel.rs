@@ -6,7 +6,8 @@
 use super::config::ChannelConfig;
 use super::event::{Event, NewCall};
 use super::link::Link;
-use super::session::{Over, Session};
+use super::over::Over;
+use super::session::Session;
 use crate::framing::Flushed;
 use crate::net::{DialError, Stream, Transfer};
 use crate::poll::{Interest, Poller, Readiness};
@@ -36,6 +37,25 @@ pub struct Losses {
     pub broken: u64,
 }
 
+impl Losses {
+    /// Of several channels together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            closed: self.closed + other.closed,
+            goodbyes: self.goodbyes + other.goodbyes,
+            silent: self.silent + other.silent,
+            broken: self.broken + other.broken,
+        }
+    }
+
+    /// Whatever the cause.
+    #[must_use]
+    pub const fn total(self) -> u64 {
+        self.closed + self.goodbyes + self.silent + self.broken
+    }
+}
+
 impl Channel {
     /// A channel that will register with pollers under `key`. It connects at the first
     /// [`Channel::drive`]. The configuration is trusted: see [`ChannelConfig::check`].
@@ -43,6 +63,13 @@ impl Channel {
     pub fn new(config: ChannelConfig, key: u64, control: Control) -> Self {
         let seed = config.client_id;
         Self::seeded(&config, key, control, seed, false)
+    }
+
+    /// The same to one of several replicas. It keeps the arguments of its calls until they end, for another try
+    /// elsewhere. None goes to a server that has not said WELCOME.
+    #[must_use]
+    pub fn to_replica(config: &ChannelConfig, key: u64, control: Control) -> Self {
+        Self::seeded(config, key, control, config.client_id, true)
     }
 
     /// A channel whose jitter is another's than its number says. One of several replicas keeps the
@@ -171,13 +198,15 @@ impl Channel {
     }
 
     /// Whether this call waits to be sent.
-    pub(super) fn is_waiting(&self, id: RequestId) -> bool {
+    #[must_use]
+    pub fn is_waiting(&self, id: RequestId) -> bool {
         self.session.calls().is_waiting(id)
     }
 
     /// Calls that the server has, or will have, those included that were cancelled and not answered; whether some
     /// of them wait; and whether it wants none now.
-    pub(super) fn load(&self, now: Instant) -> Load {
+    #[must_use]
+    pub fn load(&self, now: Instant) -> Load {
         let calls = self.session.calls();
         let has_waiting = calls.has_waiting();
         Load { is_paused: calls.is_paused(now), calls: calls.load(), has_waiting }

@@ -1,6 +1,6 @@
 //! Where callers on any thread hand calls to the reactor's.
 
-use super::call::CallError;
+use super::answer::CallError;
 use super::callers::Fill as _;
 use super::slot::Filler;
 use crate::bell::{Bell as _, Doorbell};

@@ -3,7 +3,7 @@
 //! One turn: gather what has happened, decide what becomes of each call, then send. It has no thread and reads
 //! no clock: the reactor of a [`Client`](super::Client) drives one, a server's loop one for each shard.
 
-use super::call::{Answer, CallError};
+use super::answer::{Answer, CallError};
 use super::callers::{Caller, Callers, Fill, Place, Places};
 use super::channel::Channel;
 use super::config::ChannelConfig;

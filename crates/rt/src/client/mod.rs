@@ -1,6 +1,7 @@
 //! The client: [`Client`] for programs, [`Channel`] for drivers that bring their own event loop.
 
 mod alarms;
+mod answer;
 mod call;
 mod callers;
 mod calls;
@@ -12,13 +13,15 @@ mod event;
 mod exchange;
 mod link;
 mod liveness;
+mod over;
 mod reactor;
 mod routes;
 mod session;
 mod slot;
 mod slots;
 
-pub use call::{Answer, CallError, CallFuture};
+pub use answer::{Answer, CallError};
+pub use call::CallFuture;
 pub(crate) use callers::Fill;
 pub use channel::{Channel, Losses};
 pub use config::ChannelConfig;

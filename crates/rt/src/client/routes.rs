@@ -1,6 +1,6 @@
 //! Which replica a call goes to, and what becomes of one whose try has failed.
 
-use super::call::CallError;
+use super::answer::CallError;
 use super::callers::Caller;
 use super::channel::Channel;
 use super::event::{End, NewCall};

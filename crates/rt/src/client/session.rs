@@ -6,7 +6,8 @@ use super::calls::Calls;
 use super::config::ChannelConfig;
 use super::demand::DemandPace;
 use super::event::{End, Event, NewCall};
-use super::liveness::{Liveness, Silent};
+use super::liveness::Liveness;
+use super::over::Over;
 use crate::framing::{Flushed, Incoming, Outgoing};
 use crate::net::{Stream, Transfer};
 use std::time::Duration;
@@ -17,25 +18,6 @@ use tailwater_wire::{
     Cancel, Demand, Deregister, Fault, Goodbye, GoodbyeCode, Hello, Limits, Ping, Pong, Reject,
     Response, ServerFrame, VERSION_MAX, VERSION_MIN, Welcome, decode_from_server,
 };
-
-/// Why a connection is over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Over {
-    /// It was closed or broken off, or never stood.
-    Closed,
-    /// The server said so. It has read the first `taken` requests, or does not say.
-    Goodbye { taken: Option<u64> },
-    /// Nothing was heard for too long.
-    Silent,
-    /// The server broke the protocol; it is told this.
-    Broken(GoodbyeCode),
-}
-
-impl From<Silent> for Over {
-    fn from(_: Silent) -> Self {
-        Self::Silent
-    }
-}
 
 /// How far a connection has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

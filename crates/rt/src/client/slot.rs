@@ -1,6 +1,6 @@
 //! Where the reactor leaves the answer to a call, and the caller takes it.
 
-use super::call::{Answer, CallError};
+use super::answer::{Answer, CallError};
 use super::callers::Fill;
 use std::mem::replace;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

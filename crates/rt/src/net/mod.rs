@@ -3,18 +3,21 @@
 mod address;
 mod dial;
 mod keep_alive;
+mod listen_error;
 mod listener;
 mod peer;
 mod resolve;
 mod stream;
 #[cfg(feature = "tls")]
 pub mod tls;
+mod transfer;
 mod unix_path;
 
 pub use address::Address;
 pub use dial::{Dial, DialError, Dialed, Dialing};
 pub use keep_alive::KeepAlive;
-pub use listener::ListenError;
+pub use listen_error::ListenError;
 pub(crate) use listener::{Accept, Listener};
 pub use peer::{Peer, PeerRef};
-pub use stream::{Stream, Transfer};
+pub use stream::Stream;
+pub use transfer::Transfer;

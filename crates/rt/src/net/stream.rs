@@ -2,6 +2,7 @@
 
 #[cfg(feature = "tls")]
 use super::tls::{Session, TlsClient, TlsError, TlsServer};
+use super::transfer::Transfer;
 use super::{Address, KeepAlive, Peer};
 use crate::poll::Interest;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -23,17 +24,6 @@ pub struct Stream {
     /// way about; never borrowed across a call.
     #[cfg(feature = "tls")]
     session: Option<RefCell<Box<Session>>>,
-}
-
-/// What became of a read or write.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transfer {
-    /// So many bytes.
-    Bytes(usize),
-    /// Not now.
-    WouldBlock,
-    /// The peer is gone: it closed, or the connection broke.
-    Closed,
 }
 
 impl Stream {

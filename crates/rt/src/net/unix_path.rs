@@ -11,7 +11,7 @@
 //!    refuses a connection. Nothing else is ever removed.
 //! 4. A lock file is removed under its own lock. After locking, it must still be the one at the path.
 
-use super::listener::ListenError;
+use super::listen_error::ListenError;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};

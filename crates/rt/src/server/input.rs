@@ -5,7 +5,7 @@ use super::send_clock::SendClock;
 use super::tokens::Tokens;
 use crate::framing::{Incoming, Reading};
 use tailwater_core::{Instant, MethodId, Stamp};
-use tailwater_wire::{ClientFrame, DecodeError, Limits, Peer, decode_from_client, needed};
+use tailwater_wire::{ClientFrame, DecodeError, Limits, Side, decode_from_client, needed};
 
 pub(super) struct Input {
     incoming: Incoming,
@@ -169,7 +169,7 @@ impl Input {
     /// Whether the rest of a frame comes too slowly.
     pub(super) fn is_too_slow(&mut self, now: Instant, pace: Pace, limits: &Limits) -> bool {
         let held = self.incoming.bytes();
-        let whole = needed(held, Peer::Client, limits).unwrap_or(held.len());
+        let whole = needed(held, Side::Client, limits).unwrap_or(held.len());
         let left = whole.saturating_sub(held.len());
         let waits_for_us = self.leftover || self.is_paused();
         let partial = self.partial.as_mut().filter(|_| !waits_for_us);

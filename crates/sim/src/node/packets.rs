@@ -6,21 +6,50 @@ use crate::space::{Packet, Space};
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos};
 
-/// In which turn of its loop a connection last had something; turns are counted from one.
+/// In which turn a connection last had something.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    received: u64,
-    sent: u64,
+    received: Turn,
+    sent: Turn,
+}
+
+/// A turn of a loop, or of a thread at the answers that wait for it. A connection has messages of one kind alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Turn {
+    /// The loop, or the thread.
+    of: usize,
+    /// Counted from one.
+    number: u64,
 }
 
 impl Node {
-    /// Receiving and parsing a message of this connection.
-    pub(super) fn receive_cost(&mut self, at: usize, connection: u32) -> Duration {
+    /// Receiving and parsing a message, on a core that works for this loop.
+    pub(super) fn receive_cost(
+        &mut self,
+        (core, at): (u16, usize),
+        packet: Packet,
+        space: &Space,
+    ) -> Duration {
+        let turn = self.heard_in(core, packet).unwrap_or_else(|| self.turn_of(at));
+        self.received(turn, packet.client(space))
+    }
+
+    /// The turn of the thread that hears an answer to a call; nothing for all else, which loops hear.
+    fn heard_in(&self, core: u16, packet: Packet) -> Option<Turn> {
+        let staff = self.staff.as_ref().filter(|_| packet.is_answer())?;
+        let of = usize::from(self.cores[usize::from(core)].thread?);
+        Some(Turn { of, number: staff.threads[of].turns })
+    }
+
+    fn turn_of(&self, at: usize) -> Turn {
+        Turn { of: at, number: self.loops[at].turns }
+    }
+
+    fn received(&mut self, turn: Turn, connection: u32) -> Duration {
         let (receive, turning_to) = (self.spec.costs.receive, self.spec.connection_cost);
         if !self.depends_on_turns() {
             return receive;
         }
-        let turn = self.loops[at].turns;
         let seen = self.seen.entry(connection).or_default();
         let first = std::mem::replace(&mut seen.received, turn) != turn;
         match (first, self.spec.coalescing) {
@@ -30,13 +59,13 @@ impl Node {
         }
     }
 
-    /// Sending a message over this connection.
+    /// Sending a message over this connection of a loop.
     pub(super) fn send_cost(&mut self, at: usize, connection: u32) -> Duration {
         let send = self.spec.costs.send;
         if !self.spec.coalescing {
             return send;
         }
-        let turn = self.loops[at].turns;
+        let turn = self.turn_of(at);
         let seen = self.seen.entry(connection).or_default();
         let first = std::mem::replace(&mut seen.sent, turn) != turn;
         if first { send } else { Duration::ZERO }
@@ -48,11 +77,11 @@ impl Node {
         if !self.depends_on_turns() {
             return false;
         }
-        let (connection, turn) = (message.1.client(space), self.loops[at].turns);
+        let (connection, turn) = (message.1.client(space), self.turn_of(at));
         if self.seen.get(&connection).is_none_or(|seen| seen.received != turn) {
             return false;
         }
-        let cost = self.receive_cost(at, connection);
+        let cost = self.received(turn, connection);
         let cores = self.cores.iter_mut().filter(|core| core.parses(connection, space));
         // The others, if any, are still at earlier turns.
         let Some(core) = cores.max_by_key(|core| core.began) else {

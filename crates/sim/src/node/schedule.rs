@@ -64,7 +64,7 @@ impl Node {
     ) -> u16 {
         let home = at as u16;
         match &mut self.staff {
-            Some(staff) if matches!(packet, Packet::Reply(_) | Packet::Credit(_)) => {
+            Some(staff) if packet.is_answer() => {
                 let thread = staff.hears(&packet, home, space);
                 staff.threads[usize::from(thread)].inbox.push_back((now, packet));
                 thread

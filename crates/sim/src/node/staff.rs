@@ -32,6 +32,10 @@ pub(crate) struct Thread {
     pub(super) woken_for_core: bool,
     /// Answers to the calls of its requests, one for each call at most, and credit.
     pub(super) inbox: VecDeque<(Instant, Packet)>,
+    /// How many of these are left of its turn: those that were there when it began. Like a loop's packets.
+    turn: usize,
+    /// Turns that were begun.
+    pub(super) turns: u64,
     /// Requests of its own that go on; each is there once.
     pub(super) woken: VecDeque<Key>,
     pub(crate) held: Option<Held>,
@@ -123,7 +127,7 @@ impl Staff {
         if let Some(Held { key, .. }) = state.held.take_if(|held| held.is_over) {
             return Todo::GoOn(key);
         }
-        if let Some((arrived, packet)) = state.inbox.pop_front() {
+        if let Some((arrived, packet)) = state.hear() {
             return Todo::Hear(arrived, packet);
         }
         if state.held.is_some() {
@@ -273,6 +277,16 @@ impl Staff {
 }
 
 impl Thread {
+    fn hear(&mut self) -> Option<(Instant, Packet)> {
+        if self.turn == 0 && !self.inbox.is_empty() {
+            self.turn = self.inbox.len();
+            self.turns += 1;
+        }
+        let heard = self.inbox.pop_front()?;
+        self.turn -= 1;
+        Some(heard)
+    }
+
     pub(super) fn has_more(&self) -> bool {
         self.held.is_some() || !self.woken.is_empty() || !self.inbox.is_empty()
     }
@@ -282,6 +296,8 @@ impl Thread {
             rest: Rest::Idle(now),
             woken_for_core: false,
             inbox: VecDeque::new(),
+            turn: 0,
+            turns: 0,
             woken: VecDeque::new(),
             held: None,
         }

@@ -5,7 +5,7 @@
 //!
 //! Start with [`Coin`], which orders the four blocks of a [`Quad`] by chance. A quad's effect goes to a
 //! [`Sequence`], which says whether the systems differ, by how much, and how sure that is. [`Equivalence`] says
-//! whether they differ by less than a margin, an [`Alarm`] whether one is worse than tolerated. [`Plan`] says beforehand what a number of quads can find.
+//! whether they differ by less than a margin, an [`Alarm`] whether one is worse than tolerated. [`PowerPlan`] says beforehand what a number of quads can find.
 //!
 //! For comparison: [`Msprt`] and [`asymptotic_interval`] are what other tools have. [`UntilSignificant`] is the rule
 //! of µSKU, which this crate's tests refute.
@@ -28,7 +28,7 @@ pub use equivalence::{Equivalence, Equivalent};
 pub use error::SettingError;
 pub use mixture::{Level, Scale};
 pub use msprt::Msprt;
-pub use plan::Plan;
-pub use quad::{Arm, Coin, Order, Quad, QuadError};
+pub use plan::PowerPlan;
+pub use quad::{Arm, Coin, Quad, QuadError, QuadOrder};
 pub use sequence::{Finding, Sequence};
 pub use until_significant::{OBSERVATIONS_MAX, UntilSignificant};

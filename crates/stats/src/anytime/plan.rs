@@ -19,7 +19,7 @@ const STEPS: u32 = 10;
 /// the pilot had no idea of: evidence of n quads approaches n/2 − ½·ln(n·x²/ρ) as the effect x grows beyond the noise. Ten
 /// quads find four times the noise in six of ten comparisons, and eight times in none; forty find twenty times in all.
 #[derive(Clone, Debug)]
-pub struct Plan<'a> {
+pub struct PowerPlan<'a> {
     pilot: &'a [f64],
     level: Level,
     scale: Scale,
@@ -27,7 +27,7 @@ pub struct Plan<'a> {
     seed: u64,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> PowerPlan<'a> {
     /// For comparisons that end after `quads_max` quads, with or without a finding. `pilot` has the effects of A/A
     /// quads; `seed` decides the draws, which are the same for every effect.
     ///
@@ -121,20 +121,20 @@ mod tests {
     /// Effects of a normal law with deviation 1, by their quantiles.
     const PILOT: [f64; 10] = [0.063, 0.189, 0.319, 0.454, 0.598, 0.755, 0.935, 1.150, 1.440, 1.960];
 
-    fn plan(quads_max: u32) -> Plan<'static> {
-        Plan::new(&PILOT, Level::FIVE_PERCENT, quads_max, 5).unwrap()
+    fn plan(quads_max: u32) -> PowerPlan<'static> {
+        PowerPlan::new(&PILOT, Level::FIVE_PERCENT, quads_max, 5).unwrap()
     }
 
     #[test]
     fn a_pilot_without_noise_plans_nothing() {
         for pilot in [&[][..], &[0.0, 0.0], &[0.1, f64::NAN]] {
-            assert!(Plan::new(pilot, Level::FIVE_PERCENT, 10, 1).is_err(), "{pilot:?}");
+            assert!(PowerPlan::new(pilot, Level::FIVE_PERCENT, 10, 1).is_err(), "{pilot:?}");
         }
     }
 
     #[test]
     fn quads_in_which_nothing_can_be_found_are_refused_with_how_many_it_takes() {
-        let error = Plan::new(&PILOT, Level::FIVE_PERCENT, 9, 1).unwrap_err();
+        let error = PowerPlan::new(&PILOT, Level::FIVE_PERCENT, 9, 1).unwrap_err();
         assert_eq!(error, SettingError::TooFew { quads: 9, least: 10 });
         assert!(error.to_string().contains("10 or more are needed"), "{error}");
     }

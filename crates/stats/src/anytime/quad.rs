@@ -14,14 +14,14 @@ pub enum Arm {
 
 /// The order of a quad's blocks. A linear drift moves both arms of either order alike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
+pub enum QuadOrder {
     /// A, B, B, A.
     Abba,
     /// B, A, A, B.
     Baab,
 }
 
-impl Order {
+impl QuadOrder {
     /// Which system runs in each block.
     #[must_use]
     pub const fn arms(self) -> [Arm; 4] {
@@ -48,15 +48,15 @@ impl Coin {
     }
 
     /// The order of the next quad.
-    pub fn throw(&mut self) -> Order {
-        if self.0.chance(0.5) { Order::Abba } else { Order::Baab }
+    pub fn throw(&mut self) -> QuadOrder {
+        if self.0.chance(0.5) { QuadOrder::Abba } else { QuadOrder::Baab }
     }
 }
 
 /// A quantity measured in four blocks, such as CPU time per request.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Quad {
-    order: Order,
+    order: QuadOrder,
     blocks: [f64; 4],
 }
 
@@ -65,7 +65,7 @@ impl Quad {
     ///
     /// # Errors
     /// With a number that has no logarithm. Such a quad is set aside whole, by a rule fixed beforehand.
-    pub fn new(order: Order, blocks: [f64; 4]) -> Result<Self, QuadError> {
+    pub fn new(order: QuadOrder, blocks: [f64; 4]) -> Result<Self, QuadError> {
         let improper = |number: &f64| !(number.is_finite() && *number > 0.0);
         match blocks.iter().position(improper) {
             Some(block) => Err(QuadError { block, number: blocks[block] }),
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn an_effect_is_the_mean_log_ratio_of_b_to_a() {
         let [a, b] = [10.0, 11.0];
-        for (order, blocks) in [(Order::Abba, [a, b, b, a]), (Order::Baab, [b, a, a, b])] {
+        for (order, blocks) in [(QuadOrder::Abba, [a, b, b, a]), (QuadOrder::Baab, [b, a, a, b])] {
             let effect = Quad::new(order, blocks).unwrap().effect();
             assert!((effect - 1.1_f64.ln()).abs() < 1e-12, "{order:?}: {effect}");
         }
@@ -122,14 +122,14 @@ mod tests {
     #[test]
     fn a_steady_drift_cancels() {
         let drifting = [1.0_f64, 2.0, 3.0, 4.0].map(f64::exp);
-        assert!(Quad::new(Order::Abba, drifting).unwrap().effect().abs() < 1e-12);
+        assert!(Quad::new(QuadOrder::Abba, drifting).unwrap().effect().abs() < 1e-12);
     }
 
     #[test]
     fn the_other_order_turns_the_sign_of_what_does_not_belong_to_an_arm() {
         let blocks = [3.0, 7.0, 4.0, 9.0];
         let effect = |order| Quad::new(order, blocks).unwrap().effect();
-        assert_eq!(effect(Order::Abba), -effect(Order::Baab));
+        assert_eq!(effect(QuadOrder::Abba), -effect(QuadOrder::Baab));
     }
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
             let mut coin = Coin::new(&Rng::from_seed(seed));
             (0..10_000).map(|_| coin.throw()).collect::<Vec<_>>()
         };
-        let heads = throws(1).iter().filter(|order| **order == Order::Abba).count();
+        let heads = throws(1).iter().filter(|order| **order == QuadOrder::Abba).count();
         assert!((4_800..5_200).contains(&heads), "{heads} of 10,000");
         assert_eq!(throws(1), throws(1));
         assert_ne!(throws(1), throws(2));
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_has_no_logarithm_is_named() {
-        let error = Quad::new(Order::Abba, [1.0, 0.0, 1.0, 1.0]).unwrap_err();
+        let error = Quad::new(QuadOrder::Abba, [1.0, 0.0, 1.0, 1.0]).unwrap_err();
         assert_eq!(error, QuadError { block: 1, number: 0.0 });
         assert!(error.to_string().contains("block 2"), "{error}");
     }

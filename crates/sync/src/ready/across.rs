@@ -5,16 +5,16 @@
 use super::board::{Beds, Board};
 use super::mapping::{self, Mapped};
 use super::members::Members;
+use super::share_error::ShareError;
 use super::stats::Told;
 use super::{
-    Doorbell, Error, Layout, Policy, QUEUES_MAX, QueueId, ReadySet, Shared, Stats, Waiter,
+    Doorbell, Error, Layout, QUEUES_MAX, QueueId, ReadySet, Shared, Stats, VisitPolicy, Waiter,
 };
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::BuildHasher as _;
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,13 +27,13 @@ use std::time::Duration;
 /// ```
 /// use std::os::fd::AsFd;
 /// use std::time::Duration;
-/// use tailwater_sync::ready::{Policy, SharedSet};
+/// use tailwater_sync::ready::{SharedSet, VisitPolicy};
 ///
 /// let set = SharedSet::create(1_000)?;
 /// let passed_on = set.as_fd().try_clone_to_owned()?;
 ///
 /// // In the consumer's process. It visits every queue once, for what its forerunner left.
-/// let mut waiter = set.waiter(Policy::RoundRobin, Duration::ZERO)?;
+/// let mut waiter = set.waiter(VisitPolicy::RoundRobin, Duration::ZERO)?;
 /// assert_eq!((0..1_000).filter(|_| waiter.take().is_some()).count(), 1_000);
 ///
 /// // In a producer's process: push, then ring.
@@ -53,10 +53,10 @@ use std::time::Duration;
 /// *The consumer*, at any time. The next one takes its place by [`SharedSet::waiter`], and visits each queue once at
 /// first. Items that the dead one had popped are the queue's affair.
 ///
-/// *The consumer, again and again.* A bound of [`Policy`] on the visits before a queue's counts from the take-over. It
+/// *The consumer, again and again.* A bound of [`VisitPolicy`] on the visits before a queue's counts from the take-over. It
 /// holds for a successor that lives for a full round. Turns begin at a random queue each time. So where an item ends
 /// every consumer that visits it, the other queues are still visited, by one successor or another. Not so by
-/// [`Policy::Strict`] and [`Policy::Aged`], which begin at the lowest number: there, such an item starves the higher ones.
+/// [`VisitPolicy::Strict`] and [`VisitPolicy::Aged`], which begin at the lowest number: there, such an item starves the higher ones.
 ///
 /// # Whom to trust
 ///
@@ -126,7 +126,7 @@ impl SharedSet {
     /// # Errors
     /// [`ShareError::Consumed`] while there is another consumer, in whatever process; where the policy does not fit the
     /// set; where the process has no room for another descriptor, or no `/proc`.
-    pub fn waiter(&self, policy: Policy, spin: Duration) -> Result<SharedWaiter, ShareError> {
+    pub fn waiter(&self, policy: VisitPolicy, spin: Duration) -> Result<SharedWaiter, ShareError> {
         let settings = ReadySet::builder(self.queues()).policy(policy).spin(spin);
         settings.check(1)?;
         let lease = self.lease()?;
@@ -220,100 +220,5 @@ impl SharedWaiter {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.waiter.stats()
-    }
-}
-
-/// Why a set cannot be shared, or not be had.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ShareError {
-    /// The settings do not fit. The caller's to mend.
-    Settings(Error),
-    /// The file is none of ours, or damaged.
-    NoSet,
-    /// The file could be cut short by others, which would end this process.
-    MayShrink,
-    /// The file is of another version of this library.
-    Version {
-        /// As the file has it.
-        found: u64,
-    },
-    /// The file names a number of queues that cannot be.
-    Queues {
-        /// As the file has it.
-        found: u64,
-    },
-    /// The file is not as long as its queues need.
-    Size {
-        /// In bytes.
-        found: u64,
-        /// In bytes.
-        needed: u64,
-    },
-    /// Another process, or this one, consumes the set already.
-    Consumed,
-    /// The operating system refused.
-    System(io::Error),
-}
-
-impl fmt::Display for ShareError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Settings(error) => error.fmt(f),
-            Self::NoSet => write!(
-                f,
-                "found a file that is no shared ready set; pass the descriptor of one that SharedSet::create made"
-            ),
-            Self::MayShrink => write!(
-                f,
-                "found a file that others can cut short; seal it with F_SEAL_SHRINK, as SharedSet::create does"
-            ),
-            Self::Version { found } => write!(
-                f,
-                "found a shared ready set of version {found}, and this is {}; build both sides with one tailwater",
-                mapping::VERSION
-            ),
-            Self::Queues { found } => write!(
-                f,
-                "found {found} queues in a shared ready set; it has 1 to {QUEUES_MAX}, so the file is damaged"
-            ),
-            Self::Size { found, needed } => write!(
-                f,
-                "found a shared ready set of {found} bytes, and its queues need {needed}; the file is damaged"
-            ),
-            Self::Consumed => write!(
-                f,
-                "found another consumer of the shared ready set; drop its waiter or end its process first"
-            ),
-            Self::System(error) => write!(f, "cannot share a ready set: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for ShareError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Settings(error) => Some(error),
-            Self::System(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<Error> for ShareError {
-    fn from(error: Error) -> Self {
-        Self::Settings(error)
-    }
-}
-
-impl From<io::Error> for ShareError {
-    fn from(error: io::Error) -> Self {
-        Self::System(error)
-    }
-}
-
-impl From<Errno> for ShareError {
-    fn from(error: Errno) -> Self {
-        Self::System(error.into())
     }
 }

@@ -7,7 +7,7 @@
 
 pub mod shared;
 
-use super::{Policy, QueueId, ReadySet, Waiter};
+use super::{QueueId, ReadySet, VisitPolicy, Waiter};
 use rustix::io::Errno;
 use std::ffi::c_int;
 use std::io;
@@ -132,7 +132,7 @@ const fn shares_of(queues: u32, policy: c_int) -> Option<u32> {
 /// # Safety
 ///
 /// Null, or as many shares as [`shares_of`] says.
-unsafe fn policy_of(queues: u32, policy: c_int, shares: *const u32) -> Option<Policy> {
+unsafe fn policy_of(queues: u32, policy: c_int, shares: *const u32) -> Option<VisitPolicy> {
     let count = shares_of(queues, policy)? as usize;
     let shares: &[u32] = match (count, shares.is_null()) {
         (0, _) => &[],
@@ -141,14 +141,14 @@ unsafe fn policy_of(queues: u32, policy: c_int, shares: *const u32) -> Option<Po
         (_, false) => unsafe { std::slice::from_raw_parts(shares, count) },
     };
     Some(match policy {
-        0 => Policy::RoundRobin,
+        0 => VisitPolicy::RoundRobin,
         1 => {
             let weights = shares.iter().map(|share| u16::try_from(*share).ok());
-            Policy::Weighted(weights.collect::<Option<Arc<[u16]>>>()?)
+            VisitPolicy::Weighted(weights.collect::<Option<Arc<[u16]>>>()?)
         }
-        2 => Policy::Strict,
-        3 => Policy::Aged { strict_for: *shares.first()? },
-        4 => Policy::Deficit(Arc::from(shares)),
+        2 => VisitPolicy::Strict,
+        3 => VisitPolicy::Aged { strict_for: *shares.first()? },
+        4 => VisitPolicy::Deficit(Arc::from(shares)),
         _ => return None,
     })
 }

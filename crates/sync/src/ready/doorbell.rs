@@ -28,8 +28,8 @@ impl Doorbell {
     ///
     /// ```
     /// # use std::sync::mpsc;
-    /// # use tailwater_sync::ready::{Policy, ReadySet};
-    /// # let (set, waiter) = ReadySet::new(1, Policy::Strict)?;
+    /// # use tailwater_sync::ready::{ReadySet, VisitPolicy};
+    /// # let (set, waiter) = ReadySet::new(1, VisitPolicy::Strict)?;
     /// # let (sender, receiver) = mpsc::channel();
     /// let bell = set.doorbell(0)?;
     /// bell.after(|| sender.send(1)).expect("the receiver is there");

@@ -1,42 +1,9 @@
 //! A consumer in an event loop: waiting as a file descriptor.
 
 use super::Waiter;
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::io::Errno;
+use super::event_file::EventFile;
+use rustix::fd::{AsFd, BorrowedFd};
 use std::io;
-use std::sync::Arc;
-use std::task::{Wake, Waker};
-
-/// An event file that a producer writes to when this consumer sleeps.
-pub(super) struct EventFile {
-    file: Arc<File>,
-    waker: Waker,
-}
-
-struct File(OwnedFd);
-
-impl Wake for File {
-    fn wake(self: Arc<Self>) {
-        // It fails only where the counter is full, and then the file is readable already.
-        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
-    }
-}
-
-impl EventFile {
-    fn new() -> io::Result<Self> {
-        let file = Arc::new(File(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?));
-        Ok(Self { waker: Waker::from(file.clone()), file })
-    }
-
-    /// Readable no more, until the next ring.
-    fn drain(&self) -> io::Result<()> {
-        match rustix::io::read(&self.file.0, &mut [0; 8]) {
-            Ok(_) | Err(Errno::AGAIN) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-}
 
 impl Waiter {
     /// A file descriptor for `epoll`, `poll` and `select`. After [`Waiter::arm`] it becomes readable once a queue is
@@ -45,7 +12,7 @@ impl Waiter {
     /// # Errors
     /// Where the process has no room for another file descriptor.
     pub fn event_fd(&mut self) -> io::Result<BorrowedFd<'_>> {
-        Ok(self.event_file()?.file.0.as_fd())
+        Ok(self.event_file()?.as_fd())
     }
 
     /// Prepares a sleep in an event loop. True if nothing is ready: the loop may sleep, and the file descriptor
@@ -55,8 +22,8 @@ impl Waiter {
     ///
     /// ```
     /// # use rustix::event::{PollFd, PollFlags, poll};
-    /// # use tailwater_sync::ready::{Policy, ReadySet};
-    /// # let (set, mut waiter) = ReadySet::new(10, Policy::RoundRobin)?;
+    /// # use tailwater_sync::ready::{ReadySet, VisitPolicy};
+    /// # let (set, mut waiter) = ReadySet::new(10, VisitPolicy::RoundRobin)?;
     /// # let bell = set.doorbell(3)?;
     /// # let producer = std::thread::spawn(move || bell.ring());
     /// # let mut visited = 0;
@@ -81,7 +48,7 @@ impl Waiter {
         let event = self.event_file()?;
         // Before it lies down: a ring that was late for the last sleep would make the file readable for ever.
         event.drain()?;
-        let waker = event.waker.clone();
+        let waker = event.waker().clone();
         let sleeps = self.lie_down(&waker);
         if !sleeps {
             self.get_up();

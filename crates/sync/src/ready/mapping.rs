@@ -12,9 +12,9 @@
 //! 2. All of it is atomics, for which any bytes are valid. Lengths and numbers are those of the first reading.
 
 use super::QUEUES_MAX;
-use super::across::ShareError;
 use super::geometry::{Geometry, Layout, Line};
 use super::memory::Memory;
+use super::share_error::{ShareError, VERSION};
 use rustix::fs::{
     FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fcntl_get_seals, fstat,
     ftruncate, memfd_create,
@@ -29,8 +29,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"tw-ready");
-/// Changes with whatever two processes must agree on.
-pub(super) const VERSION: u64 = 1;
 const PACKED: u64 = 1;
 
 const fn bytes(geometry: &Geometry) -> usize {

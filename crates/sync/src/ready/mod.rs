@@ -2,7 +2,7 @@
 //!
 //! A thread that serves thousands of queues must not look at each of them to find the few with work. Here
 //! each queue has a [`Doorbell`]. A producer pushes an item and rings it; the consumer's [`Waiter`] hands out
-//! the numbers of the queues whose bells rang, by a [`Policy`]. It spins, sleeps, or waits as a future or as a
+//! the numbers of the queues whose bells rang, by a [`VisitPolicy`]. It spins, sleeps, or waits as a future or as a
 //! file descriptor where nothing is ready. This is µNotify (Sriraman, *Enabling Hyperscale Web Services*,
 //! chapter V) in software: the producer sets the bit that the thesis' hardware would.
 //!
@@ -11,9 +11,9 @@
 //!
 //! ```
 //! use std::sync::mpsc;
-//! use tailwater_sync::ready::{Policy, ReadySet};
+//! use tailwater_sync::ready::{ReadySet, VisitPolicy};
 //!
-//! let (set, mut waiter) = ReadySet::new(1_000, Policy::RoundRobin)?;
+//! let (set, mut waiter) = ReadySet::new(1_000, VisitPolicy::RoundRobin)?;
 //! let (senders, receivers): (Vec<_>, Vec<_>) = (0..1_000).map(|_| mpsc::channel()).unzip();
 //!
 //! // A producer: push, then ring.
@@ -61,7 +61,7 @@
 //! call. The more levels the more of each: one up to 64 queues, two up to 4,096, three beyond.
 //!
 //! Memory for each 64 queues: 64 bytes, or 8 with [`Layout::Packed`], 8 for which queues exist, and 8 for each consumer.
-//! Marks add a sixty-fourth. [`Policy::Deficit`] has 8 bytes more for each queue of each consumer.
+//! Marks add a sixty-fourth. [`VisitPolicy::Deficit`] has 8 bytes more for each queue of each consumer.
 //!
 //! # Several consumers
 //!
@@ -89,6 +89,8 @@ pub mod c;
 mod doorbell;
 mod error;
 #[cfg(not(loom))]
+mod event_file;
+#[cfg(not(loom))]
 mod fd;
 mod geometry;
 mod local;
@@ -98,6 +100,8 @@ mod members;
 mod memory;
 mod order;
 mod sender;
+#[cfg(not(loom))]
+mod share_error;
 mod sleeper;
 mod stats;
 mod task;
@@ -105,12 +109,14 @@ mod view;
 mod waiter;
 
 #[cfg(not(loom))]
-pub use across::{ShareError, SharedSet, SharedWaiter};
+pub use across::{SharedSet, SharedWaiter};
 pub use doorbell::Doorbell;
 pub use error::Error;
 pub use geometry::Layout;
-pub use order::Policy;
+pub use order::VisitPolicy;
 pub use sender::Ringing;
+#[cfg(not(loom))]
+pub use share_error::ShareError;
 pub use stats::Stats;
 pub use task::Ready;
 pub use waiter::Waiter;
@@ -165,7 +171,7 @@ impl ReadySet {
     ///
     /// # Errors
     /// Where the number of queues is 0 or above [`QUEUES_MAX`], or the policy does not fit it.
-    pub fn new(queues: usize, policy: Policy) -> Result<(Self, Waiter), Error> {
+    pub fn new(queues: usize, policy: VisitPolicy) -> Result<(Self, Waiter), Error> {
         Self::builder(queues).policy(policy).build()
     }
 
@@ -173,7 +179,7 @@ impl ReadySet {
     pub fn builder(queues: usize) -> Builder {
         Builder {
             queues,
-            policy: Policy::default(),
+            policy: VisitPolicy::default(),
             layout: Layout::default(),
             spin: Duration::from_micros(5),
             empty: false,
@@ -192,7 +198,7 @@ impl ReadySet {
     }
 
     /// Adds a queue. A number that was removed may come again. Its bell may then still be set for its predecessor, so that
-    /// the first visit finds nothing; and under [`Policy::Deficit`] it inherits what its predecessor owed.
+    /// the first visit finds nothing; and under [`VisitPolicy::Deficit`] it inherits what its predecessor owed.
     ///
     /// # Errors
     /// Where as many queues exist as the set was made for.
@@ -236,7 +242,7 @@ impl fmt::Debug for ReadySet {
 #[must_use = "it does nothing until it builds"]
 pub struct Builder {
     queues: usize,
-    policy: Policy,
+    policy: VisitPolicy,
     layout: Layout,
     spin: Duration,
     empty: bool,
@@ -244,7 +250,7 @@ pub struct Builder {
 
 impl Builder {
     /// Which ready queue is next. Round-robin unless this says more.
-    pub fn policy(mut self, policy: Policy) -> Self {
+    pub fn policy(mut self, policy: VisitPolicy) -> Self {
         self.policy = policy;
         self
     }
@@ -305,9 +311,13 @@ impl Builder {
             return Err(Error::Consumers { found: consumers });
         }
         let (count, zero) = match &self.policy {
-            Policy::Weighted(weights) => (weights.len(), weights.iter().position(|it| *it == 0)),
-            Policy::Deficit(quanta) => (quanta.len(), quanta.iter().position(|it| *it == 0)),
-            Policy::RoundRobin | Policy::Strict | Policy::Aged { .. } => (self.queues, None),
+            VisitPolicy::Weighted(weights) => {
+                (weights.len(), weights.iter().position(|it| *it == 0))
+            }
+            VisitPolicy::Deficit(quanta) => (quanta.len(), quanta.iter().position(|it| *it == 0)),
+            VisitPolicy::RoundRobin | VisitPolicy::Strict | VisitPolicy::Aged { .. } => {
+                (self.queues, None)
+            }
         };
         if count != self.queues {
             return Err(Error::Shares { found: count, queues: self.queues });

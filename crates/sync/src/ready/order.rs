@@ -16,7 +16,7 @@ use weighted::Weighted;
 
 /// Which of the queues that are ready is visited next.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub enum Policy {
+pub enum VisitPolicy {
     /// Each in its turn: a ready queue is visited after at most n − 1 other visits, of n queues.
     #[default]
     RoundRobin,
@@ -67,13 +67,15 @@ enum State {
 
 impl Order {
     /// The first turn is that of the queue `first`; several consumers begin at different ones.
-    pub(super) fn new(policy: &Policy, first: u32) -> Self {
+    pub(super) fn new(policy: &VisitPolicy, first: u32) -> Self {
         Self(match policy {
-            Policy::RoundRobin => State::RoundRobin(RoundRobin::new(first)),
-            Policy::Weighted(weights) => State::Weighted(Weighted::new(weights.clone(), first)),
-            Policy::Strict => State::Strict(Strict),
-            Policy::Aged { strict_for } => State::Aged(Aged::new(*strict_for, first)),
-            Policy::Deficit(quanta) => State::Deficit(Deficit::new(quanta.clone(), first)),
+            VisitPolicy::RoundRobin => State::RoundRobin(RoundRobin::new(first)),
+            VisitPolicy::Weighted(weights) => {
+                State::Weighted(Weighted::new(weights.clone(), first))
+            }
+            VisitPolicy::Strict => State::Strict(Strict),
+            VisitPolicy::Aged { strict_for } => State::Aged(Aged::new(*strict_for, first)),
+            VisitPolicy::Deficit(quanta) => State::Deficit(Deficit::new(quanta.clone(), first)),
         })
     }
 

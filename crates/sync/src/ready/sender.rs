@@ -12,9 +12,9 @@ use std::sync::mpsc;
 ///
 /// ```
 /// use std::sync::mpsc;
-/// use tailwater_sync::ready::{Policy, ReadySet};
+/// use tailwater_sync::ready::{ReadySet, VisitPolicy};
 ///
-/// let (set, mut waiter) = ReadySet::new(100, Policy::RoundRobin)?;
+/// let (set, mut waiter) = ReadySet::new(100, VisitPolicy::RoundRobin)?;
 /// let (sender, receiver) = mpsc::channel();
 /// let sender = set.doorbell(42)?.with(sender);
 ///

@@ -29,7 +29,7 @@ pub struct Waiter {
     counts: Stats,
     /// For event loops; made when it is asked for.
     #[cfg(not(loom))]
-    pub(super) event: Option<super::fd::EventFile>,
+    pub(super) event: Option<super::event_file::EventFile>,
 }
 
 impl Waiter {
@@ -67,7 +67,7 @@ impl Waiter {
         Stats { wakes: self.shared.board.wakes(), ..self.counts }
     }
 
-    /// A queue that is ready, by the policy; `None` if there is none. Never waits. Under [`super::Policy::Deficit`] it may
+    /// A queue that is ready, by the policy; `None` if there is none. Never waits. Under [`super::VisitPolicy::Deficit`] it may
     /// go round all ready queues some 65 times until the debt of one is paid.
     #[inline]
     pub fn take(&mut self) -> Option<QueueId> {
@@ -88,7 +88,7 @@ impl Waiter {
     }
 
     /// What the visit to this queue cost, in the unit of the policy's quanta. Each visit costs 1 beside it.
-    /// Only [`super::Policy::Deficit`] charges.
+    /// Only [`super::VisitPolicy::Deficit`] charges.
     pub fn charge(&mut self, queue: QueueId, cost: u32) {
         assert!(queue.index() < self.shared.members.room(), "{queue} is not of this ready set");
         self.order.charge(queue.0, cost);

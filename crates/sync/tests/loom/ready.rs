@@ -8,7 +8,7 @@ use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread::{self, JoinHandle};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use tailwater_sync::ready::{Doorbell, Policy, ReadySet, Waiter};
+use tailwater_sync::ready::{Doorbell, ReadySet, VisitPolicy, Waiter};
 
 /// The queues' items: a place for each that a producer will push, of which none is used twice. Relaxed loads and
 /// stores, which alone may be late or early: what orders them is the ready set.
@@ -97,7 +97,7 @@ fn two_producers_and_three_levels() {
 }
 
 /// Each consumer takes one item; the second ring must not be spent on the first consumer.
-fn two_consumers(room: usize, rings: [usize; 2], policy: fn() -> Policy) {
+fn two_consumers(room: usize, rings: [usize; 2], policy: fn() -> VisitPolicy) {
     model(2, move || {
         let builder = ReadySet::builder(room).spin(Duration::ZERO).policy(policy());
         let (set, mut waiters) = builder.build_for(2).unwrap();
@@ -115,19 +115,19 @@ fn two_consumers(room: usize, rings: [usize; 2], policy: fn() -> Policy) {
 
 #[test]
 fn of_two_consumers_each_gets_its_item() {
-    two_consumers(4, [0, 1], Policy::default);
-    two_consumers(4, [0, 3], Policy::default);
+    two_consumers(4, [0, 1], VisitPolicy::default);
+    two_consumers(4, [0, 3], VisitPolicy::default);
 }
 
 #[test]
 fn two_consumers_and_three_levels() {
-    two_consumers(8, [0, 7], Policy::default);
+    two_consumers(8, [0, 7], VisitPolicy::default);
 }
 
 /// A consumer's turn of a queue goes on only while that is ready, and the other may have taken it.
 #[test]
 fn two_consumers_by_weights() {
-    two_consumers(4, [0, 3], || Policy::Weighted([2, 1, 1, 2].into()));
+    two_consumers(4, [0, 3], || VisitPolicy::Weighted([2, 1, 1, 2].into()));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_dropped_task_wakes_the_other_consumer() {
 #[test]
 fn a_task_is_woken() {
     model(2, || {
-        let (set, mut waiter) = ReadySet::new(4, Policy::Strict).unwrap();
+        let (set, mut waiter) = ReadySet::new(4, VisitPolicy::Strict).unwrap();
         let queues = queues(4);
         let producers = [0, 1].map(|queue| {
             let (bell, queues) = (set.doorbell(queue).unwrap(), queues.clone());

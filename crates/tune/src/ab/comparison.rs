@@ -1,12 +1,12 @@
 //! The comparison itself.
 
-use super::judge::{Block, Measured};
+use super::judge::{Block, MeasuredQuad};
 use super::pilot::Pilot;
-use super::rules::{Better, Rules};
+use super::rules::{Better, ComparisonRules};
 use serde::Serialize;
 use tailwater_core::Rng;
 use tailwater_stats::anytime::{
-    Alarm, Coin, Equivalence, Equivalent, Finding, Level, Order, Sequence, SettingError,
+    Alarm, Coin, Equivalence, Equivalent, Finding, Level, QuadOrder, Sequence, SettingError,
 };
 
 /// Quads that are set aside before their share is looked at. The guard on blocks that cannot count needs some twelve to
@@ -51,13 +51,13 @@ pub struct Look {
 /// A comparison that is under way or done.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    rules: Rules,
+    rules: ComparisonRules,
     coin: Coin,
     sequence: Sequence,
     alike: Equivalence,
     /// One for each guard of the rules, and the one on blocks that cannot count.
     alarms: Vec<(String, Alarm)>,
-    quads: Vec<Measured>,
+    quads: Vec<MeasuredQuad>,
     looks: Vec<Look>,
 }
 
@@ -66,7 +66,7 @@ impl Comparison {
     ///
     /// # Errors
     /// With a pilot without noise, or rules out of range.
-    pub fn new(rules: &Rules, pilot: &Pilot, seed: u64) -> Result<Self, SettingError> {
+    pub fn new(rules: &ComparisonRules, pilot: &Pilot, seed: u64) -> Result<Self, SettingError> {
         let scale = pilot.scale()?;
         // Together the guards are wrong as often as the level says.
         let guards = rules.guards.len() + 1;
@@ -91,7 +91,7 @@ impl Comparison {
     /// The order of the next quad; `None` when the comparison has ended.
     ///
     /// One that has found B better goes on until that has an interval.
-    pub fn next_order(&mut self) -> Option<Order> {
+    pub fn next_order(&mut self) -> Option<QuadOrder> {
         let has_interval = self.sequence.quads() >= self.sequence.quads_for_interval();
         let goes_on = match self.verdict() {
             Verdict::Open => true,
@@ -103,8 +103,8 @@ impl Comparison {
     }
 
     /// Takes the blocks of the next quad.
-    pub fn take(&mut self, order: Order, blocks: [Block; 4]) -> &Measured {
-        let quad = Measured::new(&self.rules, order, blocks);
+    pub fn take(&mut self, order: QuadOrder, blocks: [Block; 4]) -> &MeasuredQuad {
+        let quad = MeasuredQuad::new(&self.rules, order, blocks);
         if let Some((_, alarm)) = self.alarms.last_mut() {
             // Finite by its making.
             let _ = alarm.push(quad.invalid);
@@ -155,7 +155,7 @@ impl Comparison {
 
     /// All quads, also those that are set aside.
     #[must_use]
-    pub fn quads(&self) -> &[Measured] {
+    pub fn quads(&self) -> &[MeasuredQuad] {
         &self.quads
     }
 

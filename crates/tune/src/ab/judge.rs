@@ -1,8 +1,8 @@
 //! What four blocks say, by the rules alone.
 
-use super::rules::{NoiseRule, Rules};
+use super::rules::{ComparisonRules, NoiseRule};
 use serde::Serialize;
-use tailwater_stats::anytime::{Arm, Order, Quad};
+use tailwater_stats::anytime::{Arm, Quad, QuadOrder};
 
 /// What was measured in one block.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -20,7 +20,7 @@ pub struct Block {
 
 /// A quad as it went into a comparison.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Measured {
+pub struct MeasuredQuad {
     /// `ABBA` or `BAAB`.
     pub order: &'static str,
     /// In the order in which they were measured.
@@ -37,9 +37,9 @@ pub struct Measured {
     pub set_aside: Option<String>,
 }
 
-impl Measured {
+impl MeasuredQuad {
     /// Judges four blocks.
-    pub(super) fn new(rules: &Rules, order: Order, blocks: [Block; 4]) -> Self {
+    pub(super) fn new(rules: &ComparisonRules, order: QuadOrder, blocks: [Block; 4]) -> Self {
         let quad = Quad::new(order, [0, 1, 2, 3].map(|at: usize| blocks[at].metric));
         let set_aside = noisy(rules, &blocks).or_else(|| quad.err().map(|error| error.to_string()));
         let effect = quad.ok().map(|quad| quad.effect()).filter(|_| set_aside.is_none());
@@ -58,15 +58,15 @@ impl Measured {
         };
         let invalid = ((invalid(Arm::B) + 1.0) / (invalid(Arm::A) + 1.0)).ln();
         let order = match order {
-            Order::Abba => "ABBA",
-            Order::Baab => "BAAB",
+            QuadOrder::Abba => "ABBA",
+            QuadOrder::Baab => "BAAB",
         };
         Self { order, blocks, effect, guards, invalid, set_aside }
     }
 }
 
 /// Sum over B less sum over A.
-fn contrast(order: Order, blocks: &[Block; 4], reading: impl Fn(&Block) -> f64) -> f64 {
+fn contrast(order: QuadOrder, blocks: &[Block; 4], reading: impl Fn(&Block) -> f64) -> f64 {
     let signed = |(arm, block): (Arm, &Block)| match arm {
         Arm::A => -reading(block),
         Arm::B => reading(block),
@@ -75,7 +75,7 @@ fn contrast(order: Order, blocks: &[Block; 4], reading: impl Fn(&Block) -> f64) 
 }
 
 /// Why a quad is set aside by the noise rules; the same for both arms.
-fn noisy(rules: &Rules, blocks: &[Block; 4]) -> Option<String> {
+fn noisy(rules: &ComparisonRules, blocks: &[Block; 4]) -> Option<String> {
     blocks.iter().enumerate().find_map(|(at, block)| {
         let number = at + 1;
         if let Some(why) = &block.invalid {
@@ -88,14 +88,14 @@ fn noisy(rules: &Rules, blocks: &[Block; 4]) -> Option<String> {
 }
 
 /// The first noise rule that a block does not keep, and its reading.
-fn beyond<'r>(rules: &'r Rules, block: &Block) -> Option<(&'r NoiseRule, f64)> {
+fn beyond<'r>(rules: &'r ComparisonRules, block: &Block) -> Option<(&'r NoiseRule, f64)> {
     let mut readings = rules.noise.iter().zip(block.noise.iter().copied());
     // A reading that is no number is noise, too.
     readings.find(|(rule, reading)| reading.is_nan() || *reading > rule.max)
 }
 
 /// Whether a block sets its quad aside.
-fn is_spoilt(rules: &Rules, block: &Block) -> bool {
+fn is_spoilt(rules: &ComparisonRules, block: &Block) -> bool {
     let has_logarithm = block.metric.is_finite() && block.metric > 0.0;
     block.invalid.is_some() || !has_logarithm || beyond(rules, block).is_some()
 }
@@ -106,8 +106,8 @@ mod tests {
     use super::*;
     use tailwater_stats::anytime::Level;
 
-    fn rules() -> Rules {
-        Rules {
+    fn rules() -> ComparisonRules {
+        ComparisonRules {
             better: Better::Less,
             level: Level::FIVE_PERCENT,
             effect: 0.01,
@@ -121,8 +121,8 @@ mod tests {
         Block { metric, guards: vec![0.0], noise: vec![0.0], invalid: None }
     }
 
-    fn judged(blocks: [Block; 4]) -> Measured {
-        Measured::new(&rules(), Order::Abba, blocks)
+    fn judged(blocks: [Block; 4]) -> MeasuredQuad {
+        MeasuredQuad::new(&rules(), QuadOrder::Abba, blocks)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! An A/B test of two settings: what is measured next, what a quad says, and when it ends.
 //!
-//! [`Rules`] are fixed beforehand. A [`Pilot`] of quads in which both arms are the same says how noisy blocks are.
+//! [`ComparisonRules`] are fixed beforehand. A [`Pilot`] of quads in which both arms are the same says how noisy blocks are.
 //! From it a [`Forecast`] tells what the test can find. A [`Comparison`] then says the order of each quad, takes its
 //! blocks, and ends with a [`Verdict`]. Programs set the knobs, measure the blocks and know the time.
 //!
@@ -12,6 +12,6 @@ mod pilot;
 mod comparison;
 
 pub use comparison::{Comparison, Look, Verdict};
-pub use judge::{Block, Measured};
+pub use judge::{Block, MeasuredQuad};
 pub use pilot::{Forecast, Pilot};
-pub use rules::{Better, Guard, NoiseRule, Rules};
+pub use rules::{Better, ComparisonRules, Guard, NoiseRule};

@@ -1,10 +1,10 @@
 //! Quads in which both arms are the same: how noisy blocks are, and what a comparison can find.
 
-use super::judge::{Block, Measured};
-use super::rules::{Guard, Rules};
+use super::judge::{Block, MeasuredQuad};
+use super::rules::{ComparisonRules, Guard};
 use serde::Serialize;
 use tailwater_core::Rng;
-use tailwater_stats::anytime::{Coin, Order, Plan, Scale, SettingError};
+use tailwater_stats::anytime::{Coin, PowerPlan, QuadOrder, Scale, SettingError};
 
 /// The share of comparisons in which the smallest effect is to be found.
 const POWER: f64 = 0.8;
@@ -16,7 +16,7 @@ const GUARD_RHO: f64 = 1.0;
 #[derive(Clone, Debug)]
 pub struct Pilot {
     coin: Coin,
-    quads: Vec<Measured>,
+    quads: Vec<MeasuredQuad>,
 }
 
 /// What a comparison can find, told before anything is tried.
@@ -43,19 +43,24 @@ impl Pilot {
     }
 
     /// The order of the next quad.
-    pub fn throw(&mut self) -> Order {
+    pub fn throw(&mut self) -> QuadOrder {
         self.coin.throw()
     }
 
     /// Takes the blocks of the next quad, and says why it is set aside, if it is.
-    pub fn take(&mut self, rules: &Rules, order: Order, blocks: [Block; 4]) -> Option<&str> {
-        self.quads.push(Measured::new(rules, order, blocks));
+    pub fn take(
+        &mut self,
+        rules: &ComparisonRules,
+        order: QuadOrder,
+        blocks: [Block; 4],
+    ) -> Option<&str> {
+        self.quads.push(MeasuredQuad::new(rules, order, blocks));
         self.quads.last().and_then(|quad| quad.set_aside.as_deref())
     }
 
     /// All of its quads.
     #[must_use]
-    pub fn quads(&self) -> &[Measured] {
+    pub fn quads(&self) -> &[MeasuredQuad] {
         &self.quads
     }
 
@@ -69,9 +74,14 @@ impl Pilot {
     ///
     /// # Errors
     /// When no quad counts, or none differs from another: then the pilot measured nothing.
-    pub fn forecast(&self, rules: &Rules, quads: u32, seed: u64) -> Result<Forecast, SettingError> {
+    pub fn forecast(
+        &self,
+        rules: &ComparisonRules,
+        quads: u32,
+        seed: u64,
+    ) -> Result<Forecast, SettingError> {
         let effects = self.effects();
-        let plan = Plan::new(&effects, rules.level, quads, seed)?;
+        let plan = PowerPlan::new(&effects, rules.level, quads, seed)?;
         let squares: f64 = effects.iter().map(|effect| effect * effect).sum();
         Ok(Forecast {
             quads,

@@ -5,7 +5,7 @@ use tailwater_stats::anytime::Level;
 
 /// The rules of a comparison.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Rules {
+pub struct ComparisonRules {
     /// Which way the measured quantity shall go.
     pub better: Better,
     /// How often the comparison may find a difference that is none, over all looks.

@@ -1,7 +1,7 @@
 //! One accelerator for one kernel of one service.
 
 use super::design::Design;
-use super::equations::Point;
+use super::equations::Parameters;
 use super::input::{Input, Inputs, Values};
 use super::queue::Queue;
 use super::sizes::{Part, Sizes};
@@ -227,7 +227,8 @@ impl Case {
                 (best, highest) = (largest, speedup);
             }
             // A smaller one does not pay even without what it does to the others.
-            let alone = Point { queueing: values.get(Input::Queueing).unwrap_or(0.0), ..point };
+            let alone =
+                Parameters { queueing: values.get(Input::Queueing).unwrap_or(0.0), ..point };
             let threshold = alone.break_even_cycles(self.design.of_throughput());
             if cycles * part.from_bytes.powf(self.beta) <= threshold.ok_or_else(lacking)? {
                 break;
@@ -276,7 +277,7 @@ impl Case {
         Ok(Offload { queueing: wait * service, utilisation: Some(utilisation), ..made })
     }
 
-    fn point(&self, values: &Values, offload: &Offload) -> Result<Point, NoOutcome> {
+    fn point(&self, values: &Values, offload: &Offload) -> Result<Parameters, NoOutcome> {
         let cost = |input| values.get(input).unwrap_or(0.0);
         let elapsed = match (self.elapsed, self.batch) {
             (Some(elapsed), _) => elapsed,
@@ -284,7 +285,7 @@ impl Case {
             (None, 1) => 0.0,
             (None, _) => return Err(NoOutcome::Timeless),
         };
-        Ok(Point {
+        Ok(Parameters {
             host: needed(values, Input::HostCycles)?,
             kernel_share: offload.kernel_share,
             offloads: offload.count,

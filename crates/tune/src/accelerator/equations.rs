@@ -5,7 +5,7 @@ use super::design::{Design, Terms};
 /// The model's parameters, as single numbers (thesis, Table 6.5). Costs are in cycles of the host and of a single
 /// offload.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Point {
+pub struct Parameters {
     /// C: cycles that the host spends on all logic in a unit of time. Positive.
     pub host: f64,
     /// α: the share of C that goes to the offloads counted by `offloads`. At least 0 and below 1.
@@ -31,7 +31,7 @@ pub struct Point {
     pub elapsed: f64,
 }
 
-impl Point {
+impl Parameters {
     /// C/C_S: the factor by which throughput grows. Equations 6.1, 6.3 and 6.6.
     ///
     /// `None` where it depends on an unknown A.

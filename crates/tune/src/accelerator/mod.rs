@@ -33,4 +33,4 @@ pub use need::{Answer, Needs};
 pub use queue::Queue;
 pub use sizes::Sizes;
 pub use study::Study;
-pub use uncertainty::{Bar, DRAWS, Spread};
+pub use uncertainty::{Bar, DRAWS, FactorPercentiles};

@@ -2,7 +2,7 @@
 
 use super::case::{Case, NoOutcome, Outcome, Stated};
 use super::need::{Needs, needs};
-use super::uncertainty::{Bar, Spread, spread, tornado};
+use super::uncertainty::{Bar, FactorPercentiles, spread, tornado};
 use serde::Serialize;
 
 /// The answers, as programs read them. Factors are on throughput: 1.05 is 5 % more.
@@ -18,7 +18,7 @@ pub struct Study {
     #[serde(flatten)]
     pub outcome: Outcome,
     /// Over what is not known; `None` where everything is.
-    pub spread: Option<Spread>,
+    pub spread: Option<FactorPercentiles>,
     /// What decides, the most important input first.
     pub tornado: Vec<Bar>,
     /// What a wanted gain takes; `None` where none is asked for.

@@ -17,7 +17,7 @@ const ASSUMED: f64 = 0.1;
 /// Inputs are drawn independently. Where two are measured together, such as L and A of one device, their errors may
 /// add up or cancel. The interval is then too narrow or too wide.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Spread {
+pub struct FactorPercentiles {
     /// 5th percentile.
     pub p5: f64,
     /// Median.
@@ -32,7 +32,7 @@ pub struct Spread {
     pub oversized: f64,
 }
 
-impl Spread {
+impl FactorPercentiles {
     /// The share of all draws that the percentiles are of.
     #[must_use]
     pub fn answered(&self) -> f64 {
@@ -71,7 +71,7 @@ impl Bar {
 }
 
 /// Of a case with uncertain inputs; `None` where all are known, or no draw has an outcome.
-pub(super) fn spread(case: &Case, seed: u64) -> Option<Spread> {
+pub(super) fn spread(case: &Case, seed: u64) -> Option<FactorPercentiles> {
     let is_uncertain =
         |input: &Input| case.inputs.get(*input).is_some_and(|of| of.range().is_some());
     if !Input::ALL.iter().any(is_uncertain) {
@@ -94,7 +94,7 @@ pub(super) fn spread(case: &Case, seed: u64) -> Option<Spread> {
     let at = |share: f64| drawn[(share * last as f64).round() as usize];
     let slower = drawn.partition_point(|speedup| *speedup < 1.0);
     let of_all = |count: usize| count as f64 / f64::from(DRAWS);
-    Some(Spread {
+    Some(FactorPercentiles {
         p5: at(0.05),
         p50: at(0.5),
         p95: at(0.95),

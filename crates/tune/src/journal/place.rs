@@ -1,6 +1,5 @@
 //! Where knobs were turned.
 
-use super::entry::Entry;
 use serde::{Deserialize, Serialize};
 
 /// Folders whose files are another network namespace's when they are opened from there (network_namespaces(7)).
@@ -29,14 +28,14 @@ pub enum Standing {
 }
 
 impl Place {
-    /// How an entry that was noted here stands to `now`.
+    /// How an entry for the file at `path` that was noted here stands to `now`.
     #[must_use]
-    pub fn standing(&self, now: &Self, entry: &Entry) -> Standing {
+    pub fn standing(&self, now: &Self, path: &str) -> Standing {
         let boots = self.boot.as_ref().zip(now.boot.as_ref());
         if boots.is_some_and(|(then, now)| then != now) {
             return Standing::Restarted;
         }
-        let is_of_network = OF_NETWORK.iter().any(|folder| entry.path.starts_with(folder));
+        let is_of_network = OF_NETWORK.iter().any(|folder| path.starts_with(folder));
         if is_of_network && self.network != now.network {
             Standing::Elsewhere
         } else {
@@ -53,15 +52,10 @@ mod tests {
         Place { boot: Some(boot.into()), network: Some(network.into()) }
     }
 
-    fn entry(path: &str) -> Entry {
-        let (knob, old, ours) = (String::new(), String::new(), Vec::new());
-        Entry { knob, path: path.into(), old, ours, place: None }
-    }
-
     #[test]
     fn a_start_voids_everything_and_a_namespace_its_own_files() {
-        let (then, memory) = (place("one", "net:[1]"), entry("/proc/sys/vm/swappiness"));
-        let network = entry("/proc/sys/net/core/netdev_budget");
+        let (then, memory) = (place("one", "net:[1]"), "/proc/sys/vm/swappiness");
+        let network = "/proc/sys/net/core/netdev_budget";
         for (now, of_memory, of_network) in [
             (place("one", "net:[1]"), Standing::Here, Standing::Here),
             (place("one", "net:[2]"), Standing::Here, Standing::Elsewhere),
@@ -69,8 +63,8 @@ mod tests {
             (Place { network: None, ..then.clone() }, Standing::Here, Standing::Elsewhere),
             (Place { boot: None, ..then.clone() }, Standing::Here, Standing::Here),
         ] {
-            assert_eq!(then.standing(&now, &memory), of_memory, "{now:?}");
-            assert_eq!(then.standing(&now, &network), of_network, "{now:?}");
+            assert_eq!(then.standing(&now, memory), of_memory, "{now:?}");
+            assert_eq!(then.standing(&now, network), of_network, "{now:?}");
         }
     }
 }

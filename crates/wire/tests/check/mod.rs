@@ -1,7 +1,7 @@
 //! What must hold for any bytes whatever; shared by `fuzz/` and by the test that replays its corpus.
 
 use tailwater_wire::{
-    ClientFrame, DecodeError, GOODBYE_TEXT_MAX, Kind, Limits, PREFIX_LEN, Peer, ServerFrame,
+    ClientFrame, DecodeError, FrameKind, GOODBYE_TEXT_MAX, Limits, PREFIX_LEN, ServerFrame, Side,
     decode_from_client, decode_from_server, needed,
 };
 
@@ -13,11 +13,11 @@ const TAKEN: usize = 8;
 pub(crate) fn wire_frame(bytes: &[u8]) -> usize {
     [Limits::new(Limits::FLOOR), Limits::default()]
         .iter()
-        .map(|limits| stream(bytes, Peer::Client, limits) + stream(bytes, Peer::Server, limits))
+        .map(|limits| stream(bytes, Side::Client, limits) + stream(bytes, Side::Server, limits))
         .sum()
 }
 
-fn stream(mut bytes: &[u8], from: Peer, limits: &Limits) -> usize {
+fn stream(mut bytes: &[u8], from: Side, limits: &Limits) -> usize {
     let mut frames = 0;
     while let Ok(Some((consumed, again))) = recode(bytes, from, limits) {
         assert!(consumed >= PREFIX_LEN && consumed <= limits.max_frame() as usize);
@@ -39,16 +39,16 @@ fn stream(mut bytes: &[u8], from: Peer, limits: &Limits) -> usize {
 /// Decodes one frame and encodes its value again.
 fn recode(
     bytes: &[u8],
-    from: Peer,
+    from: Side,
     limits: &Limits,
 ) -> Result<Option<(usize, Vec<u8>)>, DecodeError> {
     let mut again = Vec::new();
     let consumed = match from {
-        Peer::Client => decode_from_client(bytes, limits)?.map(|(frame, consumed)| {
+        Side::Client => decode_from_client(bytes, limits)?.map(|(frame, consumed)| {
             ClientFrame::encode(&frame, limits, &mut again).expect("it came within the limits");
             consumed
         }),
-        Peer::Server => decode_from_server(bytes, limits)?.map(|(frame, consumed)| {
+        Side::Server => decode_from_server(bytes, limits)?.map(|(frame, consumed)| {
             ServerFrame::encode(&frame, limits, &mut again).expect("it came within the limits");
             consumed
         }),
@@ -57,7 +57,7 @@ fn recode(
 }
 
 /// A refusal has a message, and what waits for more bytes asks for a bounded number of them.
-fn check_refusal(bytes: &[u8], from: Peer, limits: &Limits) {
+fn check_refusal(bytes: &[u8], from: Side, limits: &Limits) {
     match recode(bytes, from, limits) {
         Err(error) => assert!(error.to_string().contains(&error.offset().to_string())),
         Ok(rest) => {
@@ -72,23 +72,26 @@ fn check_refusal(bytes: &[u8], from: Peer, limits: &Limits) {
 /// the tables of `docs/protocol.md`, not from the code.
 fn canonical(frame: &[u8]) -> Vec<u8> {
     let mut bytes = frame.to_vec();
-    let kind = Kind::from_byte(bytes[4]).expect("it was decoded");
-    bytes[5] &= u8::from(matches!(kind, Kind::Request | Kind::Goodbye));
+    let kind = FrameKind::from_byte(bytes[4]).expect("it was decoded");
+    bytes[5] &= u8::from(matches!(kind, FrameKind::Request | FrameKind::Goodbye));
     let ignored: &[(usize, usize)] = match kind {
-        Kind::Hello => &[(6, 8)],
-        Kind::Request if bytes[28..32] == [0xff; 4] => &[(24, 28), (45, 48)],
-        Kind::Request => &[(45, 48)],
-        Kind::Welcome | Kind::Response | Kind::Reject | Kind::Goodbye => &[],
-        Kind::Credit | Kind::Demand | Kind::Deregister | Kind::Cancel | Kind::Ping | Kind::Pong => {
-            &[(6, 8)]
-        }
+        FrameKind::Hello => &[(6, 8)],
+        FrameKind::Request if bytes[28..32] == [0xff; 4] => &[(24, 28), (45, 48)],
+        FrameKind::Request => &[(45, 48)],
+        FrameKind::Welcome | FrameKind::Response | FrameKind::Reject | FrameKind::Goodbye => &[],
+        FrameKind::Credit
+        | FrameKind::Demand
+        | FrameKind::Deregister
+        | FrameKind::Cancel
+        | FrameKind::Ping
+        | FrameKind::Pong => &[(6, 8)],
     };
     for &(from, to) in ignored {
         bytes[from..to].fill(0);
     }
     match kind {
-        Kind::Hello => bytes.truncate(36),
-        Kind::Goodbye => {
+        FrameKind::Hello => bytes.truncate(36),
+        FrameKind::Goodbye => {
             bytes[5] &= u8::from(bytes.len() >= PREFIX_LEN + TAKEN);
             let text = PREFIX_LEN + TAKEN * usize::from(bytes[5]);
             let valid = match std::str::from_utf8(&frame[text..]) {

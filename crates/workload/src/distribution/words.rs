@@ -1,7 +1,7 @@
 //! Distributions as words of a command line: a name, and its parameters behind colons.
 
 use super::{Distribution, Pareto};
-use crate::scenario::limits;
+use crate::limits;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;

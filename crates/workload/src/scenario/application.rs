@@ -1,8 +1,8 @@
 //! `[server]` `application` and `settings`: a program that serves, by name.
 
-use super::error::Place;
-use super::limits;
+use super::error::TextPlace;
 use super::section::Section;
+use crate::limits;
 
 /// An application as the file names it. Name and settings stay text here; whoever has the applications
 /// checks them.
@@ -13,7 +13,7 @@ pub struct ApplicationUse {
     /// Its settings, in the file's order.
     pub settings: Vec<ApplicationSetting>,
     /// Where the name stands.
-    pub place: Place,
+    pub place: TextPlace,
 }
 
 /// A setting that departs from the application's default.
@@ -24,14 +24,14 @@ pub struct ApplicationSetting {
     /// Its value as text: numbers, truth values and texts alike.
     pub value: String,
     /// Where it stands.
-    pub place: Place,
+    pub place: TextPlace,
 }
 
 impl ApplicationUse {
     /// Where the setting of this name stands, or else the application's name: for the errors of whoever
     /// knows what settings mean.
     #[must_use]
-    pub fn place_of(&self, key: &str) -> Place {
+    pub fn place_of(&self, key: &str) -> TextPlace {
         let found = self.settings.iter().find(|setting| setting.key == key);
         found.map_or(self.place, |setting| setting.place)
     }

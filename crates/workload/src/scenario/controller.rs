@@ -1,9 +1,9 @@
 //! `[[controller]]`: what is compared. Names and overrides stay text here; the catalog checks them.
 
-use super::error::Place;
+use super::error::TextPlace;
 use super::item::Item;
-use super::limits;
 use super::section::Section;
+use crate::limits;
 use crate::preset::presets;
 use tailwater_core::locks::LockPolicy;
 use tailwater_core::threads::Model;
@@ -27,9 +27,9 @@ pub struct ControllerSpec {
     /// The server's threading model in these runs; `None`: what the server says. Lets one file compare.
     pub model: Option<Model>,
     /// Where the name stands.
-    pub name_place: Place,
+    pub name_place: TextPlace,
     /// Where the profile stands, or the name when there is none.
-    pub profile_place: Place,
+    pub profile_place: TextPlace,
 }
 
 /// A preset that a controller names.
@@ -40,7 +40,7 @@ pub struct PresetUse {
     /// What it says of the controller.
     pub settings: Vec<(String, String)>,
     /// Where it is named.
-    pub place: Place,
+    pub place: TextPlace,
 }
 
 /// A setting that departs from the profile.
@@ -51,7 +51,7 @@ pub struct Override {
     /// Its value as text: numbers, truth values and texts alike.
     pub value: String,
     /// Where it stands.
-    pub place: Place,
+    pub place: TextPlace,
 }
 
 /// The one that is no publication's.
@@ -89,7 +89,7 @@ impl ControllerSpec {
     /// Where an override, the preset that has it, the profile or the name of this spelling stands, for
     /// the errors of whoever knows the catalog; the name when it is none of them.
     #[must_use]
-    pub fn place_of(&self, culprit: &str) -> Place {
+    pub fn place_of(&self, culprit: &str) -> TextPlace {
         if let Some(found) = self.overrides.iter().find(|o| o.key == culprit) {
             found.place
         } else if self.profile == culprit {
@@ -97,6 +97,21 @@ impl ControllerSpec {
         } else {
             let holds = |preset: &&PresetUse| preset.settings.iter().any(|(key, _)| key == culprit);
             self.preset.as_ref().filter(holds).map_or(self.name_place, |preset| preset.place)
+        }
+    }
+
+    /// No control, as if it were named there.
+    pub(super) fn uncontrolled(place: TextPlace) -> Self {
+        Self {
+            name: "none".into(),
+            profile: DEFAULT_PROFILE.into(),
+            preset: None,
+            overrides: Vec::new(),
+            label: None,
+            locks: None,
+            model: None,
+            name_place: place,
+            profile_place: place,
         }
     }
 

@@ -1,10 +1,10 @@
 //! `[demand]`: how much is asked, run by run.
 
 use super::item::Item;
-use super::limits;
 use super::section::Section;
 use crate::arrivals::Arrivals;
 use crate::demand::Step;
+use crate::limits;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rate, Ratio};

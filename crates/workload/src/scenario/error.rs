@@ -1,10 +1,10 @@
 //! What is wrong with a scenario file, and where.
 
-use super::limits::PROBLEMS_MAX;
+use crate::limits::PROBLEMS_MAX;
 use std::cell::RefCell;
 use std::fmt;
 
-pub use tailwater_core::words::Place;
+pub use tailwater_core::words::TextPlace;
 
 /// A scenario file that cannot be used: at least one problem, in order of place.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,7 +21,7 @@ pub struct ScenarioError {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Problem {
     /// Where it stands, or where the part begins that lacks something.
-    pub place: Place,
+    pub place: TextPlace,
     /// What was found and what is needed.
     pub message: String,
 }
@@ -29,7 +29,7 @@ pub struct Problem {
 impl ScenarioError {
     /// A single problem.
     #[must_use]
-    pub fn at(file: &str, place: Place, message: impl Into<String>) -> Self {
+    pub fn at(file: &str, place: TextPlace, message: impl Into<String>) -> Self {
         Self {
             file: file.into(),
             problems: vec![Problem { place, message: message.into() }],
@@ -42,7 +42,7 @@ impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, Problem { place, message }) in self.problems.iter().enumerate() {
             let newline = if index == 0 { "" } else { "\n" };
-            let Place { line, column } = place;
+            let TextPlace { line, column } = place;
             write!(f, "{newline}{}:{line}:{column}: {message}", self.file)?;
         }
         if self.omitted > 0 {
@@ -126,7 +126,7 @@ impl<'t> Report<'t> {
         }
     }
 
-    pub(super) fn place(&self, offset: usize) -> Place {
-        Place::of(self.text, offset)
+    pub(super) fn place(&self, offset: usize) -> TextPlace {
+        TextPlace::of(self.text, offset)
     }
 }

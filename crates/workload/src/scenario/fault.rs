@@ -1,8 +1,9 @@
-//! `[[fault]]`: what goes wrong, when, and for whom. The simulator alone can play it.
+//! `[[fault]]`: what goes wrong, when, and for whom.
 //!
 //! Faults strike clients, nodes, and the links that lead to nodes: to the server that clients ask, to its
 //! replicas, and to those of the tiers.
 
+use super::choices::{CLAIMS, Claim, Direction, WAYS};
 use super::item::Item;
 use super::keys::{FAULTS, Variant};
 use super::path::Callee;
@@ -44,21 +45,13 @@ pub enum Chosen {
     },
 }
 
-/// Which way a message goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// To the node that is asked.
-    Requests,
-    /// From it.
-    Answers,
-}
-
 /// Nodes, or what leads to them. Default: the server that clients ask, with all its replicas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Struck {
     /// A tier, by its number in the file from 0; `None`: the server that clients ask.
     pub tier: Option<usize>,
-    /// One node of it, or one replica, from 0 (in a file from 1); `None`: all.
+    /// One node of it, or one replica, from 0 (in a file from 1); `None`: all. Where nodes have replicas, all of these
+    /// are counted, those of the first node first.
     pub node: Option<u32>,
 }
 
@@ -69,7 +62,8 @@ pub enum FaultKind {
     /// what it would have asked meanwhile is lost.
     ClientCrash,
     /// The process of each node that is struck dies with all that it knew and comes back; until then
-    /// connections are refused. A client that was connected connects anew with growing pauses in between.
+    /// connections are refused. A client that was connected connects anew with growing pauses in between. On sockets
+    /// starting takes its time beside that.
     ServerRestart,
     /// Nodes stand still and so does whatever runs there; messages pile up.
     ServerPause,
@@ -112,20 +106,6 @@ pub enum FaultKind {
     /// The client sends at once whatever it is asked for, credit or not.
     Flood,
 }
-
-/// What a lying client claims.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Claim {
-    /// That nothing waits.
-    Nothing,
-    /// That more waits than anybody could serve.
-    Everything,
-}
-
-pub(super) const WAYS: &[(&str, Direction)] =
-    &[("requests", Direction::Requests), ("answers", Direction::Answers)];
-pub(super) const CLAIMS: &[(&str, Claim)] =
-    &[("nothing", Claim::Nothing), ("everything", Claim::Everything)];
 
 impl FaultKind {
     /// As in a scenario file.
@@ -230,7 +210,7 @@ fn chosen(section: &Section<'_>, stage: &Stage<'_>) -> Option<Chosen> {
 
 fn struck(section: &Section<'_>, stage: &Stage<'_>) -> Option<Struck> {
     let names: Vec<(&str, usize)> =
-        stage.tiers.iter().enumerate().map(|(number, tier)| (&*tier.0, number)).collect();
+        stage.tiers.iter().enumerate().map(|(number, tier)| (&*tier.name, number)).collect();
     let tier = match section.item("tier") {
         Some(item) if names.is_empty() => {
             item.problem(format!(
@@ -242,7 +222,8 @@ fn struck(section: &Section<'_>, stage: &Stage<'_>) -> Option<Struck> {
         Some(item) => Some(item.choice(&names)?),
         None => None,
     };
-    let count = tier.map_or(stage.replicas, |tier| stage.tiers[tier].1).max(1);
+    let servers = |tier: usize| stage.tiers[tier].nodes * stage.tiers[tier].replicas;
+    let count = tier.map_or(stage.replicas, servers).max(1);
     let node = match section.item("node") {
         Some(item) => Some(item.whole_in::<u32>(1..=count.into())? - 1),
         None => None,
@@ -350,7 +331,7 @@ controller = [{ name = "none" }]
     }
 
     #[test]
-    fn only_the_simulator_plays_faults() {
+    fn only_the_simulator_plays_what_befalls_clients() {
         let text = format!("{LEAST}[[fault]]\nkind = \"clock\"\n");
         let needed = |text: &str| Scenario::parse("x.toml", text).unwrap().needs_simulator();
         assert_eq!(needed(LEAST), None);

@@ -1,9 +1,9 @@
 //! Values of a TOML file, read with errors that say where, what was found and what is needed.
 
-use super::error::{Place, Report};
-use super::keys::Kind;
-use super::limits;
+use super::error::{Report, TextPlace};
+use super::keys::ValueKind;
 use super::section::Section;
+use crate::limits;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ pub(super) struct Item<'a> {
     pub(super) offset: usize,
     pub(super) value: &'a DeValue<'a>,
     /// What is declared of it.
-    pub(super) kind: &'static Kind,
+    pub(super) kind: &'static ValueKind,
 }
 
 impl<'a> Item<'a> {
@@ -28,7 +28,7 @@ impl<'a> Item<'a> {
         self.report.push(self.offset, message);
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> TextPlace {
         self.report.place(self.offset)
     }
 
@@ -63,7 +63,7 @@ impl<'a> Item<'a> {
     /// A whole number within the declared limits.
     pub(super) fn whole<T: TryFrom<u64>>(&self) -> Option<T> {
         match self.kind {
-            Kind::Whole(range) => self.whole_in(range.clone()),
+            ValueKind::Whole(range) => self.whole_in(range.clone()),
             _ => self.declared_otherwise("a whole number"),
         }
     }
@@ -84,7 +84,7 @@ impl<'a> Item<'a> {
     /// A number within the declared limits.
     pub(super) fn number(&self) -> Option<f64> {
         match self.kind {
-            Kind::Number(range, _) => self.number_in(range),
+            ValueKind::Number(range, _) => self.number_in(range),
             _ => self.declared_otherwise("a number"),
         }
     }
@@ -104,7 +104,7 @@ impl<'a> Item<'a> {
 
     /// A duration within the declared limits.
     pub(super) fn duration(&self) -> Option<Duration> {
-        let (Kind::Time(range) | Kind::TimeOr(range, _)) = self.kind else {
+        let (ValueKind::Time(range) | ValueKind::TimeOr(range, _)) = self.kind else {
             return self.declared_otherwise("a duration");
         };
         let (min, max) = (format_duration(*range.start()), format_duration(*range.end()));
@@ -263,7 +263,7 @@ impl<'a> Item<'a> {
                     name: format!("{}.{}", self.name, clip(key.get_ref())),
                     offset: key.span().start,
                     value: value.get_ref(),
-                    kind: &Kind::Text,
+                    kind: &ValueKind::Text,
                 };
                 (key.get_ref().as_ref(), item)
             })

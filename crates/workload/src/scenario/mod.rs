@@ -6,13 +6,16 @@
 
 mod application;
 mod capacity;
+mod change;
+mod choices;
 mod clients;
+mod command;
 mod configuration;
 mod controller;
 mod demand;
 mod error;
 mod fault;
-pub mod limits;
+mod hedge;
 mod item;
 pub mod keys;
 mod lock_order;
@@ -24,6 +27,7 @@ mod section;
 mod server;
 mod shorten;
 mod sim;
+mod sockets;
 mod stalls;
 mod tier;
 mod times;
@@ -34,23 +38,28 @@ mod tests;
 
 pub use application::{ApplicationSetting, ApplicationUse};
 pub use capacity::Capacity;
+pub use change::ModelChange;
+pub use choices::{Claim, Direction, FirstReplica, Transport, Wake};
 pub use clients::Clients;
+pub use command::{Command, PORT};
 pub use configuration::Configuration;
 pub use controller::{ControllerSpec, Override, PresetUse};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
-pub use error::{Place, Problem, ReadFile, ScenarioError};
-pub use fault::{Chosen, Claim, Direction, Fault, FaultKind, Struck};
+pub use error::{Problem, ReadFile, ScenarioError, TextPlace};
+pub use fault::{Chosen, Fault, FaultKind, Struck};
+pub use hedge::{Hedge, HedgeAfter};
 pub use locks::Locks;
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
-pub use retry::{FirstReplica, Retry};
-pub use server::{Server, Transport};
-pub use sim::{Sim, Wake};
+pub use retry::Retry;
+pub use server::Server;
+pub use sim::Sim;
 pub use stalls::{StallKind, Stalls};
 pub use tailwater_core::locks::LockPolicy;
 pub use tailwater_core::threads::{Completion, Model, Placement, Reception};
 pub use tier::Tier;
 pub use validity::{TierValidity, Validity};
 
+use crate::limits;
 use error::Report;
 use item::Item;
 use section::{Section, section_of};
@@ -105,7 +114,7 @@ pub struct Scenario {
     pub controllers: Vec<ControllerSpec>,
     /// What the simulator is to assume.
     pub sim: Sim,
-    /// What goes wrong, for clients, server and tiers. Only the simulator can play it.
+    /// What goes wrong, for clients, server and tiers. Sockets play what befalls processes.
     pub faults: Vec<Fault>,
     /// Further nodes, which the server's paths call; those call further ones.
     pub tiers: Vec<Tier>,
@@ -114,11 +123,11 @@ pub struct Scenario {
     /// Names and texts of the files that it names, for the same.
     pub files: Vec<(String, String)>,
     /// Where something begins that only the simulator can do, and what it is.
-    simulator_only: Option<(Place, &'static str)>,
+    simulator_only: Option<(TextPlace, String)>,
     /// A model is named, so that threads are played in virtual time, too.
     pub has_models: bool,
     /// What only sockets can do with the server's threads: where it stands, and what to type.
-    not_simulated: Option<(Place, &'static str)>,
+    not_simulated: Option<(TextPlace, &'static str)>,
 }
 
 impl Scenario {
@@ -143,7 +152,7 @@ impl Scenario {
                 text.len(),
                 limits::FILE_BYTES_MAX
             );
-            return Err(ScenarioError::at(file, Place::START, message));
+            return Err(ScenarioError::at(file, TextPlace::START, message));
         }
         let report = Report::new(text, read);
         let table = match DeTable::parse(text) {
@@ -165,7 +174,7 @@ impl Scenario {
 
     /// An error about something that only a later check can know, such as a controller's name.
     #[must_use]
-    pub fn error_at(&self, place: Place, message: impl Into<String>) -> ScenarioError {
+    pub fn error_at(&self, place: TextPlace, message: impl Into<String>) -> ScenarioError {
         ScenarioError::at(&self.file, place, message)
     }
 
@@ -256,10 +265,8 @@ impl Scenario {
     /// Why only the simulator can run this scenario, or nothing where real sockets do.
     #[must_use]
     pub fn needs_simulator(&self) -> Option<ScenarioError> {
-        self.simulator_only.map(|(place, what)| {
-            let message = format!("{what} run in the simulator only, as yet; type --on sim");
-            self.error_at(place, message)
-        })
+        let (place, what) = self.simulator_only.as_ref()?;
+        Some(self.error_at(*place, format!("{what}; type --on sim")))
     }
 
     /// Why the simulator cannot run this scenario, or nothing where it can.
@@ -269,6 +276,13 @@ impl Scenario {
         let named = self.controllers.iter().find(has_crew).map(|it| (it.name_place, CREW));
         if let Some((place, message)) = self.not_simulated.or(named) {
             return Some(self.error_at(place, message.to_owned()));
+        }
+        if let Some(place) = self.tiers.iter().find_map(|tier| tier.replicated) {
+            return Some(self.error_at(place, REPLICATED));
+        }
+        let is_unknown = |tier: &Tier| tier.command.clone().filter(|_| tier.paths.is_empty());
+        if let Some(command) = self.tiers.iter().find_map(is_unknown) {
+            return Some(self.error_at(command.place, COMMAND));
         }
         let application = self.server.application.as_ref()?;
         let message = format!(
@@ -289,10 +303,14 @@ impl Scenario {
         let duration = duration(top, &demand);
         demand.refuse_misfits(&in_demand, duration);
         let callees = tier::callees(top);
-        let server = Server::read(&in_server, replicas, &clients, &callees);
+        let server = Server::read(&in_server, (replicas, duration), &clients, &callees);
         let controllers = controller::read(top);
-        let has_models =
-            in_server.item("model").is_some() || controllers.iter().any(|it| it.model.is_some());
+        let has_models = in_server.item("model").is_some()
+            || !server.changes.is_empty()
+            || controllers.iter().any(|it| it.model.is_some());
+        let faults = fault::read(top, &stage(duration, &clients, replicas, &callees));
+        let tiers = tier::read(top, &callees, &server, &spinners(&server, &clients, &controllers));
+        let simulator_only = simulator_only(top, &faults, (&server, &tiers));
         Self {
             name: name.into(),
             file: file.into(),
@@ -305,13 +323,13 @@ impl Scenario {
             duration,
             repetitions: top.whole("repetitions").unwrap_or(5),
             tries: TRIES,
-            tiers: tier::read(top, &callees, &server, &spinners(&server, &clients, &controllers)),
-            simulator_only: simulator_only(top, &in_server),
+            tiers,
+            simulator_only,
             has_models,
             not_simulated: not_simulated(&in_server, &server, has_models),
             sim: Sim::read(&section_of(top, "sim"), server.loops),
             server,
-            faults: fault::read(top, &stage(duration, &clients, replicas, &callees)),
+            faults,
             clients,
             demand,
             capacity: Capacity::read(&section_of(top, "capacity")),
@@ -328,7 +346,7 @@ fn spinners<'a>(
     controllers: &[ControllerSpec],
 ) -> Vec<tier::Spinner<'a>> {
     let models = controllers.iter().map(|controller| controller.model.unwrap_or(server.model));
-    let polls = models.chain([server.model]).any(|model| model.reception == Reception::Poll);
+    let polls = models.chain(server.models()).any(|model| model.reception == Reception::Poll);
     let front = tier::Spinner {
         whose: "server.cores",
         cores: &server.cores,
@@ -360,21 +378,42 @@ const CREW: &str = "the simulator's threads make their own calls; type --on loop
 const CLASSES: &str =
     "the simulator's threads know no methods; type --on loopback, or leave out classes or model";
 
+const REPLICATED: &str =
+    "the simulator's tiers have no replicas; type --on loopback, or leave out tier.replicas";
+
+const COMMAND: &str = "the simulator runs no commands; type --on loopback, or say by service how long a request takes \
+                       there";
+
 fn not_simulated(
     in_server: &Section<'_>,
     server: &Server,
     has_models: bool,
-) -> Option<(Place, &'static str)> {
-    let crew = in_server.item("model").filter(|_| server.model.completion.crew() > 0);
+) -> Option<(TextPlace, &'static str)> {
+    let has_crew = |model: Model| model.completion.crew() > 0;
+    let crew = in_server.item("model").filter(|_| has_crew(server.model));
+    let changed = || in_server.item("change").filter(|_| server.models().any(has_crew));
+    let crew = crew.or_else(changed);
     let classes = in_server.item("classes").filter(|_| server.classes && has_models);
     let crew = crew.map(|item| (item.place(), CREW));
     crew.or_else(|| classes.map(|item| (item.place(), CLASSES)))
 }
 
-fn simulator_only(top: &Section<'_>, in_server: &Section<'_>) -> Option<(Place, &'static str)> {
-    let replicas = in_server.item("replicas").map(|item| (item.place(), "replicas"));
-    let fault = || top.item("fault").map(|item| (item.place(), "faults"));
-    replicas.or_else(fault)
+/// The first fault that sockets do not play, and why.
+fn simulator_only(
+    top: &Section<'_>,
+    faults: &[Fault],
+    (server, tiers): (&Server, &[Tier]),
+) -> Option<(TextPlace, String)> {
+    let is_program = |tier: Option<usize>| match tier {
+        None => server.application.is_some(),
+        Some(tier) => {
+            tiers.get(tier).is_some_and(|tier| tier.application || tier.command.is_some())
+        }
+    };
+    let (index, why) = sockets::refused(faults, is_program)?;
+    // In the file's order, unless it has problems, which come first.
+    let items = top.item("fault")?.one_or_list();
+    Some((items.get(index)?.place(), why))
 }
 
 fn duration(top: &Section<'_>, demand: &Demand) -> Duration {
@@ -393,7 +432,8 @@ fn duration(top: &Section<'_>, demand: &Demand) -> Duration {
 
 /// What mends a table that is written like a single one, and stands several times.
 fn twice(why: &str, text: &str, span: &Range<usize>) -> &'static str {
-    let several = || keys::TOP.keys.iter().filter(|key| matches!(key.kind, keys::Kind::Tables(_)));
+    let several =
+        || keys::TOP.keys.iter().filter(|key| matches!(key.kind, keys::ValueKind::Tables(_)));
     let found = text.get(span.clone()).unwrap_or_default();
     match why == "duplicate key" && several().any(|key| key.name == found) {
         true => {

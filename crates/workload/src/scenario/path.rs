@@ -2,10 +2,10 @@
 
 use super::item::Item;
 use super::keys::STEPS;
-use super::limits;
 use super::lock_order;
 use super::section::Section;
 use super::times;
+use crate::limits;
 use crate::service::Service;
 use tailwater_core::Ratio;
 
@@ -92,8 +92,13 @@ impl Path {
     }
 }
 
-/// A tier that may be called: its name and its number of nodes.
-pub(super) type Callee = (String, u32);
+/// A tier that may be called.
+pub(super) struct Callee {
+    pub(super) name: String,
+    pub(super) nodes: u32,
+    /// Of each node.
+    pub(super) replicas: u32,
+}
 
 /// What a server's paths may refer to.
 pub(super) struct Context<'c> {
@@ -198,8 +203,8 @@ impl Reader<'_> {
     fn call(&self, section: &Section<'_>, said: &Item<'_>) -> Option<CallStep> {
         let name = said.text()?;
         let tiers = self.context.tiers;
-        let Some(tier) = tiers.iter().position(|(known, _)| known == name) else {
-            let names: Vec<&str> = tiers.iter().map(|(name, _)| name.as_str()).collect();
+        let Some(tier) = tiers.iter().position(|known| known.name == name) else {
+            let names: Vec<&str> = tiers.iter().map(|tier| tier.name.as_str()).collect();
             return if names.is_empty() {
                 said.wrong("the name of a [[tier]], of which there is none,")
             } else {
@@ -214,7 +219,7 @@ impl Reader<'_> {
             ));
         }
         let fan_out = section.whole("fan_out").unwrap_or(1);
-        let nodes = tiers[tier].1;
+        let nodes = tiers[tier].nodes;
         if let Some(item) = section.item("fan_out")
             && fan_out > nodes
         {

@@ -1,5 +1,6 @@
 //! `[clients.retry]`: what clients do when one of several replicas refuses.
 
+use super::choices::{FIRST, FirstReplica};
 use super::section::Section;
 use std::time::Duration;
 use tailwater_core::Ratio;
@@ -23,23 +24,6 @@ pub struct Retry {
     /// Where requests go first. Default `own`.
     pub first: FirstReplica,
 }
-
-/// See [`Retry::first`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FirstReplica {
-    /// Clients are divided over the replicas by their numbers.
-    Own,
-    /// Everybody's first is the first replica.
-    Primary,
-    /// Where the client has the fewest requests that have not ended, and no pause was asked for.
-    LeastLoaded,
-}
-
-pub(super) const FIRST: &[(&str, FirstReplica)] = &[
-    ("own", FirstReplica::Own),
-    ("primary", FirstReplica::Primary),
-    ("least-loaded", FirstReplica::LeastLoaded),
-];
 
 impl Retry {
     /// `replicas` are those of the server.
@@ -104,8 +88,7 @@ controller = [{ name = "none" }]
         };
         assert_eq!((scenario.server.replicas, scenario.clients.retry), (3, expected));
         assert_eq!(scenario.target(scenario.slo[0]), Duration::from_micros(110));
-        let message = scenario.needs_simulator().map(|error| error.to_string()).unwrap_or_default();
-        assert!(message.contains("replicas run in the simulator only"), "{message}");
+        assert_eq!((scenario.needs_simulator(), scenario.needs_sockets()), (None, None));
     }
 
     #[test]
@@ -125,6 +108,11 @@ controller = [{ name = "none" }]
                 "server.replicas = 2\nclients.retry = { first = \"primry\" }",
                 "x.toml:8:27: clients.retry.first is \"primry\"; did you mean primary? Known are: own, \
                  primary, least-loaded",
+            ),
+            (
+                "server.replicas = 2\nserver.cores = [0, 1, 2]",
+                "x.toml:8:16: server.cores names 3 cores; one for each loop of each replica (2) is needed, or leave \
+                 it out",
             ),
             (
                 "server.replicas = 33",

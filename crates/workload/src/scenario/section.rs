@@ -2,7 +2,7 @@
 
 use super::error::Report;
 use super::item::Item;
-use super::keys::{Key, Kind, Table};
+use super::keys::{Key, Table, ValueKind};
 use std::time::Duration;
 use tailwater_core::words::{clip, suggestion};
 use toml::de::DeTable;
@@ -91,7 +91,7 @@ impl<'a> Section<'a> {
         let (path, example) = (self.path(key), self.key(key).example);
         // As a file has it: tables of their own are the readable form of what an example holds in line.
         let example = match example.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-            Some(inner) if matches!(self.key(key).kind, Kind::Tables(_)) => {
+            Some(inner) if matches!(self.key(key).kind, ValueKind::Tables(_)) => {
                 format!("[[{path}]] with {}", inner.trim())
             }
             _ => format!("{key} = {example}"),

@@ -1,13 +1,16 @@
 //! `[server]`: what serves.
 
 use super::application::ApplicationUse;
+use super::change::{self, ModelChange};
+use super::choices::{TRANSPORTS, Transport};
 use super::item::Item;
 use super::keys::WORK;
 use super::locks::Locks;
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
-use super::{Clients, ControllerSpec, application, limits, pinning, times};
+use super::{Clients, ControllerSpec, application, pinning, times};
 use crate::distribution::Distribution;
+use crate::limits;
 use crate::service::{Service, Work};
 use std::time::Duration;
 use tailwater_core::pace::Pace;
@@ -18,10 +21,12 @@ use tailwater_core::threads::{Model, Reception};
 pub struct Server {
     /// Event loops. Default 1.
     pub loops: u32,
-    /// Cores of the loops, then of the workers; empty: not pinned.
+    /// Cores of the loops, then of the workers, replica by replica; empty: not pinned.
     pub cores: Vec<u32>,
     /// How loops wait, where handlers run, and who waits for tiers. Default: `aib`.
     pub model: Model,
+    /// How that changes while it serves. Default never.
+    pub changes: Vec<ModelChange>,
     /// What carries requests. Default TCP.
     pub transport: Transport,
     /// How long a handler works; nothing where requests have paths, or an application decides.
@@ -40,38 +45,26 @@ pub struct Server {
     /// What is past its deadline is refused when it would start, whatever the controller says. `None`:
     /// it is, unless the controller's profile or preset is a publication's.
     pub enforce_deadlines: Option<bool>,
-    /// Servers of this kind, each with a controller of its own; every client is connected to all.
-    /// Default 1. Simulator only, as yet.
+    /// Servers of this kind, each with a controller of its own, and on sockets a process; every client is connected
+    /// to all. Default 1.
     pub replicas: u32,
 }
-
-/// What carries requests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transport {
-    /// TCP on the loopback interface.
-    Tcp,
-    /// A Unix socket.
-    Unix,
-}
-
-pub(super) const TRANSPORTS: &[(&str, Transport)] =
-    &[("tcp", Transport::Tcp), ("unix", Transport::Unix)];
 
 impl Server {
     pub(super) fn read(
         section: &Section<'_>,
-        replicas: u32,
+        (replicas, window): (u32, Duration),
         clients: &Clients,
         callees: &[Callee],
     ) -> Self {
         let loops = section.whole("loops").unwrap_or(1);
         let model = model_of(section);
-        let mut counts = vec![(loops, "one for each loop")];
-        if model.workers() > 0 {
-            counts.push((loops + model.workers() as u32, "one for each loop and worker"));
-        }
+        let counts = counts(replicas, loops, model);
         let cores = pinning::cores(section, &counts);
-        let spins = clients.pace == Pace::Spin || model.reception == Reception::Poll;
+        let changes = change::read(section, window);
+        let mut models = changes.iter().map(|change| change.model).chain([model]);
+        let polls = models.any(|model| model.reception == Reception::Poll);
+        let spins = clients.pace == Pace::Spin || polls;
         let shared = cores.iter().find(|core| spins && clients.cores.contains(core));
         if let (Some(core), Some(item)) = (shared, section.item("cores")) {
             item.problem(format!(
@@ -82,6 +75,7 @@ impl Server {
         let paths = paths(section, callees);
         let application = application::read(section);
         let other = paths.is_some() || application.is_some();
+        refuse_replicas(section, application.as_ref());
         if other {
             let ways: Vec<&str> = WORK.iter().map(|way| way.name).collect();
             section.only_one(&ways);
@@ -102,6 +96,7 @@ impl Server {
             loops,
             cores,
             model,
+            changes,
             transport: section.choice("transport", TRANSPORTS).unwrap_or(Transport::Tcp),
             service,
             work,
@@ -116,11 +111,42 @@ impl Server {
 }
 
 impl Server {
+    /// Every model by which it serves, the first one first; a controller's own replaces that.
+    pub fn models(&self) -> impl Iterator<Item = Model> {
+        std::iter::once(self.model).chain(self.changes.iter().map(|change| change.model))
+    }
+
     /// Whether what is past its deadline is refused when it would start under this controller.
     #[must_use]
     pub fn enforces_deadlines(&self, controller: &ControllerSpec) -> bool {
         self.enforce_deadlines.unwrap_or_else(|| !controller.is_published())
     }
+}
+
+/// Applications keep what they are given: replicas of one would not know what the others have.
+fn refuse_replicas(section: &Section<'_>, application: Option<&ApplicationUse>) {
+    if let Some((item, _)) = section.item("replicas").zip(application) {
+        item.problem(format!(
+            "{} is given beside server.application, whose replicas would not know of each other; leave it out",
+            item.name
+        ));
+    }
+}
+
+/// How many cores fit, and whose they are.
+fn counts(replicas: u32, loops: u32, model: Model) -> Vec<(u32, &'static str)> {
+    let all = loops + model.workers() as u32;
+    let has_workers = model.workers() > 0;
+    let (loops, all) = (loops * replicas, all * replicas);
+    let mut counts = match replicas {
+        1 => vec![(loops, "one for each loop"), (all, "one for each loop and worker")],
+        _ => vec![
+            (loops, "one for each loop of each replica"),
+            (all, "one for each loop and worker of each replica"),
+        ],
+    };
+    counts.truncate(if has_workers { 2 } else { 1 });
+    counts
 }
 
 /// `None` where requests have none.

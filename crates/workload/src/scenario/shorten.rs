@@ -37,6 +37,9 @@ impl Scenario {
             fault.at = fault.at.mul_f64(scale);
             fault.length = fault.length.mul_f64(scale);
         }
+        for change in &mut self.server.changes {
+            change.at = change.at.mul_f64(scale);
+        }
         self.capacity.duration = self.capacity.duration.min(WARM_UP_MAX);
         self
     }

@@ -1,5 +1,6 @@
 //! `[sim]`: what the simulator is to assume of machine and network. Nothing else reads it.
 
+use super::choices::{WAKES, Wake};
 use super::section::Section;
 use super::stalls::Stalls;
 use std::time::Duration;
@@ -44,19 +45,6 @@ pub struct Sim {
     /// When the machine takes a core away, and for how long: `tailwater probe` measures it. Default never.
     pub stalls: Stalls,
 }
-
-/// Where a request goes that was handed a lock, and holds it from then on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wake {
-    /// Before all else that waits for a core of its loop, as on the runtime of Protego's authors; ours gives
-    /// a woken handler its turn before a new request.
-    Front,
-    /// To the end of the run queue: with full cores every taken lock stays taken for as long as its next
-    /// holder waits there.
-    Back,
-}
-
-pub(super) const WAKES: &[(&str, Wake)] = &[("front", Wake::Front), ("back", Wake::Back)];
 
 impl Sim {
     /// Of a server with so many loops.

@@ -185,7 +185,7 @@ fn controllers_keep_order_spelling_and_place_of_their_overrides() {
         spec.title(),
         "breakwater (paper, target_delay=80us, alpha=0.002, aqm=false, pool_min=16)"
     );
-    let place = |line, column| Place { line, column };
+    let place = |line, column| TextPlace { line, column };
     assert_eq!(spec.place_of("alpha"), place(7, 39));
     assert_eq!(spec.place_of("paper"), place(6, 48));
     assert_eq!(spec.place_of("breakwater"), place(6, 24));
@@ -204,7 +204,7 @@ fn a_preset_applies_before_the_overrides_and_is_blamed_for_its_own() {
     let steps: Vec<_> = spec.settings().into_iter().filter(|(key, _)| key == "adj_i").collect();
     assert_eq!(steps, [("adj_i".into(), "40".into()), ("adj_i".into(), "4".into())]);
     assert_eq!(spec.place_of("adj_i").line, 7);
-    assert_eq!(spec.place_of("adj_d"), Place { line: 6, column: 41 });
+    assert_eq!(spec.place_of("adj_d"), TextPlace { line: 6, column: 41 });
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! `[[tier]]`: further nodes, which paths call.
 
 use super::Server;
+use super::command::{self, Command};
 use super::controller::{self, ControllerSpec};
+use super::error::TextPlace;
+use super::hedge::{self, Hedge};
 use super::item::Item;
 use super::locks::Locks;
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
 use super::times;
 use super::validity::TierValidity;
+use crate::limits;
 use std::time::Duration;
 use toml::de::DeValue;
 
@@ -18,6 +22,12 @@ pub struct Tier {
     pub name: String,
     /// How many nodes it has. Default 1.
     pub nodes: u32,
+    /// Servers of each node, among which its callers choose, each a process. Default 1.
+    pub replicas: u32,
+    /// Where it is said that there are several.
+    pub(super) replicated: Option<TextPlace>,
+    /// When a call is sent to a second replica, too. Default: never.
+    pub hedge: Option<Hedge>,
     /// Cores of each. Default: as many as the front has.
     pub cores: Option<u32>,
     /// Where its nodes run on sockets: they take these cores in turn; empty: not pinned.
@@ -30,7 +40,10 @@ pub struct Tier {
     pub slo: Option<Duration>,
     /// Its nodes serve the server's application. Default false.
     pub application: bool,
-    /// What requests do there; nothing where the application decides.
+    /// A program that serves in place of ours. Default: none.
+    pub command: Option<Command>,
+    /// What requests do there; nothing where the application decides. Of a command, what the simulator plays in its
+    /// place; nothing where that is not known.
     pub paths: Vec<Path>,
     /// As for the server.
     pub locks: Locks,
@@ -66,11 +79,13 @@ fn callee(tier: &DeValue<'_>) -> Callee {
         Some(DeValue::String(name)) => name.to_string(),
         _ => String::new(),
     };
-    let nodes = match value("nodes") {
-        Some(DeValue::Integer(nodes)) => nodes.as_str().parse().unwrap_or(1),
+    let count = |key| match value(key) {
+        Some(DeValue::Integer(count)) => count.as_str().parse().unwrap_or(1),
         _ => 1,
     };
-    (name, nodes)
+    // What is out of bounds is refused where it is read.
+    let [nodes, replicas] = ["nodes", "replicas"].map(|key| count(key).min(limits::CALLEES_MAX));
+    Callee { name, nodes, replicas }
 }
 
 /// All tiers of a file. Nothing may call itself, and something must call each.
@@ -131,19 +146,33 @@ fn refuse_uncalled(tiers: &[Tier], index: usize, item: &Item<'_>, server: &Serve
 fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
     let name = section.needed("name", |item| item.text().map(ToOwned::to_owned));
     let application = section.truth("application").unwrap_or(false);
+    let has_command = section.item("command").is_some();
+    let command = command::read(section);
     let controller = section.item("controller").and_then(|item| controller::one(&item));
+    let replicas = section.whole("replicas").unwrap_or(1);
+    if application {
+        refuse_replicas(section);
+    }
     Tier {
         name: name.unwrap_or_default(),
         nodes: section.whole("nodes").unwrap_or(1),
+        replicas,
+        replicated: section.item("replicas").filter(|_| replicas > 1).map(|item| item.place()),
+        hedge: hedge::read(section, replicas),
         cores: section.whole("cores"),
         pin: pin(section),
         connections: section.whole("connections").unwrap_or(1),
         slo: section.duration("slo"),
-        application,
-        paths: if application { refuse_paths(section) } else { paths(section, context) },
+        application: application && !has_command,
+        paths: match (has_command, application) {
+            (true, _) => command::stand_in(section),
+            (false, true) => refuse_paths(section),
+            (false, false) => paths(section, context),
+        },
         locks: Locks::read(&section_of(section, "locks")),
         validity: TierValidity::read(&section_of(section, "validity")),
-        controller,
+        controller: command.as_ref().map(Command::controller).or(controller),
+        command,
     }
 }
 
@@ -176,6 +205,16 @@ fn refuse_spinners(section: &Section<'_>, tier: &Tier, spinners: &[Spinner<'_>])
                 item.name
             ));
         }
+    }
+}
+
+/// An application asks its nodes itself, and knows what each holds.
+fn refuse_replicas(section: &Section<'_>) {
+    if let Some(item) = section.item("replicas") {
+        item.problem(format!(
+            "{} is given beside application, whose nodes are told apart by what they hold; leave it out",
+            item.name
+        ));
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::item::Item;
 use super::keys::{TIMES, Variant};
-use super::limits;
 use super::section::Section;
 use crate::distribution::{Distribution, Pareto};
 use crate::empirical::Empirical;
+use crate::limits;
 use crate::service::Service;
 use std::sync::Arc;
 use std::time::Duration;

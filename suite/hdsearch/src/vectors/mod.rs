@@ -12,9 +12,12 @@ pub use generate::{Generator, Kind, Recipe};
 pub(crate) use glosses::explanations;
 pub use glove::{GloveError, Words, read};
 pub use names::Names;
-pub use wanted::{Source, Tell, Wanted};
+pub use wanted::{Source, Wanted};
 
 use tailwater_kernels::Table;
+
+/// Hears what is being made, how much of it is done, and of how much (0: unknown). Its error ends the work.
+pub type Tell<'a> = &'a dyn Fn(&str, usize, usize) -> Result<(), String>;
 
 /// Most points of a set.
 pub const POINTS_MAX: usize = 16_000_000;

@@ -1,6 +1,6 @@
 //! Which set is asked for, and making it.
 
-use super::{DIMENSIONS_MAX, Generator, GloveError, Kind, POINTS_MAX, Set, glosses, read};
+use super::{DIMENSIONS_MAX, Generator, GloveError, Kind, POINTS_MAX, Set, Tell, glosses, read};
 use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
@@ -32,9 +32,6 @@ pub struct Wanted {
     /// Decides generated vectors.
     pub seed: u64,
 }
-
-/// Hears what is being made, how much of it is done, and of how much (0: unknown). Its error ends the work.
-pub type Tell<'a> = &'a dyn Fn(&str, usize, usize) -> Result<(), String>;
 
 impl Kind {
     /// How many points there are by default, and of how many dimensions: GloVe's smallest set, and a tenth of

@@ -9,11 +9,7 @@ mod scalar;
 mod x86;
 
 use crate::level::Level;
-use crate::table::Rows;
-
-/// Lanes that are added side by side: two registers of AVX-512, so that one addition need not wait for the
-/// one before.
-pub const BLOCK: usize = 32;
+use crate::table::{BLOCK, Rows};
 
 /// Rows that are asked for ahead. With 50 dimensions a row takes 10 ns, and memory 100 ns.
 const AHEAD: usize = 8;

@@ -1,5 +1,7 @@
 //! What a store is given, checked once.
 
+use super::item::Item;
+use super::lru;
 use std::error::Error;
 use std::fmt;
 
@@ -9,6 +11,10 @@ pub const KEY_MAX: usize = 250;
 pub const VALUE_MAX: usize = 1 << 20;
 /// The largest item.
 pub(super) const CHUNK_MAX: usize = (VALUE_MAX + KEY_MAX).next_multiple_of(8);
+
+/// What a chunk costs beside its bytes: its header, its node in the LRU, and what the program's own
+/// allocator adds to the header.
+pub(super) const CHUNK_OVERHEAD: usize = size_of::<Item>() + lru::NODE_SIZE + 16;
 
 /// How large a store is, and how its parts are sized.
 #[derive(Clone, PartialEq, Debug)]
@@ -106,7 +112,7 @@ impl Config {
     }
 
     pub(super) fn hash_power(&self) -> u32 {
-        let items = self.memory / (self.chunk_min + super::slabs::CHUNK_OVERHEAD);
+        let items = self.memory / (self.chunk_min + CHUNK_OVERHEAD);
         self.hash_power.unwrap_or_else(|| items.max(16).ilog2())
     }
 

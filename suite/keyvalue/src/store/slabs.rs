@@ -3,14 +3,9 @@
 //! Memory never returns from a class, as in memcached without its page mover. So that no class comes too
 //! late, each whose chunks are no larger than a page has its first one reserved from the start.
 
-use super::config::{CHUNK_MAX, Config, ConfigError};
+use super::config::{CHUNK_MAX, CHUNK_OVERHEAD, Config, ConfigError};
 use super::item::{Chain, Item};
-use super::lru;
 use bytes::BytesMut;
-
-/// What a chunk costs beside its bytes: its header, its node in the LRU, and what the program's own
-/// allocator adds to the header.
-pub(super) const CHUNK_OVERHEAD: usize = size_of::<Item>() + lru::NODE_SIZE + 16;
 
 /// The chunk sizes, smallest first. They do not change, so no lock is needed to look at them.
 #[derive(Clone, Debug)]

@@ -31,8 +31,9 @@ pub struct Curve {
     pub bin_ms: i64,
     /// The highest 99th percentile of a bin before the death, in microseconds: what is called back is no worse.
     pub worst_before_us: Option<f64>,
-    /// After so many milliseconds the 99th percentile is back: the end of the last bin that is worse than all before the
-    /// death. Nothing where that is the last of all, or where requests failed before the death already.
+    /// The end of the last bin that is worse than all before the death, in milliseconds. Nothing where that is the last of all, or
+    /// where requests failed before the death already. Of bins that are alike it is any of them: hold it against a curve
+    /// without a death.
     pub back_after_ms: Option<i64>,
 }
 

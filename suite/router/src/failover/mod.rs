@@ -1,10 +1,11 @@
 //! What a node's death costs: memcacheds behind a router, of which one is killed amid load, again and again.
 //!
 //! Each answer is checked by the [oracle](crate::oracle). Answers are dated from when their requests were due, since the
-//! death of the moment, and those of all deaths are looked at together. What counts as back is said before anything is
-//! measured: see [`curve::Curve::back_after_ms`].
+//! death of the moment, and those of all deaths are looked at together. Beside each death, in an order by chance, is a round in
+//! which nothing dies: [`recovery`] holds the one against the other.
 
 pub mod curve;
+pub mod recovery;
 mod load;
 mod node;
 
@@ -13,11 +14,15 @@ pub use load::Asks;
 use curve::{Curve, Sample};
 use load::Load;
 use node::{Memcached, RouterProcess};
+use recovery::{Pair, Recovery};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
-use tailwater_core::{Instant, Nanos as _};
+use tailwater_core::{Instant, Nanos as _, Rng};
 use tailwater_rt::time::now;
+
+/// The goal: so many milliseconds after a death answers are as quick as without one.
+const BACK_WITHIN_MS: i64 = 50;
 
 /// What is done.
 #[derive(Clone, Debug)]
@@ -63,6 +68,10 @@ pub struct Found {
     pub hedges: [String; 3],
     /// How long answers took around the deaths.
     pub curve: Curve,
+    /// The same around moments at which nothing died.
+    pub control: Curve,
+    /// What the first 50 ms after deaths are beside those without, and what all after that is.
+    pub recoveries: [Recovery; 2],
 }
 
 /// Kills nodes and looks what becomes of requests. `tell` hears of each death.
@@ -74,29 +83,39 @@ pub fn measure(plan: &Plan, mut tell: impl FnMut(usize)) -> Result<Found, String
     let mut nodes = (0..plan.nodes).map(start).collect::<Result<Vec<_>, _>>()?;
     let mut router = RouterProcess::start(&plan.router, &nodes, &plan.arguments)?;
     let mut load = Load::open(router.address, plan.asks.clone())?;
-    let mut all = Vec::new();
+    let mut pairs = Vec::new();
     let mut found = Tally::default();
+    let mut coin = Rng::from_seed(plan.asks.seed).split("order");
     for death in 0..plan.deaths {
-        load.fill()?;
         let node = death % nodes.len();
-        all.extend(around_death(plan, &mut load, &mut nodes[node])?);
-        found.add(&mut load);
+        let mut round = |victim: Option<&mut Memcached>| {
+            load.fill()?;
+            let samples = around(plan, &mut load, victim)?;
+            found.add(&mut load);
+            Ok::<_, String>(samples)
+        };
+        let before = if coin.chance(0.5) { Some(round(None)?) } else { None };
+        let died = round(Some(&mut nodes[node]))?;
         nodes[node].start_again(&plan.memcached)?;
         router.until_up(nodes[node].address)?;
+        let control = before.map_or_else(|| round(None), Ok)?;
+        pairs.push(Pair { death: died, control });
         tell(death + 1);
     }
     let hedge = |name: &str| router.stat(name).unwrap_or_default();
     let hedges = ["hedged", "hedges_won", "hedges_over_budget"].map(hedge);
-    let ms = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
-    let curve = Curve::of(&all, plan.bin_ms, (ms(plan.before), ms(plan.after)));
-    Ok(found.found(plan.deaths, hedges, curve))
+    Ok(found.found(plan, hedges, &pairs))
 }
 
-/// What was due around the death of a node, by when that was.
-fn around_death(plan: &Plan, load: &mut Load, node: &mut Memcached) -> Result<Vec<Sample>, String> {
+/// What was due around the death of a node, or around a moment at which none dies, by when that was.
+fn around(
+    plan: &Plan,
+    load: &mut Load,
+    victim: Option<&mut Memcached>,
+) -> Result<Vec<Sample>, String> {
     load.begin();
     load.go_on(now() + plan.before * 2)?;
-    let died = kill(plan, node)?;
+    let died = victim.map_or_else(|| Ok(now()), |node| kill(plan, node))?;
     load.go_on(died + plan.after)?;
     load.drain()?;
     Ok(load.ended.since(died))
@@ -133,12 +152,31 @@ impl Tally {
         self.lateness_ns.extend(ended.lateness.iter().map(|late| late.nanos()));
     }
 
-    fn found(mut self, deaths: usize, hedges: [String; 3], curve: Curve) -> Found {
+    fn found(mut self, plan: &Plan, hedges: [String; 3], pairs: &[Pair]) -> Found {
         self.lateness_ns.sort_unstable();
         let rank = (self.lateness_ns.len() * 99).div_ceil(100).max(1) - 1;
         let lateness = self.lateness_ns.get(rank).copied().unwrap_or(0);
         let Self { requests, failed, error, wrong, .. } = self;
         let lateness_p99_us = lateness as f64 / 1_000.0;
-        Found { deaths, requests, failed, error, wrong, lateness_p99_us, hedges, curve }
+        let ms = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        let (before, after) = (ms(plan.before), ms(plan.after));
+        let curve = |of: fn(&Pair) -> &[Sample]| {
+            let all: Vec<Sample> = pairs.iter().flat_map(of).copied().collect();
+            Curve::of(&all, plan.bin_ms, (before, after))
+        };
+        let within = BACK_WITHIN_MS.min(after);
+        let windows = [0..within, within..after];
+        Found {
+            deaths: plan.deaths,
+            requests,
+            failed,
+            error,
+            wrong,
+            lateness_p99_us,
+            hedges,
+            curve: curve(|pair| &pair.death),
+            control: curve(|pair| &pair.control),
+            recoveries: windows.map(|ms| Recovery::of(pairs, ms, plan.asks.seed)),
+        }
     }
 }

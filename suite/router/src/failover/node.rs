@@ -1,6 +1,6 @@
 //! Memcacheds and a router as processes of their own, which may be killed.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 /// How long a process may take until it serves.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Of what a router prints, so much is read at most.
+const LINE_MAX_BYTES: u64 = 1_024;
 /// A port that is free now may be another's in a moment: so many are tried.
 const PORTS: usize = 20;
 
@@ -102,7 +104,10 @@ impl RouterProcess {
             format!("{program} does not start: {error}; cargo build --release -p tailwater-router builds it")
         })?;
         let mut line = String::new();
-        let read = child.stdout.take().map(|it| BufReader::new(it).read_line(&mut line));
+        let read = child
+            .stdout
+            .take()
+            .map(|it| BufReader::new(it.take(LINE_MAX_BYTES)).read_line(&mut line));
         let address = line.trim().strip_prefix("listening on ").and_then(|it| it.parse().ok());
         match address {
             Some(address) => Ok(Self { child, address }),

@@ -369,8 +369,12 @@ impl Nodes {
         let is_cold = node.standing.is_cold();
         act(node, &mut |owed, answer| match owed {
             Owed::Get(asked) => {
-                let is_unsure = answer == Answer::Miss && is_cold;
-                let end = if is_unsure { End::Missed } else { End::Answered };
+                let end = match answer {
+                    Answer::Miss if is_cold => End::Missed,
+                    // An error: what another try brings may be an answer.
+                    Answer::Line(_) => End::Spoilt,
+                    Answer::Miss | Answer::Value(_) => End::Answered,
+                };
                 match follows(tries, now, asked, end) {
                     Follows::Ends(ticket) => deliver(ticket, Outcome::Answered(answer)),
                     Follows::Again(asked) if asked.missed == all_replicas => {

@@ -392,6 +392,29 @@ fn a_late_get_is_asked_of_a_second_node_and_has_one_answer() {
     assert_eq!(told[..3], ["hedged 1", "hedges_won 1", "hedges_over_budget 0"]);
 }
 
+/// The second try's node has no memory for an answer: the first may have one.
+#[test]
+fn an_error_is_no_answer_while_another_try_goes_on() {
+    let error = b"SERVER_ERROR out of memory\r\n";
+    let value = b"VALUE key 0 1\r\nx\r\nEND\r\n";
+    for (then, heard) in [(&value[..], "Answered(Value"), (&error[..], "Answered(Line")] {
+        let mut play = Play::hedged(2, LATE);
+        let first = usize::from(play.nodes.placement.of(b"key").nodes()[0]);
+        play.get();
+        play.turn();
+        play.pass(LATE);
+        play.turn();
+        play.receives(1 - first, "get key\r\n");
+        play.answer(1 - first, error);
+        play.hear();
+        assert_eq!(play.outcomes, []);
+        play.answer(first, then);
+        play.hear();
+        assert_eq!(play.outcomes.len(), 1, "{:?}", play.outcomes);
+        assert!(play.outcomes[0].1.starts_with(heard), "{:?}", play.outcomes);
+    }
+}
+
 /// Otherwise each get that goes there would need a second try, and the budget would be spent.
 #[test]
 fn a_node_that_is_late_is_passed_over_until_it_says_something() {

@@ -44,7 +44,7 @@ pub(super) enum End {
     Missed,
     /// The node was lost.
     Lost,
-    /// By what is no answer.
+    /// By an error, or by what is no answer.
     Spoilt,
 }
 

@@ -9,6 +9,8 @@
 
 use super::replicas::{Known, Replicas};
 use crate::placement::Placement;
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use tailwater_core::Instant;
 
@@ -26,14 +28,13 @@ pub(super) enum Step {
     Give { to: Known, values: Vec<(Vec<u8>, Vec<u8>)> },
 }
 
-/// The refill of one leaf after the other.
+/// The refills of all cold leaves, a step at a time.
 #[derive(Debug, Default)]
 pub(super) struct Refills {
-    present: Option<Refill>,
-    /// A step is under way.
+    /// One for each cold leaf. The first goes on; one whose step has failed goes behind the others.
+    queue: VecDeque<Refill>,
+    /// A step of the first is under way.
     is_asking: bool,
-    /// Before that none is begun.
-    not_before: Instant,
 }
 
 #[derive(Debug)]
@@ -44,9 +45,16 @@ struct Refill {
     through: usize,
     /// Where the next one is gone on with.
     part: u32,
-    /// Keys that are to be read of a leaf, and values that are to be given.
-    keys: Vec<(Known, Vec<u8>)>,
+    /// Keys that are to be copied from a leaf.
+    keys: VecDeque<(Known, Vec<u8>)>,
+    /// Those of them that are read and given now, until they were given.
+    batch: Vec<(Known, Vec<u8>)>,
+    /// What was read of these.
     values: Vec<(Vec<u8>, Vec<u8>)>,
+    /// After steps that failed, no other is made before that.
+    not_before: Instant,
+    /// The pause after the next one that fails.
+    pause: Option<Duration>,
 }
 
 impl Refills {
@@ -57,28 +65,35 @@ impl Refills {
         of_key: usize,
         now: Instant,
     ) -> Option<Step> {
-        if self.is_asking || now < self.not_before {
+        if self.is_asking {
             return None;
         }
-        if self.present.as_ref().is_some_and(|it| !it.is_sound(replicas)) {
-            self.present = None;
-        }
-        if self.present.is_none() {
-            self.present = Refill::of(replicas, of_key);
-        }
-        let step = self.present.as_mut()?.step();
+        self.queue.retain(|refill| refill.is_sound(replicas));
+        self.begin(replicas, of_key);
+        let at = self.queue.iter().position(|refill| refill.not_before <= now)?;
+        self.queue.rotate_left(at);
+        let step = self.queue.front_mut()?.step();
         if step.is_none() {
-            let done = self.present.take()?;
+            let done = self.queue.pop_front()?;
             replicas.is_refilled(done.to.0);
         }
         self.is_asking = step.is_some();
         step
     }
 
+    /// Takes up the cold leaves that none is for.
+    fn begin(&mut self, replicas: &Replicas, of_key: usize) {
+        let known = |node| Some((node, replicas.known(node)?));
+        for to in (0..replicas.count()).filter(|node| replicas.is_cold(*node)).filter_map(known) {
+            if self.queue.iter().all(|refill| refill.to != to) {
+                self.queue.extend(Refill::of(to, replicas, of_key));
+            }
+        }
+    }
+
     /// A leaf has listed keys; a next part of zero means that these were the last.
     pub(super) fn listed(&mut self, placement: &Placement, next: u32, keys: Vec<Vec<u8>>) {
-        self.is_asking = false;
-        if let Some(refill) = &mut self.present {
+        if let Some(refill) = self.succeeded() {
             refill.listed(placement, next, keys);
         }
     }
@@ -90,34 +105,60 @@ impl Refills {
         from: Known,
         values: Vec<(Vec<u8>, Vec<u8>)>,
     ) {
-        self.is_asking = false;
-        if let Some(refill) = &mut self.present {
+        if let Some(refill) = self.succeeded() {
             let is_last = |(key, _): &(Vec<u8>, Vec<u8>)| replicas.has_last(from.0, key);
-            refill.values.extend(values.into_iter().filter(is_last));
+            refill.values = values.into_iter().filter(is_last).collect();
+            if refill.values.is_empty() {
+                refill.batch.clear();
+            }
         }
     }
 
     /// The leaf has what it was given, or had something.
-    pub(super) const fn given(&mut self) {
-        self.is_asking = false;
+    pub(super) fn given(&mut self) {
+        if let Some(refill) = self.succeeded() {
+            refill.batch.clear();
+        }
     }
 
-    /// A step was not carried out: all of it is tried again later.
-    pub(super) fn failed(&mut self, now: Instant, pause: Duration) {
-        (self.is_asking, self.present, self.not_before) = (false, None, now + pause);
+    fn succeeded(&mut self) -> Option<&mut Refill> {
+        self.is_asking = false;
+        let refill = self.queue.front_mut()?;
+        refill.pause = None;
+        Some(refill)
+    }
+
+    /// A step was not carried out. It is tried again after a pause, and others go on meanwhile. Pauses double up to the longest.
+    pub(super) fn failed(&mut self, now: Instant, pauses: RangeInclusive<Duration>) {
+        self.is_asking = false;
+        if let Some(mut refill) = self.queue.pop_front() {
+            refill.undo();
+            let pause = refill.pause.unwrap_or(*pauses.start());
+            refill.not_before = now + pause;
+            refill.pause = Some((pause * 2).min(*pauses.end()));
+            self.queue.push_back(refill);
+        }
     }
 }
 
 impl Refill {
     /// Of a cold leaf, where each of its keys has a whole replica.
-    fn of(replicas: &Replicas, of_key: usize) -> Option<Self> {
-        let known =
-            || (0..replicas.count()).filter_map(move |node| Some((node, replicas.known(node)?)));
-        let to = known().find(|(node, _)| replicas.is_cold(*node))?;
-        let sources: Vec<Known> = known().filter(|(node, _)| replicas.is_whole(*node)).collect();
+    fn of(to: Known, replicas: &Replicas, of_key: usize) -> Option<Self> {
+        let known = (0..replicas.count()).filter_map(|node| Some((node, replicas.known(node)?)));
+        let sources: Vec<Known> = known.filter(|(node, _)| replicas.is_whole(*node)).collect();
         let without = usize::from(replicas.count()) - sources.len();
-        let (keys, values) = Default::default();
-        (without < of_key).then_some(Self { to, sources, through: 0, part: 0, keys, values })
+        let (through, part, keys, batch, values, not_before, pause) = Default::default();
+        (without < of_key).then_some(Self {
+            to,
+            sources,
+            through,
+            part,
+            keys,
+            batch,
+            values,
+            not_before,
+            pause,
+        })
     }
 
     /// Whether all are as they were when it began.
@@ -131,13 +172,22 @@ impl Refill {
         if !self.values.is_empty() {
             return Some(Step::Give { to: self.to, values: std::mem::take(&mut self.values) });
         }
-        if let Some(&(from, _)) = self.keys.first() {
+        if let Some(&(from, _)) = self.keys.front() {
             let count = self.keys.len().min(KEYS_AT_ONCE);
-            let keys = self.keys.drain(..count).map(|(_, key)| key).collect();
+            self.batch = self.keys.drain(..count).collect();
+            let keys = self.batch.iter().map(|(_, key)| key.clone()).collect();
             return Some(Step::Read { from, keys });
         }
         let from = *self.sources.get(self.through)?;
         Some(Step::List { from, part: self.part })
+    }
+
+    /// What was read and not given is read anew: it may have been written since.
+    fn undo(&mut self) {
+        self.values.clear();
+        for key in self.batch.drain(..).rev() {
+            self.keys.push_front(key);
+        }
     }
 
     fn listed(&mut self, placement: &Placement, next: u32, keys: Vec<Vec<u8>>) {
@@ -247,10 +297,69 @@ mod tests {
             Some(first.clone()),
             "from the beginning"
         );
-        refills.failed(at(0), PAUSE);
-        assert_eq!(refills.next(&mut replicas, 2, at(99)), None, "after a pause");
-        assert_eq!(refills.next(&mut replicas, 2, at(100)), Some(first));
         assert!(replicas.is_cold(1));
+    }
+
+    /// The next step of `refills`, of which its leaf has nothing: no key is listed.
+    fn empty(refills: &mut Refills, placement: &Placement) {
+        refills.listed(placement, 0, Vec::new());
+    }
+
+    #[test]
+    fn a_step_that_failed_is_made_again_after_pauses_that_double_and_nothing_else_is() {
+        let (mut replicas, placement) = leaves(&[1]);
+        let mut refills = Refills::default();
+        refills.next(&mut replicas, 2, at(0)).expect("a list");
+        let key = keys(0..100).into_iter().find(|key| {
+            let nodes = placement.of(key);
+            nodes.nodes().contains(&0) && nodes.nodes().contains(&1)
+        });
+        let key = key.expect("there is one");
+        refills.listed(&placement, 0, vec![key.clone()]);
+        let read = Step::Read { from: (0, 10), keys: vec![key.clone()] };
+        let values = vec![(key, b"value".to_vec())];
+        let give = Step::Give { to: (1, 11), values: values.clone() };
+        let pauses = PAUSE..=PAUSE * 3;
+        let mut ms = 0;
+        for pause_ms in [100, 200, 300, 300] {
+            assert_eq!(refills.next(&mut replicas, 2, at(ms)), Some(read.clone()), "at {ms}");
+            refills.failed(at(ms), pauses.clone());
+            assert_eq!(refills.next(&mut replicas, 2, at(ms + pause_ms - 1)), None, "at {ms}");
+            ms += pause_ms;
+        }
+        // What was read for a gift that failed is read anew, and a success ends the long pauses.
+        assert_eq!(refills.next(&mut replicas, 2, at(ms)), Some(read.clone()));
+        refills.read(&replicas, (0, 10), values.clone());
+        assert_eq!(refills.next(&mut replicas, 2, at(ms)), Some(give.clone()));
+        refills.failed(at(ms), pauses);
+        assert_eq!(refills.next(&mut replicas, 2, at(ms + 99)), None);
+        assert_eq!(refills.next(&mut replicas, 2, at(ms + 100)), Some(read));
+        refills.read(&replicas, (0, 10), values);
+        assert_eq!(refills.next(&mut replicas, 2, at(ms + 100)), Some(give));
+        refills.given();
+        let second = Step::List { from: (2, 12), part: 0 };
+        assert_eq!(refills.next(&mut replicas, 2, at(ms + 100)), Some(second));
+        empty(&mut refills, &placement);
+        assert_eq!(refills.next(&mut replicas, 2, at(ms + 100)), None);
+        assert!(!replicas.is_cold(1));
+    }
+
+    #[test]
+    fn a_leaf_that_fails_holds_up_no_other() {
+        let (mut replicas, placement) = leaves(&[0, 1]);
+        let mut refills = Refills::default();
+        let list = Step::List { from: (2, 12), part: 0 };
+        // The first of two has begun, and fails for ever.
+        assert_eq!(refills.next(&mut replicas, 3, at(0)), Some(list.clone()));
+        refills.failed(at(0), PAUSE..=PAUSE);
+        assert_eq!(refills.next(&mut replicas, 3, at(0)), Some(list.clone()), "for the second");
+        empty(&mut refills, &placement);
+        assert_eq!(refills.next(&mut replicas, 3, at(0)), None);
+        assert!(replicas.is_cold(0) && !replicas.is_cold(1));
+        assert_eq!(refills.next(&mut replicas, 3, at(100)), Some(list), "for the first again");
+        empty(&mut refills, &placement);
+        assert_eq!(refills.next(&mut replicas, 3, at(100)), None);
+        assert!(!replicas.is_cold(0));
     }
 
     /// It has missed a write while it was read.

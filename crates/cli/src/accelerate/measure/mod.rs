@@ -9,14 +9,14 @@ mod rules;
 mod text;
 
 use crate::failure::{Failure, say};
-use crate::run::folder::Folder;
+use crate::folder::Folder;
 use clap::Args;
 use recording::Recording;
 use rules::Named;
 use serde::Serialize;
 use std::path::PathBuf;
 use tailwater_profile::breakdown::{Breakdown, Pattern, Portion};
-use tailwater_profile::clock::Rate;
+use tailwater_profile::clock::TickRate;
 use tailwater_profile::quality::Quality;
 
 #[derive(Args, Debug)]
@@ -56,7 +56,7 @@ struct Measured {
     /// Records of the trace.
     records: u64,
     /// How long a tick of it lasts.
-    rate: Rate,
+    rate: TickRate,
     /// What the trace does not tell. The time of calls too short to be seen is that of their callers.
     quality: Quality,
     /// Facts that the kernel's file lacks; its end is one.

@@ -5,7 +5,7 @@ use crate::profile::{Trace, open_beside};
 use std::collections::BTreeSet;
 use std::path::Path;
 use tailwater_profile::breakdown::Sizes;
-use tailwater_profile::clock::{Clocks, Rate};
+use tailwater_profile::clock::{Clocks, TickRate};
 use tailwater_profile::kernel::{Running, RunningTimes};
 use tailwater_profile::record::Record;
 use tailwater_profile::stacks::{Choice, Report, Stacks};
@@ -22,7 +22,7 @@ pub(super) struct Recording {
     pub(super) length_ns: u64,
     pub(super) on_core: bool,
     pub(super) has_fibers: bool,
-    pub(super) rate: Rate,
+    pub(super) rate: TickRate,
     pub(super) total_ns: u64,
     pub(super) lost_kernel: u64,
     pub(super) stacks: Report,

@@ -42,7 +42,7 @@ pub(super) fn named(name: &str) -> Result<Named, String> {
         return parse(text);
     }
     let known = KNOWN.map(|(known, _)| known).join(", ");
-    let text = std::fs::read_to_string(Path::new(name))
+    let text = crate::input::text_of(Path::new(name))
         .map_err(|error| format!("'{name}': {error}; one of {known} is needed, or a file"))?;
     parse(&text).map_err(|why| format!("{name}: {why}"))
 }

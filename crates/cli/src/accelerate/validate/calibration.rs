@@ -1,12 +1,13 @@
 //! What each part costs, measured before anything is tried: one block for each part in every round.
 
-use super::host::{Doing, Host, Offloaded, Plan, Ran};
+use super::host::{Doing, Host, Plan, Ran};
 use super::kernels::Side;
+use super::way::Offloaded;
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_core::Rng;
-use tailwater_tune::accelerator::validation::{Cell, Parts, Rules};
+use tailwater_tune::accelerator::validation::{Cell, NoiseLimits, Parts};
 use tailwater_tune::accelerator::{Strategy, Threading};
 
 /// Host threads of a design that runs another while one waits: enough that one has always something to do.
@@ -186,7 +187,7 @@ impl Calibration {
         let mut why = String::new();
         for _ in 0..TRIES {
             let found = part.run(host, requests)?;
-            match Rules::DEFAULT.broken(&found.block.noise) {
+            match NoiseLimits::DEFAULT.broken(&found.block.noise) {
                 None => return Ok(part.time(found.block.ns_per_request, found.service_ns)),
                 Some(broken) => why = broken,
             }

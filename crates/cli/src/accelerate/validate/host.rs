@@ -2,8 +2,9 @@
 
 use super::device::{Device, Ends, LANES, Lane, Offload, Stamp, cpu_time, state};
 use super::kernels::{Hand, Input, Kernel, Pool, Side};
-use super::switch;
-use super::way::Way;
+use super::switch::Table;
+use super::used::{Used, early};
+use super::way::{Offloaded, Way};
 use crate::failure::Failure;
 use crate::tune::Steal;
 use std::sync::Barrier;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use tailwater_core::caught;
 use tailwater_load::Spinner;
 use tailwater_tune::accelerator::Threading;
-use tailwater_tune::accelerator::validation::{Block, Noise};
+use tailwater_tune::accelerator::validation::{BlockNoise, TrialBlock};
 
 /// What becomes of a request's kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,15 +27,6 @@ pub(super) enum Doing {
     There(Threading, Offloaded),
     /// An offload is described, and its answer taken, without an accelerator in between.
     Described,
-}
-
-/// What is handed over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Offloaded {
-    /// No input: what is left is the way there and back.
-    pub(super) is_empty: bool,
-    /// How long the accelerator takes at least.
-    pub(super) hold: Duration,
 }
 
 /// A block.
@@ -68,29 +60,9 @@ pub(super) struct Host<'h> {
     posted: [AtomicUsize; LANES],
 }
 
-/// What one thread used, or all of them.
-#[derive(Clone, Copy)]
-pub(super) struct Used {
-    began: Instant,
-    ended: Instant,
-    cpu: Duration,
-    wrong: u64,
-}
-
-impl Used {
-    pub(super) fn and(self, other: Self) -> Self {
-        Self {
-            began: self.began.min(other.began),
-            ended: self.ended.max(other.ended),
-            cpu: self.cpu + other.cpu,
-            wrong: self.wrong + other.wrong,
-        }
-    }
-}
-
 /// A block, and what the accelerator did for it.
 pub(super) struct Ran {
-    pub(super) block: Block,
+    pub(super) block: TrialBlock,
     /// Mean time of an offload once its data was there, where any was made.
     pub(super) service_ns: Option<f64>,
 }
@@ -124,7 +96,7 @@ impl<'h> Host<'h> {
     /// Runs a block in which two threads hand the core to each other so many times, and do nothing else.
     pub(super) fn run_switches(&self, switches: usize) -> Result<Ran, Failure> {
         self.device.share_with_others(0);
-        self.watched(switches, || switch::hand_overs(self, switches))
+        self.watched(switches, || self.hand_overs(switches))
     }
 
     /// What `threads` used, with what disturbed them and what the accelerator did meanwhile.
@@ -148,7 +120,7 @@ impl<'h> Host<'h> {
                 "{wrong} of {count} answers are wrong; the kernel's two ways do not agree"
             )));
         }
-        let noise = Noise {
+        let noise = BlockNoise {
             steal,
             host_away: 1.0 - used.cpu.as_secs_f64() / (used.ended - used.began).as_secs_f64(),
             device_away: away(&before, &after),
@@ -157,7 +129,7 @@ impl<'h> Host<'h> {
         let served = after.served - before.served;
         let service = (after.service - before.service).as_nanos() as f64;
         Ok(Ran {
-            block: Block { ns_per_request, noise },
+            block: TrialBlock { ns_per_request, noise },
             service_ns: (served > 0).then(|| service / served as f64),
         })
     }
@@ -190,6 +162,30 @@ impl<'h> Host<'h> {
             self.device.lanes[share.lane].wakes(None);
             self.posted[share.lane].fetch_add(share.requests, Ordering::Relaxed);
         }
+        let used = ran.into_iter().map(|used| used.map_err(|_| early())?);
+        let used = used.collect::<Result<Vec<Used>, Failure>>()?;
+        used.into_iter().reduce(Used::and).ok_or_else(early)
+    }
+
+    /// Has two threads switch so many times, or once more.
+    fn hand_overs(&self, switches: usize) -> Result<Used, Failure> {
+        let (table, start) = (&Table::default(), &Barrier::new(2));
+        let turns = switches.div_ceil(2);
+        let ran = std::thread::scope(|scope| {
+            let one = |side: usize| {
+                scope.spawn(move || {
+                    self.on_core(start, || {
+                        // Before the barrier, so that each knows the other.
+                        table.sit(side);
+                        Box::new(move || {
+                            table.play(side, turns, &|| self.device.is_over());
+                            0
+                        })
+                    })
+                })
+            };
+            [one(0), one(1)].map(ScopedJoinHandle::join)
+        });
         let used = ran.into_iter().map(|used| used.map_err(|_| early())?);
         let used = used.collect::<Result<Vec<Used>, Failure>>()?;
         used.into_iter().reduce(Used::and).ok_or_else(early)
@@ -286,10 +282,6 @@ impl<'h> Host<'h> {
     }
 }
 
-pub(super) fn early() -> Failure {
-    Failure::work("a thread of the host has ended early; its core may be gone")
-}
-
 /// The share of time between two stamps that the accelerator's thread did not run.
 fn away(before: &Stamp, after: &Stamp) -> f64 {
     let wall = (after.wall - before.wall).as_secs_f64();
@@ -381,7 +373,7 @@ mod tests {
         for others_percent in [0, 30] {
             for ran in blocks(&kernel, &pool, others_percent) {
                 let ran = ran.expect("right answers");
-                let Block { ns_per_request, .. } = ran.block;
+                let TrialBlock { ns_per_request, .. } = ran.block;
                 assert!(ns_per_request > 0.0 && ran.service_ns.is_some_and(|ns| ns >= 1_000.0));
             }
         }

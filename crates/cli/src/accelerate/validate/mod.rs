@@ -7,6 +7,7 @@ mod cases;
 mod kernels;
 mod device;
 mod host;
+mod used;
 mod way;
 mod switch;
 mod calibration;
@@ -14,9 +15,9 @@ mod trials;
 mod text;
 
 use crate::failure::{Failure, say};
-use crate::run::folder::Folder;
-use crate::run::machine;
-use crate::run::progress::Progress;
+use crate::folder::Folder;
+use crate::machine;
+use crate::progress::Progress;
 use crate::tune::Steal;
 use crate::two_cores;
 use calibration::{Calibration, Effort};
@@ -31,7 +32,7 @@ use std::time::Duration;
 use tailwater_core::duration::parse_duration;
 use tailwater_load::Spinner;
 use tailwater_stats::result::Manifest;
-use tailwater_tune::accelerator::validation::{Compared, Rules, Verdict, predict};
+use tailwater_tune::accelerator::validation::{Compared, NoiseLimits, ValidationVerdict, predict};
 
 #[derive(Args, Debug)]
 pub(crate) struct ValidateOptions {
@@ -82,10 +83,10 @@ struct Validation {
     block_ns: u64,
     rounds: u32,
     quads: u32,
-    rules: Rules,
+    rules: NoiseLimits,
     /// The hypervisor's share of all cores' time, over all of it.
     steal: f64,
-    verdict: Option<Verdict>,
+    verdict: Option<ValidationVerdict>,
     cells: Vec<Compared>,
 }
 
@@ -158,9 +159,9 @@ fn found(options: &ValidateOptions, cores: (u32, u32)) -> Result<Validation, Fai
         block_ns: options.block.as_nanos() as u64,
         rounds,
         quads,
-        rules: Rules::DEFAULT,
+        rules: NoiseLimits::DEFAULT,
         steal: steal.until_now(),
-        verdict: if options.short { None } else { Verdict::of(&cells) },
+        verdict: if options.short { None } else { ValidationVerdict::of(&cells) },
         cells,
     })
 }

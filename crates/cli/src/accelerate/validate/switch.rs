@@ -1,22 +1,25 @@
 //! What it costs to switch threads: two of them hand the host's core to each other. No design of an accelerator is in it.
 
-use super::host::{Host, Used, early};
 use super::way::WAKES_WITHIN;
-use crate::failure::Failure;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Barrier, OnceLock};
-use std::thread::{ScopedJoinHandle, Thread};
+use std::thread::Thread;
 
 /// Two threads, and whose turn it is.
 #[derive(Default)]
-struct Table {
+pub(super) struct Table {
     turn: AtomicUsize,
     threads: [OnceLock<Thread>; 2],
 }
 
 impl Table {
+    /// The calling thread plays this side from now on. Before the first turn of either.
+    pub(super) fn sit(&self, side: usize) {
+        let _ = self.threads[side].set(std::thread::current());
+    }
+
     /// Takes so many turns, each when the other thread has had one; ends early with the other thread.
-    fn play(&self, side: usize, turns: usize, is_over: &dyn Fn() -> bool) {
+    pub(super) fn play(&self, side: usize, turns: usize, is_over: &dyn Fn() -> bool) {
         for _ in 0..turns {
             // Pairs with the store below: the other thread's turn is over.
             while self.turn.load(Ordering::Acquire) != side {
@@ -34,33 +37,10 @@ impl Table {
     }
 }
 
-/// Has the threads switch so many times, or once more.
-pub(super) fn hand_overs(host: &Host<'_>, switches: usize) -> Result<Used, Failure> {
-    let (table, start) = (&Table::default(), &Barrier::new(2));
-    let turns = switches.div_ceil(2);
-    let ran = std::thread::scope(|scope| {
-        let one = |side: usize| {
-            scope.spawn(move || {
-                host.on_core(start, || {
-                    // Before the barrier, so that each knows the other.
-                    let _ = table.threads[side].set(std::thread::current());
-                    Box::new(move || {
-                        table.play(side, turns, &|| host.device.is_over());
-                        0
-                    })
-                })
-            })
-        };
-        [one(0), one(1)].map(ScopedJoinHandle::join)
-    });
-    let used = ran.into_iter().map(|used| used.map_err(|_| early())?);
-    let used = used.collect::<Result<Vec<Used>, Failure>>()?;
-    used.into_iter().reduce(Used::and).ok_or_else(early)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Barrier;
 
     #[test]
     fn turns_alternate() {
@@ -69,7 +49,7 @@ mod tests {
         std::thread::scope(|scope| {
             for side in [0, 1] {
                 scope.spawn(move || {
-                    let _ = table.threads[side].set(std::thread::current());
+                    table.sit(side);
                     start.wait();
                     for _ in 0..1_000 {
                         table.play(side, 1, &|| false);

@@ -4,7 +4,7 @@ use super::Validation;
 use crate::terminal::style;
 use tailwater_report::{RangeBar, RangeRow, Ranges, count, grid_within, illustrated, wrap};
 use tailwater_tune::accelerator::validation::{
-    COVERED_MIN, Compared, POINTS_MAX, Prediction, Verdict, WITHIN_MIN,
+    COVERED_MIN, Compared, POINTS_MAX, Prediction, ValidationVerdict, WITHIN_MIN,
 };
 
 /// Where no terminal says how wide it is.
@@ -78,9 +78,17 @@ fn sentences(found: &Validation) -> [String; 3] {
     ]
 }
 
-fn of_verdict(verdict: &Verdict) -> String {
-    let Verdict { cells, unmeasured, within, covered, points_median, points_max, holds, .. } =
-        *verdict;
+fn of_verdict(verdict: &ValidationVerdict) -> String {
+    let ValidationVerdict {
+        cells,
+        unmeasured,
+        within,
+        covered,
+        points_median,
+        points_max,
+        holds,
+        ..
+    } = *verdict;
     let lacking = match unmeasured {
         0 => String::new(),
         some => format!(" {some} more were too noisy."),

@@ -4,8 +4,8 @@ use super::calibration::{Calibration, Effort, shuffle};
 use super::host::Host;
 use crate::failure::Failure;
 use tailwater_core::Rng;
-use tailwater_stats::anytime::{Arm, Coin, Order};
-use tailwater_tune::accelerator::validation::{Block, Cell, Rules, Trial};
+use tailwater_stats::anytime::{Arm, Coin, QuadOrder};
+use tailwater_tune::accelerator::validation::{Cell, NoiseLimits, Trial, TrialBlock};
 
 /// So many times the wanted quads are tried before a cell is left with those that count.
 const TRIES_EACH: u32 = 8;
@@ -40,10 +40,10 @@ pub(super) fn measure(
 }
 
 fn quad(
-    order: Order,
-    block: &mut dyn FnMut(bool) -> Result<Block, Failure>,
+    order: QuadOrder,
+    block: &mut dyn FnMut(bool) -> Result<TrialBlock, Failure>,
 ) -> Result<Trial, Failure> {
     let [first, second, third, last] = order.arms().map(|arm| arm == Arm::B);
     let blocks = [block(first)?, block(second)?, block(third)?, block(last)?];
-    Ok(Trial::new(&Rules::DEFAULT, order, blocks))
+    Ok(Trial::new(&NoiseLimits::DEFAULT, order, blocks))
 }

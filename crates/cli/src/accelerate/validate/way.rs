@@ -1,13 +1,21 @@
 //! How a host thread uses the accelerator: one loop, which each design leaves at another point.
 
 use super::device::{Device, Lane, Offload, Slot, state};
-use super::host::Offloaded;
 use super::kernels::Pool;
 use std::time::Duration;
 use tailwater_tune::accelerator::Threading;
 
 /// A thread that nothing wakes looks by itself after so long.
 pub(super) const WAKES_WITHIN: Duration = Duration::from_millis(100);
+
+/// What is handed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Offloaded {
+    /// No input: what is left is the way there and back.
+    pub(super) is_empty: bool,
+    /// How long the accelerator takes at least.
+    pub(super) hold: Duration,
+}
 
 /// One thread's way.
 pub(super) struct Way<'w> {

@@ -65,6 +65,18 @@ impl Installed {
         self.home.join("tailwater_profile_library.o")
     }
 
+    /// The program that scans another process.
+    pub(super) fn recorder(&self) -> Result<PathBuf, Failure> {
+        let recorder = self.home.join("tailwater-recorder");
+        if recorder.exists() {
+            return Ok(recorder);
+        }
+        let home = self.home.display();
+        Err(Failure::usage(format!(
+            "found no tailwater-recorder in {home}, which `make pass` in tailwater's sources lays out"
+        )))
+    }
+
     pub(super) fn include(&self) -> PathBuf {
         self.home.join("include")
     }

@@ -116,6 +116,11 @@ fn tell(text: &str) {
     eprintln!("{text}");
 }
 
+/// The program that scans another process.
+pub(super) fn recorder() -> Result<PathBuf, Failure> {
+    Installed::find()?.recorder()
+}
+
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|error| unreadable(path, &error))
 }

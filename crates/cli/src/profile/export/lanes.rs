@@ -1,6 +1,6 @@
 //! What the kernel did with threads, as a process of its own in the Chrome trace format.
 
-use super::perfetto::{Event, Events, us};
+use super::chrome::{Event, Events, us};
 use serde_json::json;
 use std::io::{self, Write};
 use tailwater_profile::kernel::{KernelSpan, LanesReport};

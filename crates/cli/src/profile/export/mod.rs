@@ -4,6 +4,7 @@ mod folded;
 mod speedscope;
 mod firefox;
 mod pprof;
+mod chrome;
 mod perfetto;
 mod lanes;
 
@@ -17,7 +18,7 @@ use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use tailwater_profile::clock::Rate;
+use tailwater_profile::clock::TickRate;
 use tailwater_profile::history::History;
 use tailwater_profile::kernel::{Lanes, LanesReport};
 use tailwater_profile::names::demangled;
@@ -180,7 +181,7 @@ fn timeline(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Resul
     let calls = count(report.calls.len() as u64);
     let (waits, marks) = (count(report.waits.len() as u64), count(report.marks.len() as u64));
     let kernel = of_kernel(&lanes, damaged);
-    let rate = Rate { ns_per_tick: 1.0, measured: true };
+    let rate = TickRate { ns_per_tick: 1.0, measured: true };
     let footer = footer(report.records, rate, &report.quality);
     Ok(format!("{calls} calls, {waits} waits, {marks} marks.{shorter}{kernel}\n{footer}"))
 }
@@ -201,7 +202,7 @@ fn of_kernel(lanes: &LanesReport, damaged: u64) -> String {
 }
 
 fn told(report: &Report) -> String {
-    let rate = Rate { ns_per_tick: 1.0, measured: true };
+    let rate = TickRate { ns_per_tick: 1.0, measured: true };
     format!(
         "{} of {} calls in {} stacks. Each has the time that its last function took itself, calls too short to be \
          seen included; threads add up.\n{}",

@@ -1,44 +1,15 @@
-//! The Chrome trace format, which Perfetto reads: each call at its time, waits on lines of their own.
-//!
-//! "Trace Event Format", Google, 2016: times are in microseconds.
+//! What Perfetto reads: each call at its time, waits on lines of their own.
 
+use super::chrome::{Event, Events, us};
 use super::lanes;
 use crate::profile::reading::near;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use tailwater_profile::history::{CallSpan, MarkPoint, Report, WaitSpan};
 use tailwater_profile::kernel::LanesReport;
 use tailwater_profile::record::ThreadId;
 use tailwater_profile::trace::Header;
-
-/// One event of the format.
-#[derive(Serialize)]
-pub(super) struct Event<'a> {
-    pub(super) name: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub(super) cat: &'a str,
-    pub(super) ph: &'a str,
-    pub(super) ts: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) dur: Option<f64>,
-    pub(super) pid: u32,
-    pub(super) tid: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) id: Option<usize>,
-    /// Of a point in time: that it is its thread's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) s: Option<&'a str>,
-    pub(super) args: Value,
-}
-
-/// Writes events one after another.
-pub(super) struct Events<'a, W: Write> {
-    to: &'a mut W,
-    pid: u32,
-    is_first: bool,
-}
 
 pub(super) fn write(
     report: &Report,
@@ -47,7 +18,7 @@ pub(super) fn write(
     to: &mut impl Write,
 ) -> io::Result<()> {
     writeln!(to, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-    let mut events = Events { to, pid: header.pid.max(1), is_first: true };
+    let mut events = Events::new(to, header.pid.max(1));
     events.name("process_name", 0, near(&header.program))?;
     for (id, name) in &report.threads {
         events.name("thread_name", tid(*id), name)?;
@@ -69,11 +40,6 @@ pub(super) fn write(
 /// The trace's own number, since fibers share the kernel's; none is zero, which is the kernel's idle thread.
 const fn tid(thread: ThreadId) -> u32 {
     thread.0.saturating_add(1)
-}
-
-/// Exact to a nanosecond for 52 days.
-pub(super) fn us(ns: u64) -> f64 {
-    ns as f64 / 1e3
 }
 
 impl<W: Write> Events<'_, W> {
@@ -116,19 +82,5 @@ impl<W: Write> Events<'_, W> {
         };
         let at = self.at("i", tid(mark.thread), mark.at_ns);
         self.put(Event { name: &name, cat: "mark", s: Some("t"), ..at })
-    }
-
-    /// An event of that kind at that time, of which nothing else is told.
-    pub(super) fn at<'a>(&self, ph: &'a str, tid: u32, at_ns: u64) -> Event<'a> {
-        let (pid, ts) = (self.pid, us(at_ns));
-        Event { name: "", cat: "", ph, ts, dur: None, pid, tid, id: None, s: None, args: json!({}) }
-    }
-
-    pub(super) fn put(&mut self, event: Event<'_>) -> io::Result<()> {
-        if !std::mem::take(&mut self.is_first) {
-            self.to.write_all(b",\n")?;
-        }
-        serde_json::to_writer(&mut *self.to, &event)?;
-        Ok(())
     }
 }

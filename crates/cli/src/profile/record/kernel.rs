@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
-use tailwater_kernel::schedule::{self, Fact, Machine, Spread, Waits};
+use tailwater_kernel::schedule::{self, Fact, Machine, WaitQuantiles, Waits};
 use tailwater_kernel::{
     Losses, Missing, Name, Probe, Recorder, Syscalls, Throttling, first_touch_ns, now_ns,
 };
@@ -49,7 +49,7 @@ struct Summary {
     beyond: u64,
     /// Segments that TCP sent again, of the whole machine.
     retransmissions: u64,
-    waits: Spread,
+    waits: WaitQuantiles,
     /// How often a CPU quota stopped the program's control groups, where that can be read.
     throttled: Option<u64>,
     bytes: u64,

@@ -3,6 +3,7 @@
 mod kernel;
 mod place;
 mod retained;
+mod scanning;
 mod values;
 
 use super::footer::footer;
@@ -12,8 +13,7 @@ use super::running::{exit_code, run_and_tell};
 use crate::failure::Failure;
 use clap::Args;
 use kernel::KernelRecording;
-use place::{beside, make_room};
-use retained::{Retained, all_of};
+use place::beside;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,11 @@ use tailwater_profile::clock::Clocks;
 use tailwater_profile::quality::Quality;
 use tailwater_profile::record::Record;
 use tailwater_report::{count, time};
-use values::{core_share, duration, processor, share};
+
+pub(super) use place::make_room;
+pub(super) use retained::{Growing, Retained, all_of};
+pub(super) use scanning::Scanning;
+pub(super) use values::duration;
 
 /// The section that the pass fills; any program that was built with it has the name in its file.
 const SECTION: &[u8] = b"\0tw_desc\0";
@@ -33,25 +37,8 @@ pub(crate) struct RecordOptions {
     /// process's number appended.
     #[arg(short, long, value_name = "TRACE", default_value = "tailwater.trace")]
     output: PathBuf,
-    /// The share of each thread's time that scanning may take, such as 5% or 0.05: less finds
-    /// fewer calls, more slows the program down.
-    #[arg(long, default_value = "5%", value_parser = share)]
-    budget: f64,
-    /// The share of a core that the scanner itself may take, such as 25%: less leaves more to a program that has
-    /// as many threads as there are cores, and makes the bounds of times wider.
-    #[arg(long, default_value = "100%", value_parser = core_share)]
-    cpu: f64,
-    /// The processor that the scanner runs on, by its number, as in `taskset -c`: one that the program does not
-    /// use. Without it, any that the program may use.
-    #[arg(long, value_name = "CPU", value_parser = processor)]
-    scanner_cpu: Option<usize>,
-    /// The shortest wait for a lock that is recorded.
-    #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration)]
-    lock_threshold: Duration,
-    /// Record only these functions, by the linker's names: globs separated by commas, such as
-    /// 'handle*,!*_cold*'. !GLOB leaves out, and the last that matches decides. No rebuild is needed.
-    #[arg(long, value_name = "GLOBS")]
-    filter: Option<String>,
+    #[command(flatten)]
+    scanning: Scanning,
     /// Record also what the operating system did with the program's threads: when each ran, waited for a core and behind
     /// what, slept and what woke it, and what interrupted it. Lies in TRACE.kernel. Needs root or CAP_PERFMON, and tracefs;
     /// where these are missing, it says what to type and records without.
@@ -92,7 +79,7 @@ pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
     let took = began.elapsed();
     let kept = retained.map_or(Ok(String::new()), |retained| retained.finish(since));
     let concluded =
-        kept.and_then(|kept| Ok(format!("{}{kept}{kernel}", conclude(options, took, since)?)));
+        kept.and_then(|kept| Ok(format!("{}{kept}{kernel}", found(options, took, since)?)));
     match (exit_code(status), concluded) {
         (0, concluded) => concluded.map(|text| tell(&text)),
         (code, concluded) => {
@@ -106,26 +93,23 @@ fn command(options: &RecordOptions, trace: &Path) -> Command {
     let (program, arguments) = options.command.split_first().expect("clap wants one word");
     let mut command = Command::new(program);
     command.args(arguments).env("TAILWATER_PROFILE_OUT", trace);
-    command.env("TAILWATER_PROFILE_BUDGET", options.budget.to_string());
-    command.env("TAILWATER_PROFILE_LOCK_NS", options.lock_threshold.as_nanos().to_string());
-    command.env("TAILWATER_PROFILE_CPU", options.cpu.to_string());
-    if let Some(cpu) = options.scanner_cpu {
-        command.env("TAILWATER_PROFILE_SCANNER_CPU", cpu.to_string());
-    }
-    if let Some(filter) = &options.filter {
-        command.env("TAILWATER_PROFILE_FUNCTIONS", filter);
-    }
+    options.scanning.tell(&mut command);
     command
 }
 
-/// What was recorded, in words.
-fn conclude(options: &RecordOptions, took: Duration, since: SystemTime) -> Result<String, Failure> {
+/// What was recorded, in words; a failure where nothing was.
+fn found(options: &RecordOptions, took: Duration, since: SystemTime) -> Result<String, Failure> {
     let program = options.command.first().map(OsString::as_os_str).unwrap_or_default();
     if !options.output.exists() {
         return Err(Failure::work(nothing(program)));
     }
-    let size = std::fs::metadata(&options.output).map_or(0, |metadata| metadata.len());
-    let trace = Trace::open(&options.output)?;
+    Ok(format!("{}{}", conclude(&options.output, took)?, beside(&options.output, since)))
+}
+
+/// What a trace holds, in words.
+pub(super) fn conclude(output: &Path, took: Duration) -> Result<String, Failure> {
+    let size = std::fs::metadata(output).map_or(0, |metadata| metadata.len());
+    let trace = Trace::open(output)?;
     let mut tally = Tally::new(Clocks::new(trace.header().clock));
     let ending = trace.read(|item| match item {
         Ok(record) => tally.add(record),
@@ -134,8 +118,8 @@ fn conclude(options: &RecordOptions, took: Duration, since: SystemTime) -> Resul
     let Tally { clocks, mut quality, records, calls, waits, threads } = tally;
     quality.end(&ending, clocks.rate());
     Ok(format!(
-        "{}: {} calls, {} waits and {} threads in {}; {} bytes ({:.1} MB/s).\n{}{}",
-        options.output.display(),
+        "{}: {} calls, {} waits and {} threads in {}; {} bytes ({:.1} MB/s).\n{}",
+        output.display(),
         count(calls),
         count(waits),
         count(threads),
@@ -143,7 +127,6 @@ fn conclude(options: &RecordOptions, took: Duration, since: SystemTime) -> Resul
         count(size),
         size as f64 / 1e6 / took.as_secs_f64().max(1e-9),
         footer(records, clocks.rate(), &quality),
-        beside(&options.output, since),
     ))
 }
 
@@ -207,7 +190,7 @@ impl Tally {
 
 /// On standard error: the program's own output belongs to the program.
 #[expect(clippy::print_stderr, reason = "programs may")]
-fn tell(text: &str) {
+pub(super) fn tell(text: &str) {
     eprintln!("{text}");
 }
 

@@ -17,7 +17,7 @@ const COARSE: Duration = Duration::from_millis(10);
 
 /// The runtime takes what exists for another process's. A trace that cannot be written is found out by writing it,
 /// before the program does its work in vain.
-pub(super) fn make_room(trace: &Path) -> Result<(), Failure> {
+pub(in crate::profile) fn make_room(trace: &Path) -> Result<(), Failure> {
     let trouble = |error: std::io::Error| Failure::usage(format!("{}: {error}", trace.display()));
     if let Some(folder) = trace.parent().filter(|folder| !folder.as_os_str().is_empty())
         && !folder.is_dir()

@@ -29,7 +29,7 @@ const GIVEN_BACK: u64 = 4 << 20;
 const HEAD: u64 = 4 << 10;
 
 /// A recording that is being cut down.
-pub(super) struct Retained {
+pub(in crate::profile) struct Retained {
     trace: PathBuf,
     above: f64,
     over: Arc<AtomicBool>,
@@ -48,7 +48,7 @@ struct First {
 
 impl Retained {
     /// Begins to follow what will be recorded for `trace`. Where the runtime is to write it is [`all_of`].
-    pub(super) fn start(trace: &Path, above: f64) -> Self {
+    pub(in crate::profile) fn start(trace: &Path, above: f64) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (from, to, is_over) = (all_of(trace), candidates_of(trace), over.clone());
         let following = std::thread::spawn(move || {
@@ -61,7 +61,7 @@ impl Retained {
 
     /// The program has ended: cuts down the rest, and says in words what came of it. Where nothing was recorded there is
     /// nothing to say.
-    pub(super) fn finish(self, since: SystemTime) -> Result<String, Failure> {
+    pub(in crate::profile) fn finish(self, since: SystemTime) -> Result<String, Failure> {
         let Self { trace, above, over, following } = self;
         over.store(true, Release);
         let failed = || Failure::work("what reads the trace has failed");
@@ -103,7 +103,7 @@ fn of_child(trace: &Path, child: &Path, above: f64) -> String {
 }
 
 /// Where the runtime writes.
-pub(super) fn all_of(trace: &Path) -> PathBuf {
+pub(in crate::profile) fn all_of(trace: &Path) -> PathBuf {
     with(trace, ".all")
 }
 
@@ -153,7 +153,7 @@ fn follow(
 }
 
 /// A file that another process appends to. It ends when `over` is set and nobody writes it any more.
-struct Growing {
+pub(in crate::profile) struct Growing {
     file: File,
     path: PathBuf,
     over: Arc<AtomicBool>,
@@ -164,7 +164,7 @@ struct Growing {
 
 impl Growing {
     /// Waits for it. `None`: it never came.
-    fn open(path: &Path, over: Arc<AtomicBool>) -> io::Result<Option<Self>> {
+    pub(in crate::profile) fn open(path: &Path, over: Arc<AtomicBool>) -> io::Result<Option<Self>> {
         loop {
             // Asked first: what is there by then is seen.
             let is_over = over.load(Acquire);

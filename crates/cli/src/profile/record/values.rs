@@ -3,7 +3,7 @@
 use std::time::Duration;
 use tailwater_core::duration::parse_duration;
 
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(in crate::profile) fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.to_string())
 }
 

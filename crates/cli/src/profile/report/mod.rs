@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use locks::locks_tables;
 use places::name_places;
 use std::cmp::Reverse;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tailwater_profile::functions::{FunctionRow, Functions, Report, Together};
 use tailwater_profile::names::demangled;
 use tailwater_profile::record::Function;
@@ -70,6 +70,43 @@ pub(crate) struct ReportOptions {
     /// Print the result as one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// What `top` shows of a trace.
+#[derive(Args, Debug)]
+pub(crate) struct Shown {
+    /// What of a function's calls to sort by: its lower bound, where it is known by bounds.
+    #[arg(long, value_enum, default_value_t = Sort::P999)]
+    sort: Sort,
+    /// Only functions whose name, as shown or as the linker has it, matches: `*` stands for anything,
+    /// `?` for a character. May be given more than once.
+    #[arg(short, long, value_name = "GLOB")]
+    function: Vec<String>,
+    /// At most so many functions; 0: all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Print each table as one JSON object, as `report` does.
+    #[arg(long)]
+    json: bool,
+}
+
+impl ReportOptions {
+    pub(super) fn of(trace: &Path, shown: &Shown) -> Self {
+        let Shown { sort, ref function, limit, json } = *shown;
+        Self {
+            trace: trace.to_owned(),
+            sort,
+            function: function.clone(),
+            slowest: None,
+            min_count: 1,
+            limit,
+            callers: false,
+            callees: false,
+            locks: false,
+            by_line: false,
+            json,
+        }
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

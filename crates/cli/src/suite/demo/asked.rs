@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_core::MethodId;
-use tailwater_load::application::{Finding, Inquiry};
+use tailwater_load::application::{Inquiry, ShownRow};
 use tailwater_rt::Address;
 use tailwater_rt::client::{CallOptions, ChannelConfig, Client};
 use tailwater_rt::counts::Counts;
@@ -46,7 +46,7 @@ pub(super) struct Told {
     /// Why there is no answer, or what the oracle has against it.
     pub(super) wrong: Option<String>,
     pub(super) summary: String,
-    pub(super) rows: Vec<Finding>,
+    pub(super) rows: Vec<ShownRow>,
     /// From the page's process and back.
     pub(super) whole_us: f64,
     /// At the mid-tier, from the request's arrival to the answer, its leaves included.
@@ -85,7 +85,7 @@ impl Asked {
         inquiry: Box<dyn Inquiry>,
         stand: &Stand,
     ) -> Result<Self, Failure> {
-        let front = Client::connect(address(stand.address())?).map_err(Failure::work)?;
+        let front = Client::connect(address(&stand.address())?).map_err(Failure::work)?;
         // Beside admission, as counts are told even where everything is shed.
         let open =
             Spec::named("none").build(&Site::one_loop(PATIENCE, 0)).map_err(Failure::work)?;

@@ -3,16 +3,17 @@
 //! `asked` is a service as the page asks it, `site` the HTTP server with its bounds, `page` what it shows.
 
 mod asked;
+mod question;
 mod page;
 mod site;
 
 use super::choice::Choice;
 use crate::applications;
-use crate::args::key_value;
-use crate::data::DataFolder;
+use crate::data_folder::DataFolder;
 use crate::failure::{Failure, is_heard};
+use crate::interrupt::Interrupt;
 use crate::run::Stand;
-use crate::run::interrupt::Interrupt;
+use crate::values::key_value;
 use asked::Asked;
 use clap::Args;
 use site::Site;

@@ -1,8 +1,8 @@
 //! The page: for each service a search box, what was found, whether it is right, and how long each tier took. Needs no script.
 
 use super::asked::{Asked, QUESTION_CHARS_MAX, Told};
-use super::site::Question;
-use tailwater_load::application::Finding;
+use super::question::Question;
+use tailwater_load::application::ShownRow;
 use tailwater_report::{STYLE, count, escape, time};
 
 /// What the other pages do not have.
@@ -93,7 +93,7 @@ fn tiers_part(told: &Told) -> String {
     format!("<table class=\"tiers\">\n{rows}</table>\n")
 }
 
-fn row_part(service: &str, row: &Finding) -> String {
+fn row_part(service: &str, row: &ShownRow) -> String {
     let name = match row.asks {
         true => link(service, &row.name),
         false => format!("<b>{}</b>", escape(&row.name)),
@@ -138,7 +138,7 @@ mod tests {
     fn what_can_be_asked_in_turn_is_a_link_with_or_without_a_text() {
         let row = |asks, text: &str| {
             let (name, measure) = ("boat".to_owned(), "distance 1".to_owned());
-            row_part("hdsearch", &Finding { name, text: text.into(), measure, asks })
+            row_part("hdsearch", &ShownRow { name, text: text.into(), measure, asks })
         };
         assert!(row(true, "a vessel").contains("q=boat#hdsearch\">boat</a>: a vessel <span"));
         assert!(row(true, "").contains(">boat</a> <span"));

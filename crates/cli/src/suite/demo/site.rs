@@ -2,6 +2,7 @@
 
 use super::asked::{Asked, Told};
 use super::page;
+use super::question::Question;
 use crate::failure::Failure;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -123,13 +124,6 @@ async fn connection(stream: TcpStream, shared: Rc<Shared>) -> Result<(), hyper::
         .await
 }
 
-/// A question, and of which service.
-#[derive(Default)]
-pub(super) struct Question {
-    pub(super) of: String,
-    pub(super) text: String,
-}
-
 async fn answer(request: &Request<Incoming>, shared: &Shared) -> Response<Full<Bytes>> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return plain(StatusCode::METHOD_NOT_ALLOWED, "found another method; GET is needed");
@@ -140,7 +134,7 @@ async fn answer(request: &Request<Incoming>, shared: &Shared) -> Response<Full<B
             "found another host's name; this machine's own is needed",
         );
     }
-    let question = question(request.uri().query().unwrap_or_default());
+    let question = Question::of_query(request.uri().query().unwrap_or_default());
     let is_of_another = is_of_another(request.headers());
     match request.uri().path() {
         "/ask" if is_of_another => {
@@ -179,18 +173,6 @@ fn is_of_another(headers: &HeaderMap) -> bool {
 fn not_asked(question: &Question) -> Option<Result<Told, String>> {
     const WHY: &str = "This question is another site's, and was not asked; press Search to ask it.";
     (!question.text.trim().is_empty()).then(|| Err(WHY.to_owned()))
-}
-
-fn question(query: &str) -> Question {
-    let mut found = Question::default();
-    for (key, value) in form_urlencoded::parse(query.as_bytes()) {
-        match &*key {
-            "of" => found.of = value.into_owned(),
-            "q" => found.text = value.into_owned(),
-            _ => {}
-        }
-    }
-    found
 }
 
 /// What came of a question, if one was asked.
@@ -303,12 +285,5 @@ mod tests {
             assert!(is(bare) && is("localhost") && is("localhost:80"), "{own}");
             assert!(!is("evil.example") && !is(""), "{own}");
         }
-    }
-
-    #[test]
-    fn questions_are_read_as_forms_send_them() {
-        let found = question("of=setalgebra&q=sailing+%26+caf%C3%A9&x=1");
-        assert_eq!((&*found.of, &*found.text), ("setalgebra", "sailing & café"));
-        assert_eq!(question("q=%FF&&=").of, "");
     }
 }

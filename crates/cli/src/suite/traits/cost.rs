@@ -1,7 +1,7 @@
 //! What the watch costs: runs with it and without it, in blocks of four that a drift of the machine does not tell apart.
 
 use serde::Serialize;
-use tailwater_stats::Comparison;
+use tailwater_stats::PairedRatio;
 use tailwater_stats::result::Run;
 
 /// Whether each run of a block is watched: what drifts steadily weighs on both alike.
@@ -17,9 +17,9 @@ pub(super) struct Cost {
     /// Requests per second.
     pub(super) rps: f64,
     /// CPU time of all tiers per query: a capacity that CPU limits falls by as much.
-    pub(super) cpu: Option<Comparison>,
-    pub(super) p50: Option<Comparison>,
-    pub(super) p99: Option<Comparison>,
+    pub(super) cpu: Option<PairedRatio>,
+    pub(super) p50: Option<PairedRatio>,
+    pub(super) p99: Option<PairedRatio>,
     /// Runs that noise would set aside elsewhere; here they count in their pair.
     pub(super) noisy: usize,
     /// Answers that were not what was asked for.
@@ -32,7 +32,7 @@ pub(super) type Step = (bool, Option<Run>);
 impl Cost {
     /// From the steps in the order of the blocks.
     pub(super) fn of(rps: f64, steps: &[Step]) -> Self {
-        let compared = |of: fn(&Run) -> f64| Comparison::of(&pairs(steps, of)).ok();
+        let compared = |of: fn(&Run) -> f64| PairedRatio::of(&pairs(steps, of)).ok();
         let runs = || steps.iter().filter_map(|(_, run)| run.as_ref());
         Self {
             rps,
@@ -46,8 +46,8 @@ impl Cost {
 
     /// In sentences.
     pub(super) fn text(&self) -> String {
-        let ratio = |name: &str, of: &Option<Comparison>| match of {
-            Some(Comparison { ratio, low, high, .. }) => {
+        let ratio = |name: &str, of: &Option<PairedRatio>| match of {
+            Some(PairedRatio { ratio, low, high, .. }) => {
                 format!("{name} × {ratio:.3} ({low:.3} to {high:.3})")
             }
             None => format!("{name} not known"),

@@ -5,7 +5,7 @@ use super::cost::{BLOCK, BLOCKS, Cost};
 use super::found::{ServiceFound, loads};
 use super::loads::Loads;
 use crate::failure::Failure;
-use crate::run::interrupt::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::run::{Stage, is_short};
 use crate::suite::choice::Choice;
 use crate::suite::place;

@@ -13,18 +13,18 @@ mod text;
 mod page;
 
 use super::SERVICES;
-use crate::args::{duration, key_value};
-use crate::data::DataFolder;
+use crate::data_folder::DataFolder;
 use crate::failure::{Failure, say};
-use crate::run::folder::Folder;
-use crate::run::interrupt::Interrupt;
+use crate::folder::Folder;
+use crate::interrupt::Interrupt;
 use crate::run::{Conclusion, is_short};
+use crate::values::{duration, key_value};
 use clap::Args;
 use found::Found;
 use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_stats::result::Manifest;
-use tailwater_workload::scenario::limits::REPETITIONS_MAX;
+use tailwater_workload::limits::REPETITIONS_MAX;
 
 pub(super) const HELP: &str = "Examples:
   tailwater suite traits

@@ -3,11 +3,12 @@
 use super::super::bench::Bench;
 use super::super::dial::Setting;
 use super::super::tell;
+use super::conducted::Conducted;
 use super::text;
 use crate::failure::Failure;
-use crate::run::progress::Progress;
+use crate::progress::Progress;
 use tailwater_stats::anytime::SettingError;
-use tailwater_tune::ab::{Comparison, Forecast, Pilot, Rules, Verdict};
+use tailwater_tune::ab::{Comparison, ComparisonRules, Forecast, Pilot};
 
 /// How much is measured.
 pub(in crate::tune) struct Budget {
@@ -16,36 +17,13 @@ pub(in crate::tune) struct Budget {
     pub(in crate::tune) seed: u64,
 }
 
-/// A comparison as far as it went.
-pub(in crate::tune) struct Conducted {
-    pub(in crate::tune) pilot: Pilot,
-    pub(in crate::tune) forecast: Forecast,
-    pub(in crate::tune) comparison: Comparison,
-    /// What ended it before it was done, if something did.
-    pub(in crate::tune) ended: Option<Failure>,
-    /// Whether the time was over.
-    pub(in crate::tune) timed_out: bool,
-}
-
-impl Conducted {
-    /// A result is one, whatever it says; a machine without a quiet moment has none.
-    pub(in crate::tune) fn is_sound(&self) -> Result<(), Failure> {
-        match self.comparison.verdict() {
-            Verdict::Noisy => Err(Failure::work(
-                "there is no result: most quads were set aside; the JSON says by which rule",
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// Measures until there is a verdict, the quads are spent, or the time is.
 ///
 /// # Errors
 /// When the pilot does not come to its end, or says that nothing would be found.
 pub(in crate::tune) fn conduct(
     bench: &mut Bench<'_>,
-    rules: &Rules,
+    rules: &ComparisonRules,
     (a, b): (&Setting, &Setting),
     budget: &Budget,
 ) -> Result<Conducted, Failure> {
@@ -71,7 +49,7 @@ pub(in crate::tune) struct Compared {
 /// Measures quads until there is a verdict, or no more may be measured.
 pub(in crate::tune) fn compare(
     bench: &mut Bench<'_>,
-    rules: &Rules,
+    rules: &ComparisonRules,
     pilot: &Pilot,
     (a, b): (&Setting, &Setting),
     seed: u64,
@@ -100,7 +78,7 @@ pub(in crate::tune) fn compare(
 /// Quads in which both arms are A.
 pub(in crate::tune) fn pilot(
     bench: &mut Bench<'_>,
-    rules: &Rules,
+    rules: &ComparisonRules,
     a: &Setting,
     budget: &Budget,
 ) -> Result<Pilot, Failure> {
@@ -124,7 +102,7 @@ pub(in crate::tune) fn pilot(
 /// What can be found, told before anything is tried.
 pub(in crate::tune) fn forecast(
     pilot: &Pilot,
-    rules: &Rules,
+    rules: &ComparisonRules,
     quads: u32,
     budget: &Budget,
     bench: &Bench<'_>,

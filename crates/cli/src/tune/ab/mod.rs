@@ -2,6 +2,7 @@
 
 mod options;
 mod conduct;
+mod conducted;
 mod outcome;
 mod text;
 mod page;
@@ -18,8 +19,8 @@ use super::plan::plan;
 use super::targets::Target;
 use super::tell;
 use crate::failure::{Failure, is_heard, say};
-use crate::run::folder::Folder;
-use crate::run::interrupt::Interrupt;
+use crate::folder::Folder;
+use crate::interrupt::Interrupt;
 use conduct::conduct;
 use options::rules;
 use outcome::Outcome;

@@ -7,7 +7,7 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_stats::anytime::Level;
-use tailwater_tune::ab::Rules;
+use tailwater_tune::ab::ComparisonRules;
 
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
@@ -70,11 +70,11 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 /// Of the flags, for this target.
-pub(super) fn rules(options: &AbOptions, target: &Target) -> Result<Rules, Failure> {
+pub(super) fn rules(options: &AbOptions, target: &Target) -> Result<ComparisonRules, Failure> {
     if options.effect <= 0.0 {
         return Err(Failure::usage("--effect is 0%; an effect above that is needed, as 1%"));
     }
-    Ok(Rules {
+    Ok(ComparisonRules {
         better: target.better(),
         level: Level::new(options.level).map_err(Failure::usage)?,
         effect: options.effect.ln_1p(),

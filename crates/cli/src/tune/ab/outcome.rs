@@ -2,12 +2,14 @@
 
 use super::super::dial::{Dial, Setting};
 use super::super::targets::Target;
-use super::conduct::Conducted;
+use super::conducted::Conducted;
 use super::options::AbOptions;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tailwater_tune::ab::{Better, Forecast, Guard, Look, Measured, NoiseRule, Rules, Verdict};
+use tailwater_tune::ab::{
+    Better, ComparisonRules, Forecast, Guard, Look, MeasuredQuad, NoiseRule, Verdict,
+};
 
 #[derive(Serialize)]
 pub(super) struct Outcome<'a> {
@@ -32,8 +34,8 @@ pub(super) struct Outcome<'a> {
     pub(super) noise_rules: &'a [NoiseRule],
     pub(super) forecast: Forecast,
     pub(super) looks: &'a [Look],
-    pub(super) pilot: &'a [Measured],
-    pub(super) quads: &'a [Measured],
+    pub(super) pilot: &'a [MeasuredQuad],
+    pub(super) quads: &'a [MeasuredQuad],
     pub(super) seconds: f64,
 }
 
@@ -52,7 +54,7 @@ impl<'a> Outcome<'a> {
         options: &AbOptions,
         (dials, target): (&[Dial], &Target),
         (a, b): (&Setting, &Setting),
-        rules: &'a Rules,
+        rules: &'a ComparisonRules,
         conducted: &'a Conducted,
         took: Duration,
     ) -> Self {

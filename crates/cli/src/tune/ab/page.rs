@@ -3,7 +3,7 @@
 use super::outcome::Outcome;
 use super::text;
 use crate::failure::Failure;
-use crate::run::folder::Folder;
+use crate::folder::Folder;
 use tailwater_report::{
     AxisKind, LineStyle, Picture, PictureAxis, PictureLine, Stated, illustrated,
 };

@@ -6,7 +6,7 @@ use crate::terminal::style;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_report::{grid_within, wrap};
-use tailwater_tune::ab::{Better, Comparison, Forecast, Look, Rules, Verdict};
+use tailwater_tune::ab::{Better, Comparison, ComparisonRules, Forecast, Look, Verdict};
 
 /// Where no terminal says how wide it is.
 const WIDTH: u16 = 100;
@@ -21,7 +21,7 @@ fn percent(share: f64) -> String {
 }
 
 /// What is fixed before the first block.
-pub(super) fn rules(rules: &Rules, options: &AbOptions, metric: &str) -> String {
+pub(super) fn rules(rules: &ComparisonRules, options: &AbOptions, metric: &str) -> String {
     let way = match rules.better {
         Better::Less => "less",
         Better::More => "more",
@@ -61,11 +61,11 @@ pub(super) fn rules(rules: &Rules, options: &AbOptions, metric: &str) -> String 
 }
 
 /// Whether the effect that matters would hardly be found.
-pub(super) fn is_weak(forecast: &Forecast, rules: &Rules) -> bool {
+pub(super) fn is_weak(forecast: &Forecast, rules: &ComparisonRules) -> bool {
     forecast.smallest_effect.is_none_or(|smallest| smallest > rules.effect)
 }
 
-pub(super) fn forecast(forecast: &Forecast, rules: &Rules, quad: Duration) -> String {
+pub(super) fn forecast(forecast: &Forecast, rules: &ComparisonRules, quad: Duration) -> String {
     let smallest = match forecast.smallest_effect {
         Some(effect) => format!("{} would be found in four of five tests", change(effect)),
         None => "no effect would be found in four of five tests".into(),

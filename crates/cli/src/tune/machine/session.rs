@@ -290,7 +290,7 @@ fn restore_each(
     let now = place::here(root);
     for entry in entries.iter().rev() {
         let place = entry.place.as_ref().unwrap_or(place);
-        let outcome = match place.standing(&now, entry) {
+        let outcome = match place.standing(&now, &entry.path) {
             // What this session has written is of its own entries only.
             Standing::Here => {
                 let last = last.get(&entry.path).filter(|_| entry.place.is_none());

@@ -4,17 +4,16 @@ use super::super::dial::{Dial, Setting};
 use super::super::machine::Root;
 use super::super::targets::{Target, TargetOptions};
 use super::super::{fresh_seed, noise, percent};
-use super::found::LeftOut;
 use super::recipes::Recipe;
 use crate::failure::Failure;
 use crate::scenarios;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tailwater_core::duration::parse_duration;
 use tailwater_stats::anytime::Level;
-use tailwater_tune::ab::{Better, Rules};
+use tailwater_tune::ab::{Better, ComparisonRules};
 use tailwater_tune::factorial::FACTORS_MAX;
 
 /// Values of one knob beside stock.
@@ -78,6 +77,14 @@ struct RivalText {
     set: BTreeMap<String, String>,
 }
 
+/// A value that could not be set or measured at all.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LeftOut {
+    pub(super) knob: String,
+    pub(super) value: String,
+    pub(super) because: String,
+}
+
 /// What the file comes to on this machine.
 pub(super) struct Wanted {
     pub(super) title: String,
@@ -88,7 +95,7 @@ pub(super) struct Wanted {
     pub(super) values: Vec<Vec<String>>,
     /// Hand-tuned settings by name.
     pub(super) rivals: Vec<(String, Setting)>,
-    pub(super) rules: Rules,
+    pub(super) rules: ComparisonRules,
     pub(super) time: Duration,
     pub(super) pilot: u32,
     pub(super) replicates: u32,
@@ -241,14 +248,14 @@ fn target(described: &Described) -> Result<TargetOptions, Failure> {
     })
 }
 
-fn rules(text: &Text, target: &Target) -> Result<Rules, Failure> {
+fn rules(text: &Text, target: &Target) -> Result<ComparisonRules, Failure> {
     let effect = share("effect", text.effect.as_deref(), "1%")?;
     if effect <= 0.0 {
         return Err(Failure::usage("effect is 0%; an effect above that is needed, as 1%"));
     }
     let quads = text.quads.unwrap_or(40);
     bounded("quads", quads as usize, (4, 10_000))?;
-    Ok(Rules {
+    Ok(ComparisonRules {
         better: target.better(),
         level: Level::new(share("level", text.level.as_deref(), "5%")?).map_err(Failure::usage)?,
         effect: effect.ln_1p(),

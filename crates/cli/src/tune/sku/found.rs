@@ -1,7 +1,7 @@
 //! What a search has found so far.
 
 use super::super::dial::Setting;
-use super::file::Wanted;
+use super::file::{LeftOut, Wanted};
 use super::screen::Screening;
 use serde::Serialize;
 use tailwater_tune::ab::{Forecast, Look, Verdict};
@@ -27,14 +27,6 @@ pub(super) struct Tested {
     /// The smallest effect that four of five tests of so many quads find; none where there is none.
     pub(super) smallest_effect: Option<f64>,
     pub(super) looks: Vec<Look>,
-}
-
-/// A value that could not be set or measured at all.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct LeftOut {
-    pub(super) knob: String,
-    pub(super) value: String,
-    pub(super) because: String,
 }
 
 /// All that was found.

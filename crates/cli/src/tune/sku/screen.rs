@@ -7,7 +7,7 @@ use super::super::bench::Bench;
 use super::super::dial::Setting;
 use super::file::Wanted;
 use crate::failure::Failure;
-use crate::run::progress::Progress;
+use crate::progress::Progress;
 use serde::Serialize;
 use tailwater_core::Rng;
 use tailwater_tune::ab::{Better, Block};

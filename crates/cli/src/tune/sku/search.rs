@@ -4,15 +4,15 @@ use super::super::ab::{self, Budget, Compared};
 use super::super::bench::Bench;
 use super::super::dial::Setting;
 use super::super::tell;
-use super::file::Wanted;
-use super::found::{Found, LeftOut, Tested};
+use super::file::{LeftOut, Wanted};
+use super::found::{Found, Tested};
 use super::screen::screen;
 use super::text;
 use crate::failure::Failure;
 use std::time::Instant;
 use tailwater_stats::anytime::Level;
 use tailwater_stats::holm;
-use tailwater_tune::ab::{Better, Pilot, Rules, Verdict};
+use tailwater_tune::ab::{Better, ComparisonRules, Pilot, Verdict};
 
 /// The share of the time that is kept for confirming.
 const CONFIRMING: f64 = 0.35;
@@ -165,8 +165,10 @@ fn confirm(
     for (number, (name, setting)) in rivals.iter().enumerate() {
         let shown = shown(&found.confirmed, rivals.len(), alpha).into_iter().filter(|is| *is);
         let level = alpha / (rivals.len() - shown.count()) as f64;
-        let rules =
-            Rules { level: Level::new(level).map_err(Failure::work)?, ..wanted.rules.clone() };
+        let rules = ComparisonRules {
+            level: Level::new(level).map_err(Failure::work)?,
+            ..wanted.rules.clone()
+        };
         let arms = (name.clone(), setting, &sku);
         // Apart from the numbers of the tests before.
         let number = u64::from(u32::MAX) + number as u64;
@@ -211,7 +213,7 @@ fn settle(confirmed: &mut [Tested], shown: &[bool], (claims, alpha): (usize, f64
 /// One test, and what ends the whole search, where that happened within it.
 fn test(
     bench: &mut Bench<'_>,
-    (rules, pilot): (&Rules, &Pilot),
+    (rules, pilot): (&ComparisonRules, &Pilot),
     (name, a, b): (String, &Setting, &Setting),
     number: u64,
 ) -> Result<(Tested, Option<Failure>), Failure> {

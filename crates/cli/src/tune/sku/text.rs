@@ -1,8 +1,8 @@
 //! What a person reads of a search.
 
 use super::super::ab::change;
-use super::file::Wanted;
-use super::found::{Found, LeftOut, Tested};
+use super::file::{LeftOut, Wanted};
+use super::found::{Found, Tested};
 use super::screen::{Screened, Screening};
 use crate::terminal::style;
 use tailwater_report::{grid_within, wrap};

@@ -1,23 +1,19 @@
 //! A block's command in a process group of its own, which ends with this program and within its time.
 
 use crate::failure::Failure;
-use crate::run::interrupt::Interrupt;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use crate::group::{Group, bound_to_this};
+use crate::interrupt::Interrupt;
+use rustix::process::{PidfdFlags, pidfd_open};
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tailwater_core::duration::format_duration;
 use tailwater_core::words::clip;
 
 /// What a block may print.
 const BYTES_MAX: usize = 64 << 20;
-/// What is killed and not gone by then cannot be killed.
-const ENDS_WITHIN: Duration = Duration::from_secs(10);
 /// The environment variable that has the block's seed.
 const SEED: &str = "TAILWATER_TUNE_SEED";
 
@@ -37,56 +33,6 @@ impl Said {
 
     pub(super) fn failed(&self, why: &str) -> Failure {
         Failure::work(format!("{}: {why} ({})", self.name, self.status))
-    }
-}
-
-/// Its process group; ended when dropped.
-struct Group {
-    child: Child,
-    is_over: bool,
-}
-
-impl Group {
-    fn pid(&self) -> Result<Pid, Failure> {
-        let raw = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        raw.ok_or_else(|| Failure::work("the command has no process number"))
-    }
-
-    /// Ends all that is left of it, and says how the command itself ended.
-    fn end(&mut self) -> Result<ExitStatus, Failure> {
-        self.is_over = true;
-        let pid = self.pid()?;
-        // Before it is waited for: until then its number is no other's.
-        let _ = kill_process_group(pid, Signal::KILL);
-        if !ends(pid)? {
-            return Err(Failure::work(format!(
-                "the command cannot be ended, perhaps because it became another user's; end process {} by hand",
-                self.child.id()
-            )));
-        }
-        self.child.wait().map_err(Failure::work)
-    }
-}
-
-/// Whether a process that was killed is gone in time. Knobs are put back either way.
-fn ends(pid: Pid) -> Result<bool, Failure> {
-    let process = pidfd_open(pid, PidfdFlags::empty()).map_err(Failure::work)?;
-    let until = Instant::now() + ENDS_WITHIN;
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        let timeout = Timespec::try_from(left).map_err(Failure::work)?;
-        match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout)) {
-            Err(Errno::INTR) => {}
-            found => return found.map(|ready| ready > 0).map_err(Failure::work),
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if !self.is_over {
-            let _ = self.end();
-        }
     }
 }
 
@@ -126,22 +72,15 @@ fn start(
     input: Option<(&str, &Path)>,
     seed: u64,
 ) -> Result<Group, Failure> {
-    let myself = std::env::current_exe()
-        .map_err(|error| Failure::work(format!("cannot find my own program: {error}")))?;
-    let mut command = Command::new(myself);
-    command.args(["tune", "exec", "--parent", &std::process::id().to_string()]);
-    for knob in launch {
-        command.args(["--knob", knob]);
-    }
-    command.arg("--").args(words).env(SEED, seed.to_string());
+    let mut command = bound_to_this(launch, words)?;
+    command.env(SEED, seed.to_string());
     command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
     if let Some((_, folder)) = input.filter(|(_, folder)| !folder.as_os_str().is_empty()) {
         command.current_dir(folder);
     }
-    command.stdout(Stdio::piped()).process_group(0);
-    let started = command.spawn();
-    let group = |child| Group { child, is_over: false };
-    started.map(group).map_err(|error| Failure::work(format!("cannot start the command: {error}")))
+    command.stdout(Stdio::piped());
+    Group::start(&mut command)
+        .map_err(|error| Failure::work(format!("cannot start the command: {error}")))
 }
 
 /// All that it says until it says no more; `None` when its time is over.

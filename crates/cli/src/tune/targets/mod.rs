@@ -6,7 +6,7 @@ mod gauge;
 
 use super::dial::{Dial, Offer, Setting};
 use crate::failure::Failure;
-use crate::run::interrupt::Interrupt;
+use crate::interrupt::Interrupt;
 use clap::Args;
 use command::run;
 use gauge::Gauge;

@@ -63,3 +63,73 @@ impl Backlog {
         self.running_ns += running_ns;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(ns: u64) -> Instant {
+        Instant::from_nanos(ns)
+    }
+
+    fn started(costs_ns: &[u64], cores: f64) -> Backlog {
+        let mut backlog = Backlog::default();
+        costs_ns.iter().for_each(|&cost_ns| backlog.join(cost_ns));
+        costs_ns.iter().for_each(|&cost_ns| backlog.start(cost_ns, cores));
+        backlog
+    }
+
+    #[test]
+    fn what_waits_counts_whole_and_what_runs_less_with_every_moment() {
+        let mut backlog = Backlog::default();
+        [300, 100].into_iter().for_each(|cost_ns| backlog.join(cost_ns));
+        assert_eq!(backlog.left_ns(), 400.0);
+        backlog.start(100, 1.0);
+        assert_eq!(backlog.left_ns(), 400.0);
+        backlog.advance(at(10), 2.0);
+        assert_eq!(backlog.left_ns(), 380.0, "two cores did ten each");
+        backlog.advance(at(15), 2.0);
+        assert_eq!(backlog.left_ns(), 370.0);
+        backlog.advance(at(1_000), 2.0);
+        assert_eq!(backlog.left_ns(), 300.0, "no less than nothing");
+        backlog.leave(300);
+        assert_eq!(backlog.left_ns(), 0.0);
+    }
+
+    /// What runs beyond the cores waits for something else: as many as there are cores count, as the last.
+    #[test]
+    fn of_what_runs_as_much_counts_as_cores_can_do() {
+        assert_eq!(started(&[300, 100], 2.0).left_ns(), 400.0);
+        assert_eq!(started(&[100, 100, 100], 2.0).left_ns(), 200.0);
+        assert_eq!(started(&[100, 100, 100], 1.5).left_ns(), 150.0);
+        assert_eq!(started(&[100, 100], 0.5).left_ns(), 100.0, "a core at least");
+    }
+
+    #[test]
+    fn an_end_leaves_no_more_than_what_runs_still() {
+        let mut backlog = started(&[100, 100, 100], 3.0);
+        backlog.end(100);
+        assert_eq!(backlog.left_ns(), 200.0);
+        backlog.advance(at(150), 1.0);
+        backlog.end(100);
+        assert_eq!(backlog.left_ns(), 50.0);
+        backlog.end(100);
+        assert_eq!(backlog.left_ns(), 0.0);
+        // None runs any more, so that the next has a core.
+        backlog.start(70, 1.0);
+        assert_eq!(backlog.left_ns(), 70.0);
+    }
+
+    #[test]
+    fn counted_anew_each_class_adds_what_waits_and_what_runs() {
+        let mut backlog = started(&[100], 1.0);
+        backlog.join(40);
+        backlog.recount();
+        [(200, 30), (300, 20)].into_iter().for_each(|(waiting, running)| {
+            backlog.count(waiting, running);
+        });
+        assert_eq!(backlog.left_ns(), 600.0, "what is left of what runs is as it was");
+        backlog.end(0);
+        assert_eq!(backlog.left_ns(), 550.0, "and no more than runs");
+    }
+}

@@ -57,3 +57,48 @@ impl Held {
         self.waiting.is_empty() && self.running.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_core::MethodId;
+
+    const A: Class = Class::of(MethodId(1));
+    const B: Class = Class::of(MethodId(2));
+
+    /// Two of one class wait behind another that runs.
+    fn held() -> Held {
+        let mut held = Held::default();
+        assert!(held.is_empty());
+        [A, B, A].into_iter().for_each(|class| held.join(class));
+        assert_eq!(held.start(), Some(A));
+        assert_eq!(held.waiting().collect::<Vec<_>>(), [B, A]);
+        assert_eq!(held.running().collect::<Vec<_>>(), [A]);
+        held
+    }
+
+    #[test]
+    fn an_end_takes_one_that_has_come_as_far() {
+        let mut held = held();
+        assert_eq!(held.end(A, Reached::Queue), Some(Reached::Queue));
+        assert_eq!(held.waiting().collect::<Vec<_>>(), [B]);
+        assert_eq!(held.end(A, Reached::Start), Some(Reached::Start));
+        assert_eq!(held.end(A, Reached::Start), None, "there is none of its class");
+        assert!(!held.is_empty());
+        assert_eq!(held.end(B, Reached::Queue), Some(Reached::Queue));
+        assert!(held.is_empty());
+        assert_eq!(held.start(), None);
+    }
+
+    /// A guard let one in that was refused, so that another is taken for it.
+    #[test]
+    fn where_none_has_come_as_far_another_of_its_class_is_taken() {
+        let mut held = held();
+        assert_eq!(held.end(B, Reached::Start), Some(Reached::Queue));
+        assert_eq!(held.end(A, Reached::Start), Some(Reached::Start));
+        held.start();
+        assert!(!held.is_empty(), "one runs and none waits");
+        assert_eq!(held.end(A, Reached::Queue), Some(Reached::Start));
+        assert!(held.is_empty());
+    }
+}

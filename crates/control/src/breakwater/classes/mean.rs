@@ -44,4 +44,23 @@ mod tests {
         mean.learn(6_400);
         assert_eq!(mean.ns(), 3_300);
     }
+
+    /// 1 ms after 3.2 µs counts as eight times of it: a stall is no property of a class.
+    #[test]
+    fn an_outlier_counts_as_eight_times_the_mean() {
+        let mut mean = Mean::default();
+        mean.learn(3_200);
+        mean.learn(1_000_000);
+        assert_eq!(mean.ns(), 3_900);
+    }
+
+    #[test]
+    fn nothing_learnt_stands_back_for_what_was() {
+        let (none, mut some) = (Mean::default(), Mean::default());
+        some.learn(70);
+        assert_eq!([none.ns(), none.or(some).ns(), some.or(none).ns()], [0, 70, 70]);
+        let mut other = Mean::default();
+        other.learn(0);
+        assert_eq!([other.ns(), other.or(some).ns()], [1, 1], "a sample of nothing is one");
+    }
 }

@@ -73,3 +73,48 @@ impl Pace {
         (self.work_ns / self.time_ns).max(f64::MIN_POSITIVE)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Instant {
+        Instant::from_nanos(us * 1_000)
+    }
+
+    fn close(found: f64, right: f64) {
+        assert!((found / right - 1.0).abs() < 1e-12, "{found}, not {right}");
+    }
+
+    /// One core is given for a sample of 100 µs; each further sample leaves 63/64 of the sums.
+    #[test]
+    fn cores_are_the_work_over_the_time_of_samples_with_the_past_decayed() {
+        let mut pace = Pace::default();
+        pace.learn(at(10), 5_000, true);
+        pace.learn(at(30), 8_000, true);
+        pace.learn(at(30), 2_000, true);
+        close(pace.cores(), 1.0);
+        // Its gap is over once another ends: 10 µs of work in 20 µs.
+        pace.learn(at(50), 40_000, true);
+        let (work, time, samples) = (98_437.5 + 10_000.0, 98_437.5 + 20_000.0, 1.984375);
+        close(pace.cores(), work / time);
+        // A gap of 1 ms is cut to eight of the mean, and the work that ended then with it.
+        pace.learn(at(1_050), 600_000, true);
+        close(pace.cores(), (work * 63.0 / 64.0 + 40_000.0) / (time * 63.0 / 64.0 + 20_000.0));
+        let (work, time) = (work * 63.0 / 64.0 + 40_000.0, time * 63.0 / 64.0 + 20_000.0);
+        let samples = samples * 63.0 / 64.0 + 1.0;
+        pace.learn(at(1_060), 1, true);
+        let cut = 8.0 * time / samples / 1_000_000.0;
+        let (work, time) = (work * 63.0 / 64.0 + cut * 600_000.0, time * 63.0 / 64.0 + cut * 1e6);
+        close(pace.cores(), work / time);
+    }
+
+    #[test]
+    fn what_passes_while_none_waits_is_no_pace() {
+        let mut pace = Pace::default();
+        for us in 1..100 {
+            pace.learn(at(10 * us), 90_000, false);
+        }
+        close(pace.cores(), 1.0);
+    }
+}

@@ -328,4 +328,6 @@ fn the_pace_of_workers_is_as_true_as_the_costs() {
     }
 }
 
+mod knapsack;
+mod ledger;
 mod shards;

@@ -30,6 +30,9 @@ fn decisions_by_table() {
         ((100, 80), (110, 79), 0, Opposed, Opposed),
         ((110, 79), (100, 80), 0, Opposed, Opposed),
         ((100, 80), (110, 80), 0, Opposed, Opposed),
+        ((110, 80), (100, 80), 0, Opposed, Opposed),
+        // The same load and less served.
+        ((100, 80), (100, 79), 0, Opposed, Opposed),
         // The same load and more served: no change of load for the paper, a gain for the code.
         ((100, 80), (100, 85), 0, Opposed, Efficient),
         ((100, 80), (0, 0), 0, Efficient, Idle),
@@ -45,6 +48,48 @@ fn decisions_by_table() {
     let dropping = reading(flow(100, 80, 0), flow(120, 95, 25));
     assert_eq!(decide(Growth::Always, &capped, &dropping), Dropping);
     assert_eq!(decide(Growth::Always, &Efficiency::PAPER, &dropping), Efficient);
+}
+
+/// Line 11 asks for more than the cap, not for as much.
+#[test]
+fn as_many_drops_as_the_cap_are_no_reason_to_shrink() {
+    let capped = Efficiency { drop_cap: 0.25, ..Efficiency::PAPER };
+    for (dropped, expected) in [(25, Decision::Efficient), (26, Decision::Dropping)] {
+        let reading = reading(flow(80, 60, 20), flow(100, 75, dropped));
+        assert_eq!(decide(Growth::Always, &capped, &reading), expected, "{dropped} of 100");
+    }
+}
+
+/// Shares of drops and slopes just at their limits, and a pool that heard of nobody.
+#[test]
+fn decisions_of_the_slope_by_table() {
+    use Decision::{Dropping, Efficient, Idle, Inefficient, KeepsUp};
+    let judge = Judge::Slope { memory: 8.0, spared: 0.25 };
+    let law = Efficiency { judge, threshold: 0.5, drop_cap: 0.75, ..Efficiency::TUNED };
+    let table = [
+        (100, 0.25, 0.0, KeepsUp),
+        (100, 0.26, 0.51, Efficient),
+        (100, 0.26, 0.5, Inefficient),
+        (100, 0.75, 0.51, Efficient),
+        (100, 0.76, 0.51, Dropping),
+        (0, 0.76, 0.0, Idle),
+    ];
+    for (incoming, dropped, covariance, expected) in table {
+        let trend = Trend { incoming: 1.0, served: 1.0, dropped, variance: 1.0, covariance };
+        let now = reading(Flow::default(), flow(incoming, 0, 0));
+        let found = decide(Growth::Always, &law, &Reading { trend, ..now });
+        assert_eq!(found, expected, "{dropped} dropped, a slope of {covariance}");
+    }
+}
+
+/// Four round trips, of which one settles, from 5 µs to 100 ms each.
+#[test]
+fn an_iteration_lasts_four_round_trips_within_bounds() {
+    let us = Duration::from_micros;
+    let pace = |rtt_us| Efficiency::PAPER.pace(us(rtt_us));
+    let expected = [(20, 5), (40, 10), (400_000, 100_000)];
+    assert_eq!([4, 10, 200_000].map(pace), expected.map(|(all, settle)| (us(all), us(settle))));
+    assert_eq!(Efficiency::ARTIFACT.pace(us(999)), (us(200), us(100)));
 }
 
 #[test]

@@ -132,3 +132,80 @@ fn an_iteration_of_the_efficiency_law_holds_the_pool_or_lets_it_go() {
         assert_eq!(pool.held.load(Relaxed), held, "{dropped} of ten dropped");
     }
 }
+
+/// Counting begins after 50 µs of 200 and ends 150 µs later: no look is put off beyond the shorter of both.
+#[test]
+fn the_shorter_part_of_an_iteration_says_when_to_look() {
+    for (settle, look) in [(us(150), us(50)), (us(50), us(50)), (us(199), us(1))] {
+        let span = efficiency::Span::Fixed { interval: us(200), settle };
+        let law = Law::Efficiency(Efficiency { span, ..Efficiency::PAPER });
+        let pool = Pool::new(Config { law, ..Config::paper(SLO, 1) }, 1);
+        assert_eq!(pool.next_look(Duration::ZERO), look, "{settle:?}");
+    }
+}
+
+/// A pool of 100 and a half for 500 sessions that hold a hundred, whose iterations take 100 µs, of which ten settle.
+fn efficient(base: Config) -> Pool {
+    let Law::Efficiency(law) = base.law else { panic!("{:?}", base.law) };
+    let span = efficiency::Span::Fixed { interval: us(100), settle: us(10) };
+    let law = Law::Efficiency(Efficiency { span, ..law });
+    let pool = Pool::new(Config { law, interval: Interval::Fixed(us(10)), ..base }, 1);
+    (0..500).for_each(|_| pool.join());
+    pool.total.store(100, Relaxed);
+    pool.carry_bits.store(0.5_f64.to_bits(), Relaxed);
+    pool.shift_issued(0, 100);
+    pool
+}
+
+/// From which size to which a tick without any delay has brought the pool.
+fn ticked(pool: &Pool, at_us: u64) -> Option<(u32, u32)> {
+    let resized = pool.tick(at(at_us), 0, turn(&mut Tally::default()));
+    resized.map(|Resized { from, to, .. }| (from, to))
+}
+
+fn come(pool: &Pool, incoming: u32, served: u32, dropped: u32) {
+    (0..incoming).for_each(|_| pool.meter.on_incoming());
+    (0..served).for_each(|_| pool.meter.on_served(us(5)));
+    (0..dropped).for_each(|_| pool.meter.on_dropped());
+}
+
+/// Algorithm 1 by the text: one more where it pays and 2 % less where it does not, of a real number.
+#[test]
+fn by_the_text_iterations_alone_move_the_pool_and_its_fraction() {
+    let pool = efficient(Config::efficiency_paper(SLO, 1));
+    let (held, wary) = (|| pool.held.load(Relaxed), || pool.wary.load(Relaxed));
+    assert_eq!(ticked(&pool, 1_000), None, "counting begins");
+    assert_eq!(pool.total(), 100, "an empty queue is no reason to grow");
+    come(&pool, 10, 10, 0);
+    assert_eq!((ticked(&pool, 1_090), held(), wary()), (Some((100, 101)), false, true));
+    assert_eq!(ticked(&pool, 1_100), None, "settled");
+    come(&pool, 10, 5, 5);
+    // 0.98 of 101.5, since as many came and fewer were served.
+    assert_eq!((ticked(&pool, 1_190), held(), wary()), (Some((101, 99)), true, false));
+    assert!((f64::from_bits(pool.carry_bits.load(Relaxed)) - 0.47).abs() < 1e-9);
+}
+
+/// The delay law goes on at its own intervals: 6 % of 100.5 more. An iteration in which half was dropped takes
+/// 2 % and forbids it to grow, and what one tick did is told as one change.
+#[test]
+fn by_default_both_laws_move_the_pool() {
+    let pool = efficient(Config::efficiency_tuned(SLO, 1));
+    assert_eq!(ticked(&pool, 1_000), Some((100, 106)));
+    come(&pool, 20, 10, 10);
+    assert_eq!(ticked(&pool, 1_090), Some((106, 104)));
+    assert_eq!(ticked(&pool, 1_100), Some((104, 104)), "it is held");
+}
+
+/// Eq. 4: a share of the room for each of the sessions, and one at least where there is none.
+#[test]
+fn room_and_overcommitment_by_the_numbers() {
+    let pool = Pool::new(Config { pool_min: 10, ..Config::paper(SLO, 1) }, 1);
+    (0..3).for_each(|_| pool.join());
+    assert_eq!((pool.room(), pool.overcommitment()), (10, 3));
+    pool.shift_issued(0, 4);
+    assert_eq!((pool.issued(), pool.room(), pool.overcommitment()), (4, 6, 2));
+    pool.shift_issued(4, 13);
+    assert_eq!((pool.issued(), pool.room(), pool.overcommitment()), (13, -3, 1));
+    pool.shift_issued(13, 9);
+    assert_eq!((pool.issued(), pool.room()), (9, 1));
+}

@@ -177,4 +177,56 @@ mod tests {
         assert_eq!(shard.poll_wish(NOW, &mut Silent), None);
         assert!(!shard.sessions[HOLDER.index()].idle);
     }
+
+    /// A session that holds credit, has nothing in the server and is on no list: its silence is looked at. Each of
+    /// these by itself is a reason not to.
+    #[test]
+    fn silence_counts_of_registered_sessions_that_could_send() {
+        let silence = |change: fn(&mut crate::breakwater::session::Session)| {
+            let mut shard = own_shard(Config::tuned(SLO, 1));
+            visit(&mut shard, HOLDER);
+            hold(&mut shard, HOLDER, 3);
+            change(&mut shard.sessions[HOLDER.index()]);
+            shard.silence_with_credit(NOW, HOLDER)
+        };
+        assert_eq!(silence(|_| ()), Some((NOW.since(Instant::ZERO), 3)));
+        assert_eq!(silence(|session| session.registered = false), None);
+        assert_eq!(silence(|session| session.pending = 1), None);
+        assert_eq!(silence(|session| session.window = 0), None);
+        assert_eq!(silence(|session| session.idle = true), None);
+        assert_eq!(silence(|session| session.listed = true), None);
+    }
+
+    #[test]
+    fn nor_is_one_that_has_been_answered_since() {
+        let mut shard = about_to_cut(NOW);
+        ask(&mut shard, NOW, HOLDER);
+        shard.on_start(NOW, HOLDER, Duration::ZERO, None, &mut Silent);
+        shard.sessions[HOLDER.index()].answered(false);
+        hold(&mut shard, HOLDER, 9);
+        assert_eq!(shard.poll_wish(NOW, &mut Silent), None, "it is silent no more");
+        assert_eq!(shard.sessions[HOLDER.index()].window, 9);
+    }
+
+    #[test]
+    fn nor_is_one_that_has_a_single_credit_by_now() {
+        let mut shard = about_to_cut(NOW);
+        hold(&mut shard, HOLDER, 1);
+        hold(&mut shard, BUSY, 17);
+        assert_eq!(shard.poll_wish(NOW, &mut Silent), None);
+        assert!(!shard.sessions[HOLDER.index()].idle);
+    }
+
+    /// What was looked at while nobody wanted credit is not cut for one who wants it later: the next look is for that.
+    #[test]
+    fn a_look_while_no_session_wants_credit_notes_no_cut() {
+        let mut shard = own_shard(Config { pool_min: 2, ..Config::tuned(SLO, 1) });
+        [HOLDER, BUSY].into_iter().for_each(|id| visit(&mut shard, id));
+        [HOLDER, BUSY].into_iter().for_each(|id| hold(&mut shard, id, 9));
+        assert!(!shard.pool.is_short(), "all have credit");
+        shard.on_tick(NOW, Duration::ZERO, &mut Silent);
+        visit_at(&mut shard, NOW, STRANDED);
+        assert!(shard.pool.is_short());
+        assert_eq!(shard.poll_wish(NOW, &mut Silent), None);
+    }
 }

@@ -1,4 +1,7 @@
+mod accounts;
+mod costs;
 mod deadlines;
+mod demands;
 mod grants;
 mod last_credit;
 mod several_loops;

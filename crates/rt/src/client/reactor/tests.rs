@@ -1,4 +1,5 @@
-use super::super::call::{CallError, CallFuture};
+use super::super::answer::CallError;
+use super::super::call::CallFuture;
 use super::super::config::ChannelConfig;
 use super::super::event::NewCall;
 use super::super::exchange::Order;

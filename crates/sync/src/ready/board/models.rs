@@ -1,7 +1,7 @@
 //! A set across processes, either side of which dies between two steps:
 //! `RUSTFLAGS="--cfg loom" cargo test -p tailwater-sync --release --lib models`.
 
-use super::super::{Policy, ReadySet, Shared, Waiter};
+use super::super::{ReadySet, Shared, VisitPolicy, Waiter};
 use super::*;
 use crate::ready::members::Members;
 use crate::ready::stats::Told;
@@ -35,7 +35,7 @@ fn set() -> (std::sync::Arc<Shared>, Items) {
 }
 
 fn waiter(shared: &std::sync::Arc<Shared>) -> Waiter {
-    let settings = ReadySet::builder(QUEUES).policy(Policy::RoundRobin).spin(Duration::ZERO);
+    let settings = ReadySet::builder(QUEUES).policy(VisitPolicy::RoundRobin).spin(Duration::ZERO);
     Waiter::new(shared.clone(), &settings, (0, 1), 0)
 }
 

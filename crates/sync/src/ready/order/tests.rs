@@ -17,7 +17,12 @@ impl Flags for Plain {
 }
 
 /// Everyone is always ready: how many visits each queue had after so many in all, with this cost.
-fn visits(policy: &Policy, queues: usize, total: usize, cost: impl Fn(u32) -> u32) -> Vec<u32> {
+fn visits(
+    policy: &VisitPolicy,
+    queues: usize,
+    total: usize,
+    cost: impl Fn(u32) -> u32,
+) -> Vec<u32> {
     let mut order = Order::new(policy, 0);
     let mut flags = Plain(vec![true; queues]);
     (0..total)
@@ -39,7 +44,7 @@ fn longest_wait(visits: &[u32], queue: u32) -> usize {
 proptest! {
     #[test]
     fn round_robin_leaves_a_ready_queue_out_for_less_than_a_round(queues in 1_usize..70) {
-        let order = visits(&Policy::RoundRobin, queues, 4 * queues, |_| 1);
+        let order = visits(&VisitPolicy::RoundRobin, queues, 4 * queues, |_| 1);
         for queue in 0..queues as u32 {
             prop_assert!(longest_wait(&order, queue) < queues);
         }
@@ -48,7 +53,7 @@ proptest! {
     #[test]
     fn weights_bound_the_wait_and_set_the_shares(weights in prop::collection::vec(1_u16..9, 1..20)) {
         let sum: usize = weights.iter().map(|weight| usize::from(*weight)).sum();
-        let order = visits(&Policy::Weighted(weights.clone().into()), weights.len(), 3 * sum, |_| 1);
+        let order = visits(&VisitPolicy::Weighted(weights.clone().into()), weights.len(), 3 * sum, |_| 1);
         for (queue, weight) in weights.iter().enumerate() {
             let queue = queue as u32;
             prop_assert!(longest_wait(&order, queue) <= sum - usize::from(*weight));
@@ -60,7 +65,7 @@ proptest! {
     #[test]
     fn ageing_bounds_the_wait(queues in 1_usize..30, strict_for in 0_u32..10) {
         let bound = (strict_for as usize + 1) * queues;
-        let order = visits(&Policy::Aged { strict_for }, queues, 4 * bound, |_| 1);
+        let order = visits(&VisitPolicy::Aged { strict_for }, queues, 4 * bound, |_| 1);
         for queue in 0..queues as u32 {
             prop_assert!(longest_wait(&order, queue) < bound);
         }
@@ -72,7 +77,7 @@ proptest! {
         queues in prop::collection::vec((10_u32..50, 1_u32..100), 2..12),
     ) {
         let quanta: Arc<[u32]> = queues.iter().map(|(quantum, _)| *quantum).collect();
-        let order = visits(&Policy::Deficit(quanta.clone()), queues.len(), 4_000, |queue| {
+        let order = visits(&VisitPolicy::Deficit(quanta.clone()), queues.len(), 4_000, |queue| {
             queues[queue as usize].1
         });
         let spent: Vec<f64> = (0_u32..).zip(&queues).map(|(queue, (quantum, cost))| {
@@ -91,12 +96,12 @@ proptest! {
 
 #[test]
 fn strict_starves_and_says_so() {
-    assert!(visits(&Policy::Strict, 3, 10, |_| 1).iter().all(|queue| *queue == 0));
+    assert!(visits(&VisitPolicy::Strict, 3, 10, |_| 1).iter().all(|queue| *queue == 0));
 }
 
 #[test]
 fn a_debt_is_forgiven_beyond_its_bound() {
-    let policy = Policy::Deficit([1, 1].into());
+    let policy = VisitPolicy::Deficit([1, 1].into());
     let order = visits(&policy, 2, 300, |queue| if queue == 0 { 1_000_000 } else { 1 });
     assert_eq!(order[0], 0);
     assert_eq!(longest_wait(&order, 0), ROUNDS, "and then it has a turn again");

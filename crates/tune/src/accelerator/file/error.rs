@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use tailwater_core::words::Place;
+use tailwater_core::words::TextPlace;
 
 /// Problems that are told; the rest is counted.
 const PROBLEMS_MAX: usize = 20;
@@ -24,7 +24,7 @@ pub struct FileError {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// Where it stands, or where the part begins that lacks something.
-    pub place: Place,
+    pub place: TextPlace,
     /// What was found and what is needed.
     pub message: String,
 }
@@ -73,7 +73,8 @@ impl<'t> Report<'t> {
         problems.sort();
         let omitted = problems.len().saturating_sub(PROBLEMS_MAX);
         problems.truncate(PROBLEMS_MAX);
-        let problem = |(offset, message)| Problem { place: Place::of(self.text, offset), message };
+        let problem =
+            |(offset, message)| Problem { place: TextPlace::of(self.text, offset), message };
         FileError {
             file: file.into(),
             problems: problems.into_iter().map(problem).collect(),

@@ -11,5 +11,5 @@ mod verdict;
 
 pub use cells::{Cell, software};
 pub use parts::{Known, Parts, Prediction, predict};
-pub use trial::{Block, Noise, Rules, Trial};
-pub use verdict::{COVERED_MIN, Compared, POINTS_MAX, Verdict, WITHIN_MIN};
+pub use trial::{BlockNoise, NoiseLimits, Trial, TrialBlock};
+pub use verdict::{COVERED_MIN, Compared, POINTS_MAX, ValidationVerdict, WITHIN_MIN};

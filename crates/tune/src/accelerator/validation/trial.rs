@@ -1,11 +1,11 @@
 //! Blocks with and without the accelerator, and which of them count.
 
 use serde::Serialize;
-use tailwater_stats::anytime::{Arm, Order};
+use tailwater_stats::anytime::{Arm, QuadOrder};
 
 /// What disturbed a block, as shares of its time.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Noise {
+pub struct BlockNoise {
     /// What the hypervisor gave to others, of all cores.
     pub steal: f64,
     /// What the host's core did for others, or nothing.
@@ -16,7 +16,7 @@ pub struct Noise {
 
 /// What a block may have of each. Fixed before the first block, and the same for both arms.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Rules {
+pub struct NoiseLimits {
     /// Of the hypervisor.
     pub steal_max: f64,
     /// Of the host's core.
@@ -25,14 +25,14 @@ pub struct Rules {
     pub device_away_max: f64,
 }
 
-impl Rules {
+impl NoiseLimits {
     /// Time of the host is counted while its threads run, so its absence costs caches alone. That of the accelerator
     /// keeps the host waiting, which the model cannot know of.
     pub const DEFAULT: Self = Self { steal_max: 0.02, host_away_max: 0.1, device_away_max: 0.02 };
 
     /// Why a block cannot count. It does not see what was measured.
     #[must_use]
-    pub fn broken(&self, noise: &Noise) -> Option<String> {
+    pub fn broken(&self, noise: &BlockNoise) -> Option<String> {
         let readings = [
             ("steal", noise.steal, self.steal_max),
             ("the host's core was for others or idle", noise.host_away, self.host_away_max),
@@ -47,11 +47,11 @@ impl Rules {
 
 /// One block.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Block {
+pub struct TrialBlock {
     /// Nanoseconds that the host's threads ran for a request.
     pub ns_per_request: f64,
     /// What disturbed it.
-    pub noise: Noise,
+    pub noise: BlockNoise,
 }
 
 /// Four blocks, two without the accelerator (A) and two with it (B).
@@ -60,7 +60,7 @@ pub struct Trial {
     /// Whether each had the accelerator.
     pub with: [bool; 4],
     /// In the order in which they were measured.
-    pub blocks: [Block; 4],
+    pub blocks: [TrialBlock; 4],
     /// Why it does not count; one block that is spoilt sets all four aside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set_aside: Option<String>,
@@ -69,7 +69,7 @@ pub struct Trial {
 impl Trial {
     /// Judges four blocks by the rules.
     #[must_use]
-    pub fn new(rules: &Rules, order: Order, blocks: [Block; 4]) -> Self {
+    pub fn new(rules: &NoiseLimits, order: QuadOrder, blocks: [TrialBlock; 4]) -> Self {
         let set_aside = blocks.iter().find_map(|block| rules.broken(&block.noise));
         Self { with: order.arms().map(|arm| arm == Arm::B), blocks, set_aside }
     }
@@ -89,32 +89,33 @@ impl Trial {
 mod tests {
     use super::*;
 
-    const QUIET: Noise = Noise { steal: 0.0, host_away: 0.01, device_away: 0.0 };
+    const QUIET: BlockNoise = BlockNoise { steal: 0.0, host_away: 0.01, device_away: 0.0 };
 
-    fn block(ns_per_request: f64, noise: Noise) -> Block {
-        Block { ns_per_request, noise }
+    fn block(ns_per_request: f64, noise: BlockNoise) -> TrialBlock {
+        TrialBlock { ns_per_request, noise }
     }
 
     #[test]
     fn a_drift_in_a_trial_cancels() {
         let blocks = [10.0, 8.0 * 1.1, 8.0 * 1.21, 10.0 * 1.331].map(|ns| block(ns, QUIET));
-        let (with, without) = Trial::new(&Rules::DEFAULT, Order::Abba, blocks).times().unwrap();
+        let (with, without) =
+            Trial::new(&NoiseLimits::DEFAULT, QuadOrder::Abba, blocks).times().unwrap();
         assert!((without / with - 1.25).abs() < 1e-12);
     }
 
     #[test]
     fn one_spoilt_block_sets_the_trial_aside_whatever_was_measured() {
         let spoilt = [
-            Noise { steal: 0.5, ..QUIET },
-            Noise { host_away: 0.2, ..QUIET },
-            Noise { device_away: 0.03, ..QUIET },
-            Noise { steal: f64::NAN, ..QUIET },
+            BlockNoise { steal: 0.5, ..QUIET },
+            BlockNoise { host_away: 0.2, ..QUIET },
+            BlockNoise { device_away: 0.03, ..QUIET },
+            BlockNoise { steal: f64::NAN, ..QUIET },
         ];
         for noise in spoilt {
             for at in 0..4 {
                 let mut blocks = [block(10.0, QUIET); 4];
                 blocks[at].noise = noise;
-                let trial = Trial::new(&Rules::DEFAULT, Order::Baab, blocks);
+                let trial = Trial::new(&NoiseLimits::DEFAULT, QuadOrder::Baab, blocks);
                 assert!(trial.set_aside.is_some() && trial.times().is_none(), "{noise:?}");
             }
         }

@@ -4,7 +4,7 @@ use super::cells::Cell;
 use super::parts::Prediction;
 use super::trial::Trial;
 use serde::Serialize;
-use tailwater_stats::{Comparison, t_975};
+use tailwater_stats::{PairedRatio, t_975};
 
 /// The thesis' largest difference between estimate and measurement, in points (§6.3).
 pub const POINTS_MAX: f64 = 3.7;
@@ -23,14 +23,14 @@ pub struct Compared {
     /// By the model, before anything was tried.
     pub predicted: Prediction,
     /// What came out; none with fewer than two trials that count.
-    pub measured: Option<Measured>,
+    pub measured: Option<MeasuredFactor>,
     /// Trials that do not count.
     pub set_aside: u32,
 }
 
 /// The factor on throughput that was measured.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Measured {
+pub struct MeasuredFactor {
     /// Geometric mean over the trials.
     pub speedup: f64,
     /// Lower end of its 95 % interval.
@@ -51,7 +51,7 @@ impl Compared {
     #[must_use]
     pub fn of(cell: Cell, predicted: Prediction, trials: &[Trial]) -> Self {
         let times: Vec<(f64, f64)> = trials.iter().filter_map(Trial::times).collect();
-        let measured = Comparison::of(&times).ok().map(|found| Measured {
+        let measured = PairedRatio::of(&times).ok().map(|found| MeasuredFactor {
             speedup: found.ratio,
             low: found.low,
             high: found.high,
@@ -72,7 +72,7 @@ fn wider(rounds: u32) -> f64 {
     t_975(freedom as usize) * (f64::from(rounds) / f64::from(freedom)).sqrt() / 1.645
 }
 
-fn is_covered(predicted: &Prediction, found: &Comparison) -> bool {
+fn is_covered(predicted: &Prediction, found: &PairedRatio) -> bool {
     let difference = found.ratio - predicted.speedup;
     // The side of each that looks at the other.
     let (of_model, of_trials) = match difference >= 0.0 {
@@ -84,7 +84,7 @@ fn is_covered(predicted: &Prediction, found: &Comparison) -> bool {
 
 /// All cells.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Verdict {
+pub struct ValidationVerdict {
     /// Cells that were measured.
     pub cells: u32,
     /// Cells with too few trials that count.
@@ -103,15 +103,15 @@ pub struct Verdict {
     pub holds: bool,
 }
 
-impl Verdict {
+impl ValidationVerdict {
     /// None where no cell was measured.
     #[must_use]
     pub fn of(cells: &[Compared]) -> Option<Self> {
-        let measured: Vec<Measured> = cells.iter().filter_map(|cell| cell.measured).collect();
+        let measured: Vec<MeasuredFactor> = cells.iter().filter_map(|cell| cell.measured).collect();
         let mut points: Vec<f64> = measured.iter().map(|found| found.points.abs()).collect();
         points.sort_by(f64::total_cmp);
         let points_max = *points.last()?;
-        let share = |holds: &dyn Fn(&Measured) -> bool| {
+        let share = |holds: &dyn Fn(&MeasuredFactor) -> bool| {
             measured.iter().filter(|found| holds(found)).count() as f64 / measured.len() as f64
         };
         let within = share(&|found| found.points.abs() <= POINTS_MAX);

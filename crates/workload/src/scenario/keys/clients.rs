@@ -1,9 +1,10 @@
 //! `[clients]` and `[clients.retry]`.
 
 use super::Absent::{Is, Means, Needed};
-use super::Kind::{Number, OneOrMore, Table as One, Time, Whole, Word};
+use super::ValueKind::{Number, OneOrMore, Table as One, Time, Whole, Word};
 use super::{Table, key, names, table, words};
-use crate::scenario::{limits, retry};
+use crate::limits;
+use crate::scenario::choices::FIRST;
 use std::time::Duration;
 use tailwater_core::pace::{Pace, Scheduling};
 
@@ -88,7 +89,7 @@ static RETRY: Table = table(
         ),
         key(
             "first",
-            Word(|| names(retry::FIRST)),
+            Word(|| names(FIRST)),
             Is("\"own\""),
             "\"primary\"",
             "Where requests go first: clients divided over the replicas, all to the first replica, or where \

@@ -1,7 +1,7 @@
 //! `[[controller]]`.
 
 use super::Absent::{Is, Means, Needed};
-use super::Kind::{Settings, Text, Word};
+use super::ValueKind::{Settings, Text, Word};
 use super::{Table, key, table, words};
 use tailwater_core::locks::LockPolicy;
 use tailwater_core::threads::Model;

@@ -1,10 +1,10 @@
 //! `[demand]` and `[capacity]`.
 
 use super::Absent::{Is, Means, Needed, OneOf};
-use super::Kind::{Number, OneOrMore, Tables, Time, Whole, Word};
+use super::ValueKind::{Number, OneOrMore, Tables, Time, Whole, Word};
 use super::{Table, Variant, key, table, words};
 use crate::arrivals::Arrivals;
-use crate::scenario::limits;
+use crate::limits;
 use std::time::Duration;
 
 const OF_CAPACITY: &str = "times capacity";

@@ -1,9 +1,10 @@
 //! `[[fault]]`.
 
 use super::Absent::{Is, Means, Needed};
-use super::Kind::{Number, OneOrMore, Text, Time, Whole, Word};
+use super::ValueKind::{Number, OneOrMore, Text, Time, Whole, Word};
 use super::{Table, Variant, key, names};
-use crate::scenario::{fault, limits};
+use crate::limits;
+use crate::scenario::choices::{CLAIMS, WAYS};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ const EXTRAS: RangeInclusive<Duration> = Duration::ZERO..=limits::FAULT_TIME_MAX
 
 pub(super) static FAULT: Table = Table {
     head: "[[fault]]",
-    meaning: "Something that goes wrong. Simulator only, as yet.",
+    meaning: "Something that goes wrong. The simulator plays all kinds, sockets those that befall processes: server-restart, \
+              server-pause and server-slow.",
     keys: &[
         key(
             "at",
@@ -52,14 +54,15 @@ pub(super) static FAULT: Table = Table {
         ),
         key(
             "node",
-            Whole(1..=limits::NODES_MAX),
+            Whole(1..=limits::NODES_MAX * limits::REPLICAS_MAX),
             Means("all of them"),
             "2",
-            "Which node of the tier, or which replica, from 1.",
+            "Which node of the tier, or which replica, from 1. Where nodes have replicas, all of these are counted, those of the \
+             first node first.",
         ),
         key(
             "way",
-            Word(|| names(fault::WAYS)),
+            Word(|| names(WAYS)),
             Means("both"),
             "\"answers\"",
             "Which messages of a link it strikes.",
@@ -103,7 +106,7 @@ pub(super) static FAULT: Table = Table {
         ),
         key(
             "demand",
-            Word(|| names(fault::CLAIMS)),
+            Word(|| names(CLAIMS)),
             Needed,
             "\"everything\"",
             "What lying clients claim to have waiting.",
@@ -122,13 +125,19 @@ pub(in crate::scenario) const VARIANTS: &[Variant] = &[
     kind(
         "server-restart",
         &["at", "for", "tier", "node"],
-        "The process of each node that is struck dies with all that it knew and comes back.",
+        "The process of each node that is struck dies with all that it knew and comes back; on sockets it is killed, and \
+         started anew after that time.",
     ),
-    kind("server-pause", &["at", "for", "tier", "node"], "Nodes stand still; messages pile up."),
+    kind(
+        "server-pause",
+        &["at", "for", "tier", "node"],
+        "Nodes stand still; messages pile up. On sockets their processes are stopped.",
+    ),
     kind(
         "server-slow",
         &["at", "for", "tier", "node", "speed"],
-        "The cores of nodes work at a fraction of their speed; work that has begun keeps its pace.",
+        "The cores of nodes work at a fraction of their speed; work that has begun keeps its pace. On sockets it is what \
+         handlers compute that takes so much longer.",
     ),
     kind(
         "slow-link",

@@ -57,7 +57,7 @@ pub struct Key {
     /// As it is written.
     pub name: &'static str,
     /// What its value may be.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// What holds when it is left out.
     pub absent: Absent,
     /// A value, as TOML.
@@ -68,8 +68,8 @@ pub struct Key {
 
 /// What a value may be.
 #[derive(Debug)]
-pub enum Kind {
-    /// A text of 1 to [`TEXT_CHARS_MAX`](super::limits::TEXT_CHARS_MAX) characters.
+pub enum ValueKind {
+    /// A text of 1 to [`TEXT_CHARS_MAX`](crate::limits::TEXT_CHARS_MAX) characters.
     Text,
     /// `true` or `false`.
     Truth,
@@ -110,7 +110,7 @@ pub enum Absent {
 
 const fn key(
     name: &'static str,
-    kind: Kind,
+    kind: ValueKind,
     absent: Absent,
     example: &'static str,
     meaning: &'static str,
@@ -147,7 +147,7 @@ impl Table {
     }
 }
 
-impl Kind {
+impl ValueKind {
     /// Of one entry of a list.
     pub(super) const fn entry(&self) -> &Self {
         match self {
@@ -186,11 +186,11 @@ pub fn tables() -> Vec<&'static Table> {
     found
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ValueKind {
     /// For people: type, unit and limits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text => write!(f, "text of 1 to {} characters", super::limits::TEXT_CHARS_MAX),
+            Self::Text => write!(f, "text of 1 to {} characters", crate::limits::TEXT_CHARS_MAX),
             Self::Truth => f.write_str("true or false"),
             Self::Time(range) => duration(f, range),
             Self::Whole(range) if *range.end() == u64::MAX => f.write_str("whole number"),

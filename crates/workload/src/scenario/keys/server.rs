@@ -1,11 +1,12 @@
 //! `[server]` and what requests do there.
 
 use super::Absent::{Is, Means, Needed, OneOf};
-use super::Kind::{
+use super::ValueKind::{
     Number, OneOrMore, Pair, Settings, Table as One, Tables, Text, Time, Truth, Whole, Word,
 };
 use super::{Table, Variant, key, names, table, times, words};
-use crate::scenario::{limits, server};
+use crate::limits;
+use crate::scenario::choices::TRANSPORTS;
 use crate::service::Work;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -24,8 +25,8 @@ pub(super) static SERVER: Table = Table {
             OneOrMore(&Whole(0..=limits::CORE_MAX)),
             Means("not pinned"),
             "0",
-            "Cores of the loops, one for each, which leaves workers to the kernel; or of loops and workers, one for each. None \
-             may be among clients.cores.",
+            "Cores of the loops, one for each, which leaves workers to the kernel; or of loops and workers, one for each. Those \
+             of replicas follow one another. None may be among clients.cores.",
         ),
         key(
             "reception",
@@ -50,8 +51,15 @@ pub(super) static SERVER: Table = Table {
              many workers, block or poll; +2 behind it for threads that make the calls, up to 32 (docs/threading.md).",
         ),
         key(
+            "change",
+            Tables(&CHANGE),
+            Means("none"),
+            "{ at = \"500ms\", model = \"adb:4\" }",
+            "Another threading model while it serves.",
+        ),
+        key(
             "transport",
-            Word(|| names(server::TRANSPORTS)),
+            Word(|| names(TRANSPORTS)),
             Is("\"tcp\""),
             "\"unix\"",
             "What carries requests on loopback.",
@@ -111,8 +119,8 @@ pub(super) static SERVER: Table = Table {
             Whole(1..=limits::REPLICAS_MAX),
             Means("1"),
             "2",
-            "Servers of this kind, each with a controller of its own; every client is connected to all. \
-             Simulator only, as yet.",
+            "Servers of this kind, each with a controller of its own, on sockets each a process; every client is connected \
+             to all, and capacity is that of all.",
         ),
     ],
     variants: WORK,
@@ -136,6 +144,21 @@ pub(in crate::scenario) const WORK: &[Variant] = &[
         meaning: "Requests to a real program.",
     },
 ];
+
+static CHANGE: Table = table(
+    "[[server.change]]",
+    "The server serves by another threading model from then on; what has begun ends as it began (docs/threading.md).",
+    &[
+        key(
+            "at",
+            Time(Duration::ZERO..=limits::DURATION_MAX),
+            Needed,
+            "\"500ms\"",
+            "When, from the beginning of the measured window, and within that.",
+        ),
+        key("model", Word(words::<Model>), Needed, "\"adb:4\"", "By what new requests are served."),
+    ],
+);
 
 static SERVICE: Table = Table {
     head: "server.service",

@@ -1,9 +1,10 @@
 //! `[sim]`.
 
 use super::Absent::{Is, Means, Needed};
-use super::Kind::{Number, OneOrMore, Tables, Time, Truth, Whole, Word};
+use super::ValueKind::{Number, OneOrMore, Tables, Time, Truth, Whole, Word};
 use super::{Table, key, names, table};
-use crate::scenario::{limits, sim};
+use crate::limits;
+use crate::scenario::choices::WAKES;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -85,7 +86,7 @@ pub(super) static SIM: Table = table(
         ),
         key(
             "wake",
-            Word(|| names(sim::WAKES)),
+            Word(|| names(WAKES)),
             Is("\"front\""),
             "\"back\"",
             "Where a request goes in the run queue that was handed a lock.",

@@ -1,9 +1,9 @@
 //! How long something takes: a distribution with what it needs.
 
 use super::Absent::{Means, Needed, OneOf};
-use super::Kind::{Number, Text, Time, TimeOr, Word};
+use super::ValueKind::{Number, Text, Time, TimeOr, Word};
 use super::{Key, Table, Variant, key};
-use crate::scenario::limits;
+use crate::limits;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const MEANS: RangeInclusive<Duration> = Duration::ZERO..=limits::SERVICE_MAX;
 const LONGEST: RangeInclusive<Duration> = Duration::from_nanos(1)..=limits::REQUEST_MAX;
 
 /// A time alone, which is a constant, or a table.
-pub(super) const TIME_OR: super::Kind = TimeOr(MEANS, &TIME);
+pub(super) const TIME_OR: super::ValueKind = TimeOr(MEANS, &TIME);
 
 static TIME: Table = Table {
     head: "{ distribution, mean }",

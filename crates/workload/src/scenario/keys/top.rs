@@ -1,9 +1,9 @@
 //! The top of a file.
 
 use super::Absent::{Is, Means, Needed};
-use super::Kind::{OneOrMore, Table as One, Tables, Text, Time, Whole};
+use super::ValueKind::{OneOrMore, Table as One, Tables, Text, Time, Whole};
 use super::{Table, clients, controller, demand, fault, key, server, sim, table, tier, validity};
-use crate::scenario::limits;
+use crate::limits;
 use std::time::Duration;
 
 const NOTHING: super::Absent = Means("all its defaults");
@@ -76,7 +76,7 @@ pub static TOP: Table = table(
             One(&demand::CAPACITY),
             NOTHING,
             "{ duration = \"500ms\" }",
-            "How the capacity is found that demand is a share of.",
+            "How the capacity is found that demand is a share of: without control, and with plain locks.",
         ),
         key(
             "validity",
@@ -104,14 +104,14 @@ pub static TOP: Table = table(
             Tables(&tier::TIER),
             Means("none"),
             "[{ name = \"leaf\", service = \"5us\" }]",
-            "Further nodes, which steps of paths call. On sockets all nodes of a tier share a process.",
+            "Further nodes, which steps of paths call. On sockets all nodes of a tier share a process, but for those that a fault strikes alone.",
         ),
         key(
             "fault",
             Tables(&fault::FAULT),
             Means("none"),
             "{ kind = \"server-pause\", at = \"100ms\", for = \"20ms\" }",
-            "What goes wrong, and when. Simulator only, as yet.",
+            "What goes wrong, and when. Sockets play what befalls processes.",
         ),
     ],
 );

@@ -142,11 +142,15 @@ fn declared_defaults_are_what_leaving_out_means() {
 
 /// The same without places in the file.
 fn nowhere(mut scenario: Scenario) -> Scenario {
+    for tier in &mut scenario.tiers {
+        tier.replicated = None;
+        tier.command.iter_mut().for_each(|command| command.place = TextPlace::START);
+    }
     let own = scenario.tiers.iter_mut().filter_map(|tier| tier.controller.as_mut());
     for controller in scenario.controllers.iter_mut().chain(own) {
-        (controller.name_place, controller.profile_place) = (Place::START, Place::START);
-        controller.preset.iter_mut().for_each(|preset| preset.place = Place::START);
-        controller.overrides.iter_mut().for_each(|change| change.place = Place::START);
+        (controller.name_place, controller.profile_place) = (TextPlace::START, TextPlace::START);
+        controller.preset.iter_mut().for_each(|preset| preset.place = TextPlace::START);
+        controller.overrides.iter_mut().for_each(|change| change.place = TextPlace::START);
     }
     Scenario { text: String::new(), simulator_only: None, not_simulated: None, ..scenario }
 }

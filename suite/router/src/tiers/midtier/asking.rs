@@ -7,6 +7,7 @@ use crate::placement;
 use crate::spooky::hash64;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 use tailwater_control::Reason;
 use tailwater_core::{Instant, MethodId};
 use tailwater_keyvalue::rpc;
@@ -29,11 +30,12 @@ impl Call {
     }
 }
 
-/// Calls under way. One that is dropped before it was heard was late.
+/// Calls under way. One that is given up before it was heard was late, if it was out for `patience`.
 pub(super) struct Listening {
     midtier: Arc<MidTier>,
     asked: Vec<Known>,
     made: Instant,
+    patience: Duration,
 }
 
 /// A request on its way: whose calls they are, and for which key.
@@ -94,7 +96,8 @@ impl<'a> Asking<'a> {
     /// Calls of one method, by the connections that are said, and what is to hear of them.
     pub(super) fn prepare(&self, method: MethodId, calls: Vec<(usize, Call)>) -> (Fan, Listening) {
         let asked = calls.iter().map(|(_, call)| (call.node, call.asked)).collect();
-        let listening = Listening { midtier: self.midtier.clone(), asked, made: now() };
+        let patience = self.midtier.silence_max / 10;
+        let listening = Listening { midtier: self.midtier.clone(), asked, made: now(), patience };
         let fan = calls
             .into_iter()
             .fold(self.fan(), |fan, (shard, call)| fan.call(shard, method.0, call.payload));
@@ -110,6 +113,18 @@ impl<'a> Asking<'a> {
     /// Makes calls of one method, and hears how each ends.
     pub(super) async fn call(&self, method: MethodId, calls: Vec<Call>) -> Vec<Outcome> {
         let (fan, listening) = self.prepare_own(method, calls);
+        self.end(fan, listening).await
+    }
+
+    /// What a replica says of the key. Given up within `patience`, it was not late.
+    pub(super) async fn ask(&self, known: Known, payload: &[u8], patience: Duration) -> Outcome {
+        let (fan, mut listening) = self.prepare_own(rpc::GET, vec![Call::of(known, payload)]);
+        listening.patience = patience;
+        let outcomes = self.end(fan, listening).await;
+        outcomes.into_iter().next().unwrap_or(Err(CallError::Expired))
+    }
+
+    async fn end(&self, fan: Fan, listening: Listening) -> Vec<Outcome> {
         let outcomes = fan.by(listening.made + self.midtier.silence_max).await;
         listening.hear(&outcomes);
         outcomes
@@ -180,7 +195,8 @@ impl Listening {
 /// Given up, since another has answered or the request has ended: so far nothing came.
 impl Drop for Listening {
     fn drop(&mut self) {
-        if !self.asked.is_empty() {
+        let is_late = now().since(self.made) >= self.patience;
+        if is_late && !self.asked.is_empty() {
             let mut state = self.midtier.state();
             for (node, asked) in std::mem::take(&mut self.asked) {
                 state.replicas.hear(node, asked, Heard::Late, now());
@@ -215,7 +231,6 @@ mod tests {
     use super::super::part;
     use super::*;
     use crate::parts::Part;
-    use std::time::Duration;
 
     #[test]
     fn a_call_that_was_not_sent_says_nothing_of_the_leaf_and_changes_nothing_there() {

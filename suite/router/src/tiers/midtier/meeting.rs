@@ -70,18 +70,20 @@ impl Asking<'_> {
         self.choose(tried)
     }
 
+    /// For `silence` at most, or until the request's time is over: meetings may follow one another.
     async fn wait_while(&self, waits: impl Fn(&Replicas) -> bool) {
+        let longest = now() + self.midtier.silence_max;
+        let until = self.deadline().map_or(longest, |deadline| deadline.min(longest));
         loop {
             self.meet();
             let ended = {
                 let state = self.midtier.state();
-                let is_late = self.deadline().is_some_and(|deadline| deadline <= now());
-                if is_late || !waits(&state.replicas) {
+                if until <= now() || !waits(&state.replicas) {
                     return;
                 }
                 state.meetings.ended
             };
-            NextEnd::new(self.midtier, ended, self.deadline()).await;
+            NextEnd::new(self.midtier, ended, until).await;
         }
     }
 }
@@ -112,24 +114,23 @@ impl Drop for UnderWay {
     }
 }
 
-/// Until a meeting ends, or the request's time does.
+/// Until a meeting ends, or the time for it does.
 struct NextEnd<'a> {
     midtier: &'a MidTier,
     /// Meetings that had ended when it began.
     ended: u64,
     number: u64,
-    too_late: Option<Sleep>,
+    too_late: Sleep,
 }
 
 impl<'a> NextEnd<'a> {
-    fn new(midtier: &'a MidTier, ended: u64, deadline: Option<Instant>) -> Self {
+    fn new(midtier: &'a MidTier, ended: u64, until: Instant) -> Self {
         let number = {
             let meetings = &mut midtier.state().meetings;
             meetings.waits += 1;
             meetings.waits
         };
-        let too_late = deadline.map(|deadline| sleep(deadline.since(now())));
-        Self { midtier, ended, number, too_late }
+        Self { midtier, ended, number, too_late: sleep(until.since(now())) }
     }
 }
 
@@ -137,8 +138,7 @@ impl Future for NextEnd<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let too_late = self.too_late.as_mut();
-        if too_late.is_some_and(|sleep| Pin::new(sleep).poll(context).is_ready()) {
+        if Pin::new(&mut self.too_late).poll(context).is_ready() {
             return Poll::Ready(());
         }
         let waker = context.waker().clone();

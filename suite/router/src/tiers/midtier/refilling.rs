@@ -109,8 +109,8 @@ impl UnderWay {
 impl Drop for UnderWay {
     fn drop(&mut self) {
         if !self.is_over {
-            let pause = self.midtier.silence_max / 10;
-            self.midtier.state().refills.failed(now(), pause);
+            let longest = self.midtier.silence_max;
+            self.midtier.state().refills.failed(now(), longest / 10..=longest);
         }
     }
 }

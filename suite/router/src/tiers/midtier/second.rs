@@ -4,15 +4,14 @@
 //! Which replica has the key is known here alone.
 
 use super::super::replicas::Known;
-use super::asking::{Asking, Call};
+use super::asking::Asking;
 use super::{Outcome, State};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 use tailwater_control::retry::{HedgeCounts, Hedges};
-use tailwater_keyvalue::rpc;
-use tailwater_rt::client::{Answer, CallError};
+use tailwater_rt::client::Answer;
 use tailwater_rt::time::{now, sleep};
 
 const NONE: HedgeCounts = HedgeCounts { sent: 0, won: 0, over_budget: 0 };
@@ -27,14 +26,15 @@ impl Asking<'_> {
         tried: &mut Vec<u16>,
     ) -> Vec<(Known, Outcome)> {
         let Some(after) = self.hedge_after() else {
-            return vec![(first, self.ask(first, payload).await)];
+            let patience = self.midtier.silence_max / 10;
+            return vec![(first, self.ask(first, payload, patience).await)];
         };
         let made = now();
-        let mut call = pin!(self.ask(first, payload));
+        let mut call = pin!(self.ask(first, payload, after));
         let outcomes = if let Some(outcome) = within(call.as_mut(), after).await {
             vec![(first, outcome)]
         } else if let Some(second) = self.second(tried) {
-            let besides = pin!(self.ask(second, payload));
+            let besides = pin!(self.ask(second, payload, after));
             self.first_of((first, call), (second, besides)).await
         } else {
             vec![(first, call.await)]
@@ -43,11 +43,6 @@ impl Asking<'_> {
             hedges.on_end(now().since(made));
         }
         outcomes
-    }
-
-    async fn ask(&self, known: Known, payload: &[u8]) -> Outcome {
-        let outcomes = self.call(rpc::GET, vec![Call::of(known, payload)]).await;
-        outcomes.into_iter().next().unwrap_or(Err(CallError::Expired))
     }
 
     /// How long the first try is waited for, if there may be a second.

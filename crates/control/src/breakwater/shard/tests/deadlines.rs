@@ -92,3 +92,14 @@ fn only_those_that_the_queue_made_late_count_against_the_pool() {
         assert_eq!(shed_by_queue(&|shard| arrive(shard, 1.0, waited_us)), counted, "on arrival");
     }
 }
+
+/// Until it has one it is judged by that of the others.
+#[test]
+fn where_a_session_has_no_round_trip_of_its_own_that_of_the_pool_counts() {
+    let mut shard = taught(Config::tuned(SLO, 1), 10.0);
+    shard.pool.on_median(0, us(16.0));
+    shard.sessions[ID.index()].rtt_ns = 0;
+    assert_eq!([17.5, 18.5].map(|left| start(&mut shard, left, 0.0)), [LATE, Verdict::Admit]);
+    shard.sessions[ID.index()].rtt_ns = 1;
+    assert_eq!([9.5, 10.5].map(|left| start(&mut shard, left, 0.0)), [LATE, Verdict::Admit]);
+}

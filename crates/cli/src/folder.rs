@@ -1,0 +1,138 @@
+//! The folder of `--out`: tried before the work begins, and never a mix of two results.
+
+use crate::failure::Failure;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+use tailwater_report::{Look, plots};
+use tailwater_stats::result::Experiment;
+
+/// What changed within runs, bin by bin; only of scenarios whose demand does.
+pub(crate) const SERIES: &str = "series.csv";
+
+/// A line for each tier of each run; only of scenarios that have tiers.
+pub(crate) const TIERS: &str = "tiers.csv";
+
+/// A folder that can be written to.
+pub(crate) struct Folder<'a> {
+    path: &'a Path,
+    /// Files of an earlier result that a new one may lack, which end when it is written: pictures, series, tiers.
+    stale: Vec<PathBuf>,
+}
+
+impl<'a> Folder<'a> {
+    /// Makes it where it is missing, and tries to write there. Nothing in it changes.
+    ///
+    /// # Errors
+    /// What must be changed, by its name.
+    pub(crate) fn prepare(path: &'a Path) -> Result<Self, Failure> {
+        let shown = path.display();
+        if path.exists() && !path.is_dir() {
+            return Err(Failure::usage(format!(
+                "{shown} is no folder; give another name by --out"
+            )));
+        }
+        let trouble = |error: io::Error| {
+            Failure::usage(format!(
+                "{shown}: nothing can be written there ({error}); give another folder by --out"
+            ))
+        };
+        fs::create_dir_all(path).map_err(trouble)?;
+        let trial = path.join(format!("tailwater-{}.part", std::process::id()));
+        fs::File::create(&trial).map_err(trouble)?;
+        fs::remove_file(&trial).map_err(trouble)?;
+        Ok(Self { path, stale: Vec::new() })
+    }
+
+    /// The same for a result with pictures, where those of an earlier one may lie.
+    ///
+    /// # Errors
+    /// As above, and for pictures that are of no result there.
+    pub(crate) fn prepare_for_result(path: &'a Path) -> Result<Self, Failure> {
+        let folder = Self::prepare(path)?;
+        let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_picture = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "svg");
+        let mut stale: Vec<PathBuf> = entries.filter(is_picture).collect();
+        let earlier = earlier(path);
+        let is_known = |file: &&PathBuf| {
+            let name = file.file_stem().and_then(|name| name.to_str());
+            name.is_some_and(|name| earlier.iter().any(|known| known == name))
+        };
+        // A result with series or tiers has pictures too.
+        let tables = [SERIES, TIERS].map(|name| path.join(name));
+        let lonely = tables.iter().find(|table| earlier.is_empty() && table.exists());
+        let foreign = stale.iter().find(|file| !is_known(file)).or(lonely);
+        if let Some(foreign) = foreign {
+            return Err(Failure::usage(format!(
+                "{} is of no result in its folder, and would lie among the new files; remove it, or give another \
+                 folder by --out",
+                foreign.display()
+            )));
+        }
+        stale.extend(tables);
+        Ok(Self { stale, ..folder })
+    }
+
+    /// The same for what is no result of a run, whose page would take the place of that.
+    ///
+    /// # Errors
+    /// As above, and where the result of a run lies.
+    pub(crate) fn prepare_for_more(path: &'a Path) -> Result<Self, Failure> {
+        if path.join("result.json").exists() {
+            return Err(Failure::usage(format!(
+                "{} holds the result of a run; give another folder by --out",
+                path.display()
+            )));
+        }
+        Self::prepare(path)
+    }
+
+    pub(crate) const fn path(&self) -> &Path {
+        self.path
+    }
+
+    /// Removes what is left of an earlier result, but for files that were `written` anew.
+    pub(crate) fn clear_but(&self, written: &[String]) -> Result<(), Failure> {
+        let is_new = |file: &&PathBuf| {
+            let name = file.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| written.iter().any(|written| written == name))
+        };
+        self.stale.iter().filter(|file| !is_new(file)).try_for_each(|file| gone(file))
+    }
+
+    /// Removes what an earlier result left under this name, if anything.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), Failure> {
+        gone(&self.path.join(name))
+    }
+
+    /// Under another name first: a reader never sees half a file.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let path = self.path.join(name);
+        let draft = path.with_extension(format!("{}.part", std::process::id()));
+        let whole = || {
+            fs::File::create(&draft)?.write_all(text.as_bytes())?;
+            fs::rename(&draft, &path)
+        };
+        whole().map_err(|error| Failure::work(format!("{}: {error}", path.display())))
+    }
+}
+
+/// Removes a file, where it is still there.
+fn gone(file: &Path) -> Result<(), Failure> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::work(format!("{}: {error}", file.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The names of the pictures of the result that lies there.
+fn earlier(folder: &Path) -> Vec<String> {
+    let text = fs::read_to_string(folder.join("result.json")).unwrap_or_default();
+    let result = serde_json::from_str::<Experiment>(&text);
+    let names = |result: Experiment| {
+        plots(&result, Look::WHOLE).into_iter().map(|plot| plot.name).collect()
+    };
+    result.map(names).unwrap_or_default()
+}

@@ -1,0 +1,89 @@
+//! Programs of others: process groups that end as a whole, and ports for them.
+
+use crate::failure::Failure;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// What is killed and not gone by then cannot be killed.
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
+
+/// A process group of a child's; ended when dropped.
+pub(crate) struct Group {
+    pub(crate) child: Child,
+    is_over: bool,
+}
+
+impl Group {
+    /// Starts the command as the first of a group of its own.
+    pub(crate) fn start(command: &mut Command) -> std::io::Result<Self> {
+        Ok(Self { child: command.process_group(0).spawn()?, is_over: false })
+    }
+
+    /// The child's, and the group's.
+    pub(crate) fn pid(&self) -> Result<Pid, Failure> {
+        let raw = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        raw.ok_or_else(|| Failure::work("the command has no process number"))
+    }
+
+    /// Ends all that is left of it, and says how the command itself ended.
+    pub(crate) fn end(&mut self) -> Result<ExitStatus, Failure> {
+        self.is_over = true;
+        let pid = self.pid()?;
+        // Before it is waited for: until then its number is no other's.
+        let _ = kill_process_group(pid, Signal::KILL);
+        if !ends(pid)? {
+            return Err(Failure::work(format!(
+                "the command cannot be ended, perhaps because it became another user's; end process {} by hand",
+                self.child.id()
+            )));
+        }
+        self.child.wait().map_err(Failure::work)
+    }
+}
+
+/// Whether a process that was killed is gone in time. Knobs are put back either way.
+fn ends(pid: Pid) -> Result<bool, Failure> {
+    let process = pidfd_open(pid, PidfdFlags::empty()).map_err(Failure::work)?;
+    let until = Instant::now() + ENDS_WITHIN;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).map_err(Failure::work)?;
+        match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&timeout)) {
+            Err(Errno::INTR) => {}
+            found => return found.map(|ready| ready > 0).map_err(Failure::work),
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let _ = self.end();
+        }
+    }
+}
+
+/// This program, as what runs `words` in its place once knobs of the process are set: they end with the process that
+/// starts them.
+pub(crate) fn bound_to_this(knobs: &[String], words: &[String]) -> Result<Command, Failure> {
+    let myself = std::env::current_exe()
+        .map_err(|error| Failure::work(format!("cannot find my own program: {error}")))?;
+    let mut command = Command::new(myself);
+    command.args(["tune", "exec", "--parent", &std::process::id().to_string()]);
+    for knob in knobs {
+        command.args(["--knob", knob]);
+    }
+    command.arg("--").args(words);
+    Ok(command)
+}
+
+/// A port of this machine that nothing listens on now.
+pub(crate) fn free_port() -> Result<SocketAddr, Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(Failure::work)?;
+    listener.local_addr().map_err(Failure::work)
+}

@@ -1,0 +1,151 @@
+//! `tailwater profile attach`: records a program that runs already, by a process beside it.
+
+mod recorder;
+mod flight;
+mod top;
+
+use super::build;
+use super::percentile::percentile;
+use super::record::{Retained, Scanning, all_of, conclude, duration, make_room, tell};
+use crate::failure::Failure;
+use clap::Args;
+use flight::{Flight, SlowCall, slow_call};
+use recorder::{Outcome, Post, run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+use tailwater_report::time;
+
+pub(super) use top::{TopOptions, top};
+
+#[derive(Args, Debug)]
+pub(crate) struct AttachOptions {
+    /// The number of the process, as `pgrep NAME` finds it.
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pid: u32,
+    /// The trace; what was there is replaced.
+    #[arg(
+        short,
+        long,
+        visible_alias = "out",
+        value_name = "TRACE",
+        default_value = "tailwater.trace"
+    )]
+    output: PathBuf,
+    /// Detach after so long, such as 10s. Without it, detach by Ctrl-C.
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    length: Option<Duration>,
+    #[command(flatten)]
+    scanning: Scanning,
+    /// Keep only requests above this percentile of all, such as p99.9, with all that happened meanwhile, so that hours take
+    /// little room. Up to 100,000 requests are kept.
+    #[arg(long, value_name = "PERCENTILE", value_parser = percentile)]
+    keep: Option<f64>,
+    /// Keep only what happened within so long before the end, such as 30s, as a flight recorder does: calls, waits and
+    /// marks. At most two million of these are held in memory.
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "keep")]
+    last: Option<Duration>,
+    /// Detach once a call of a function took longer for sure, such as 'handle*>10ms'; it is looked for from the first tenth of
+    /// a second on. The name is as shown or as the linker has it, and `*` stands for anything.
+    #[arg(long, value_name = "GLOB>TIME", value_parser = slow_call, requires = "last")]
+    until: Option<SlowCall>,
+}
+
+pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
+    let program = build::recorder()?;
+    make_room(&options.output)?;
+    let trace = std::path::absolute(&options.output).map_err(Failure::usage)?;
+    let post = Post::open()?;
+    let part = Part::start(options, &trace, &post)?;
+    let written = if matches!(part, Part::All) { trace } else { all_of(&trace) };
+    let mut command = command(&program, options.pid, &written, &options.scanning);
+    let outcome = run(&mut command, options.length, &post, |name| {
+        let until = match options.length {
+            Some(length) => format!("for {}", time(length.as_secs_f64() * 1e6)),
+            None => "until Ctrl-C".into(),
+        };
+        tell(&format!("Recording {name} ({}) {until}.", options.pid));
+    });
+    let kept = part.finish();
+    let outcome = outcome?;
+    let Some((name, began)) = &outcome.begun else { return Err(refused(options.pid, &outcome)) };
+    let (took, kept) = (began.elapsed(), kept?);
+    let found = conclude(&options.output, took)?;
+    tell(&format!("{} {found}{kept}", ending(&outcome, name, options.pid)));
+    if outcome.status.success() { Ok(()) } else { Err(failed(&options.output, &outcome)) }
+}
+
+/// What of the recording stays.
+enum Part {
+    All,
+    /// The slowest requests, of a recording that began then.
+    Slowest(Retained, SystemTime),
+    /// The last moments.
+    Last(Flight),
+}
+
+impl Part {
+    fn start(options: &AttachOptions, trace: &Path, post: &Post) -> Result<Self, Failure> {
+        if options.keep.is_some() || options.last.is_some() {
+            make_room(&all_of(&options.output))?;
+        }
+        Ok(match (options.keep, options.last) {
+            (Some(above), _) => Self::Slowest(Retained::start(trace, above), SystemTime::now()),
+            (None, Some(last)) => {
+                Self::Last(Flight::start(trace, last, options.until.clone(), post.bell()))
+            }
+            (None, None) => Self::All,
+        })
+    }
+
+    /// What stays, in words.
+    fn finish(self) -> Result<String, Failure> {
+        match self {
+            Self::All => Ok(String::new()),
+            Self::Slowest(retained, since) => retained.finish(since),
+            Self::Last(flight) => flight.finish(),
+        }
+    }
+}
+
+fn command(program: &Path, pid: u32, trace: &Path, scanning: &Scanning) -> Command {
+    let mut command = Command::new(program);
+    command.arg(pid.to_string()).arg(trace);
+    // It has a runtime too, which is to record nothing of its own.
+    command.env_remove("TAILWATER_PROFILE_OUT");
+    scanning.tell(&mut command);
+    command
+}
+
+/// Why recording ended, as a sentence.
+fn ending(outcome: &Outcome, name: &str, pid: u32) -> String {
+    match outcome.over.as_deref() {
+        Some("gone") => format!("{name} ({pid}) has ended."),
+        Some("replaced") => format!("{name} ({pid}) has become another program."),
+        Some("late") => format!(
+            "Detached from {name} ({pid}): the recorder stood still for seconds, and the program took it for dead."
+        ),
+        Some(_) => format!("Detached from {name} ({pid})."),
+        None => format!("The recorder of {name} ({pid}) was killed."),
+    }
+}
+
+fn refused(pid: u32, outcome: &Outcome) -> Failure {
+    match (outcome.status.code(), outcome.complaint.as_str()) {
+        (Some(_), complaint) if !complaint.is_empty() => {
+            Failure::usage(format!("process {pid}: {complaint}"))
+        }
+        _ => Failure::work(format!("process {pid}: the recorder ended: {}", outcome.status)),
+    }
+}
+
+fn failed(trace: &Path, outcome: &Outcome) -> Failure {
+    let trace = trace.display();
+    match outcome.status.code() {
+        Some(_) => Failure::work(format!("{trace}: {}", outcome.complaint)),
+        None => Failure::work(format!(
+            "{trace}: the recorder was killed ({}); what it had written is there",
+            outcome.status
+        )),
+    }
+}

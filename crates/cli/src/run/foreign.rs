@@ -1,0 +1,147 @@
+//! A node of a tier that is a program of others: a process under guard, which is asked before it counts as there.
+
+use super::process::{ended, myself};
+use crate::failure::Failure;
+use crate::group::free_port;
+use crate::interrupt::Interrupt;
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::Deserialize;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStdout, Command as Process, Stdio};
+use std::time::{Duration, Instant};
+use tailwater_workload::scenario::Command;
+
+/// How long it may take until it answers.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
+/// Between two questions that were not answered.
+const ASKED_EVERY: Duration = Duration::from_millis(5);
+/// How long it may take for one answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// What it is asked at first, and answers where the key is not there.
+const QUESTION: &[u8] = b"get tailwater\r\n";
+const ANSWER: &[u8] = b"END\r\n";
+
+/// A node; ended when dropped.
+pub(super) struct ForeignProcess {
+    guard: Child,
+    /// The guard ends its process when this is closed. `None`: it was.
+    reader: Option<BufReader<ChildStdout>>,
+    /// The program's own.
+    pub(super) pid: u32,
+    pub(super) address: SocketAddr,
+}
+
+#[derive(Deserialize)]
+struct Greeting {
+    pid: u32,
+}
+
+impl ForeignProcess {
+    /// Starts it on this core or any, at a port of its own, and waits until it answers.
+    pub(super) fn start(
+        command: &Command,
+        core: Option<u32>,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Failure> {
+        Self::start_at(free_port()?, command, core, interrupt)
+    }
+
+    /// The same at this address.
+    pub(super) fn start_at(
+        address: SocketAddr,
+        command: &Command,
+        core: Option<u32>,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Failure> {
+        let words = command.at(address.port());
+        let name = &words[0];
+        let mut process = Process::new(myself()?);
+        process.arg("guard");
+        if let Some(core) = core {
+            process.args(["--cpus", &core.to_string()]);
+        }
+        process.arg("--").args(&words).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut guard = process
+            .spawn()
+            .map_err(|error| Failure::work(format!("cannot start {name}: {error}")))?;
+        let reader = guard.stdout.take().map(BufReader::new);
+        let mut it = Self { guard, reader, pid: 0, address };
+        it.hear(name, interrupt)?;
+        it.answers(name, interrupt)?;
+        Ok(it)
+    }
+
+    /// The guard's one line.
+    fn hear(&mut self, name: &str, interrupt: &Interrupt) -> Result<(), Failure> {
+        let mut line = String::new();
+        if let Some(reader) = &mut self.reader {
+            interrupt.wait_beside(reader.get_ref())?;
+            let _ = reader.read_line(&mut line);
+        }
+        let greeting = serde_json::from_str::<Greeting>(&line);
+        let unsaid = |_| Failure::work(format!("{name} did not start; its guard has said why"));
+        self.pid = greeting.map_err(unsaid)?.pid;
+        Ok(())
+    }
+
+    /// Waits until a question of its protocol is answered.
+    fn answers(&mut self, name: &str, interrupt: &Interrupt) -> Result<(), Failure> {
+        let until = Instant::now() + ANSWERS_WITHIN;
+        loop {
+            let answered = ask(self.address);
+            // What answers may be another's at the same port.
+            if !matches!(self.guard.try_wait(), Ok(None)) {
+                return Err(Failure::work(format!(
+                    "{name} ended before it answered; what it said stands above"
+                )));
+            }
+            match answered {
+                Ok(true) => return Ok(()),
+                Err(_) if Instant::now() < until => interrupt.rest(ASKED_EVERY)?,
+                Ok(false) | Err(_) => {
+                    let address = self.address;
+                    return Err(Failure::work(format!(
+                        "{name} does not answer a get at {address} as memcached does; a program that speaks its \
+                         protocol on the port that {{port}} stands for is needed"
+                    )));
+                }
+            }
+        }
+    }
+
+    /// How it ended, if it did though nothing asked it to.
+    pub(super) fn ended(&mut self) -> Option<String> {
+        ended(&mut self.guard)
+    }
+
+    /// It is no more: the guard kills all of its process group.
+    pub(super) fn kill(&mut self) {
+        drop(self.reader.take());
+        let _ = self.guard.wait();
+    }
+
+    /// To all of its process group.
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Some(group) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {
+            // One that is gone hears nothing.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for ForeignProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Whether it answers as memcached does that has nothing; an error where it does not answer.
+fn ask(address: SocketAddr) -> std::io::Result<bool> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(QUESTION)?;
+    let mut answer = [0; ANSWER.len()];
+    stream.read_exact(&mut answer)?;
+    Ok(answer == ANSWER)
+}

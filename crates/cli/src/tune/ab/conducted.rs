@@ -1,0 +1,27 @@
+//! A comparison that was measured.
+
+use crate::failure::Failure;
+use tailwater_tune::ab::{Comparison, Forecast, Pilot, Verdict};
+
+/// A comparison as far as it went.
+pub(in crate::tune) struct Conducted {
+    pub(in crate::tune) pilot: Pilot,
+    pub(in crate::tune) forecast: Forecast,
+    pub(in crate::tune) comparison: Comparison,
+    /// What ended it before it was done, if something did.
+    pub(in crate::tune) ended: Option<Failure>,
+    /// Whether the time was over.
+    pub(in crate::tune) timed_out: bool,
+}
+
+impl Conducted {
+    /// A result is one, whatever it says; a machine without a quiet moment has none.
+    pub(in crate::tune) fn is_sound(&self) -> Result<(), Failure> {
+        match self.comparison.verdict() {
+            Verdict::Noisy => Err(Failure::work(
+                "there is no result: most quads were set aside; the JSON says by which rule",
+            )),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Values of flags: what a text says, or what is needed instead.
+
+use std::time::Duration;
+use tailwater_core::duration::parse_duration;
+
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
+/// As a number, from a hundredth to an hour.
+pub(crate) fn points(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=1_000.0).contains(number));
+    number.ok_or_else(|| format!("'{text}' found, a number from 0 to 1000 is needed"))
+}
+
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.01..=3_600.0).contains(number));
+    number.ok_or_else(|| format!("'{text}' found, a number from 0.01 to 3600 is needed"))
+}
+
+pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) =
+        text.split_once('=').ok_or_else(|| format!("'{text}' found, KEY=VALUE is needed"))?;
+    Ok((key.into(), value.into()))
+}

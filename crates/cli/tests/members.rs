@@ -1,0 +1,363 @@
+//! Processes of a run that are programs of others, replicas, or struck by faults. Without memcached the tests that need it say
+//! that they were skipped; `make test` installs it.
+
+mod common;
+
+use common::{Folder, TAILWATER, children};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A front, and whatever PARTS add.
+const FRONT: &str = r#"
+seed = 3
+slo = "SLO"
+warm_up = "100ms"
+duration = "LENGTH"
+repetitions = 1
+clients = { count = 4, pace = "sleep" }
+demand.requests_per_second = 200
+capacity.fixed_rps = 1000
+controller = { name = "none" }
+PARTS
+"#;
+
+fn text(slo: &str, length: &str, parts: &str) -> String {
+    FRONT.replace("SLO", slo).replace("LENGTH", length).replace("PARTS", parts)
+}
+
+fn run(file: &Path) -> Output {
+    let mut command = Command::new(TAILWATER);
+    command.arg("run").arg(file).arg("--json").env_remove("TAILWATER_SHORT");
+    command.output().expect("the program starts")
+}
+
+/// The only run of a scenario, and what was said beside it.
+fn only_run(name: &str, text: &str) -> (Value, String) {
+    let folder = Folder::new(name);
+    let output = run(&folder.write("scenario.toml", text));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let result: Value = serde_json::from_slice(&output.stdout).expect(&said);
+    (result["runs"][0].clone(), said)
+}
+
+fn fates(run: &Value) -> [u64; 5] {
+    ["ok", "late", "expired", "shed", "lost"]
+        .map(|fate| run["fates"][fate].as_u64().unwrap_or_else(|| panic!("{fate}: {run}")))
+}
+
+/// A front that asks a memcached, which has this number among its words.
+fn cache(marker: u32, length: &str, fault: &str) -> String {
+    let parts = format!(
+        "[[server.path]]\nprobability = 1.0\nsteps = [{{ compute = \"20us\" }}, {{ call = \"cache\" }}]\n\
+         [[tier]]\nname = \"cache\"\nnodes = 2\nkeys = 20\n\
+         command = \"memcached -t 1 -U 0 -m 64 -u root -b {marker} -l 127.0.0.1 -p {{port}}\"\n{fault}"
+    );
+    text("5s", length, &parts)
+}
+
+/// A number that no other process has among its words.
+fn marker(nth: u32) -> u32 {
+    100_000 + std::process::id() * 10 + nth
+}
+
+/// The memcacheds that have it.
+fn marked(marker: u32) -> Vec<Pid> {
+    let words = format!("\0-b\0{marker}\0");
+    let entries = std::fs::read_dir("/proc").expect("processes").flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let is_it = |pid: &i32| {
+        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.starts_with("memcached\0") && line.contains(&words)
+    };
+    pids.filter(is_it).filter_map(Pid::from_raw).collect()
+}
+
+fn eventually<T>(what: &str, mut is: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = is() {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}, never");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn has_memcached() -> bool {
+    let version = Command::new("memcached").arg("-V").stdout(Stdio::null()).status();
+    let is_there = version.is_ok_and(|status| status.success());
+    if !is_there {
+        let _ = writeln!(std::io::stderr(), "skipped: memcached is not installed");
+    }
+    is_there
+}
+
+#[test]
+fn a_program_of_others_is_asked_metered_and_gone_with_the_run() {
+    if !has_memcached() {
+        return;
+    }
+    let marker = marker(1);
+    let (run, said) = only_run("members-cache", &cache(marker, "500ms", ""));
+    let [ok, .., shed, lost] = fates(&run);
+    assert!(ok > 40 && (shed, lost) == (0, 0), "{run} {said}");
+    assert_eq!(run["wrong_answers"].as_u64().unwrap_or(0), 0);
+    let tier = &run["tiers"][1];
+    assert_eq!((&tier["tier"], &tier["nodes"]), (&"cache".into(), &2.into()), "{run}");
+    let rate = |of: &Value| of["received_rps"].as_f64().expect("a rate");
+    // A get for each request, and a set for each key that was not there, most of them in the warm-up.
+    let (front, cache) = (rate(&run["tiers"][0]), rate(tier));
+    assert!(front > 80.0 && cache > 0.8 * front && cache < 2.0 * front, "{front} {cache}");
+    assert!(tier["memory_bytes"].as_u64() > Some(1 << 20), "{tier}");
+    assert!(tier["cores_used"].as_f64() > Some(0.0), "{tier}");
+    assert_eq!(marked(marker), [], "it is left");
+}
+
+fn begun(file: &Path) -> Child {
+    let mut command = Command::new(TAILWATER);
+    command.arg("run").arg(file).arg("--json").env_remove("TAILWATER_SHORT");
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts")
+}
+
+#[test]
+fn it_does_not_outlive_a_run_that_is_killed() {
+    if !has_memcached() {
+        return;
+    }
+    let (marker, folder) = (marker(2), Folder::new("members-killed"));
+    let mut child = begun(&folder.write("cache.toml", &cache(marker, "60s", "")));
+    eventually("both run", || (marked(marker).len() == 2).then_some(()));
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    eventually("they end", || marked(marker).is_empty().then_some(()));
+}
+
+#[test]
+fn one_that_dies_is_told_and_the_run_does_not_count() {
+    if !has_memcached() {
+        return;
+    }
+    let (marker, folder) = (marker(3), Folder::new("members-died"));
+    let child = begun(&folder.write("cache.toml", &cache(marker, "4s", "")));
+    let victims = eventually("both run", || Some(marked(marker)).filter(|all| all.len() == 2));
+    kill_process(victims[0], Signal::KILL).expect("it runs");
+    let output = child.wait_with_output().expect("it ends");
+    let result: Value = serde_json::from_slice(&output.stdout).expect("a result, or part of one");
+    let why = result["runs"][0]["invalid_because"].to_string();
+    assert!(why.contains("the server of the tier cache ended during the run"), "{why}");
+}
+
+#[test]
+fn what_does_not_start_says_so() {
+    let folder = Folder::new("members-unstarted");
+    for (command, said) in [
+        ("no-such-program -p {port}", "no-such-program"),
+        ("false {port}", "false ended before it answered"),
+    ] {
+        let parts = format!(
+            "[[server.path]]\nprobability = 1.0\nsteps = [{{ call = \"cache\" }}]\n\
+             [[tier]]\nname = \"cache\"\ncommand = \"{command}\"\n"
+        );
+        let output = run(&folder.write("bad.toml", &text("5s", "500ms", &parts)));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains(said), "{stderr}");
+    }
+}
+
+const LEAVES: &str = "[[server.path]]\nprobability = 1.0\nsteps = [{ compute = \"20us\" }, { call = \"leaf\" }]\n\
+                      [[tier]]\nname = \"leaf\"\nnodes = 2\nservice = \"1ms\"\n";
+
+/// A fault with what is said of it.
+fn fault(kind: &str, at: &str, length: &str, more: &str) -> String {
+    format!("[[fault]]\nkind = \"{kind}\"\nat = \"{at}\"\nfor = \"{length}\"\n{more}\n")
+}
+
+#[test]
+fn a_leaf_is_slowed_stopped_and_killed_and_every_request_has_one_fate() {
+    let of = "tier = \"leaf\"\nnode = 2";
+    let faults = [
+        fault("server-slow", "100ms", "100ms", &format!("{of}\nspeed = 0.5")),
+        fault("server-pause", "400ms", "100ms", of),
+        fault("server-restart", "700ms", "100ms", of),
+    ];
+    let with = LEAVES.to_owned() + &faults.concat();
+    let (run, said) = only_run("members-faults", &text("5s", "1500ms", &with));
+    let (calm, _) = only_run("members-calm", &text("5s", "1500ms", LEAVES));
+    let total = |run: &Value| fates(run).iter().sum::<u64>();
+    assert_eq!(total(&run), total(&calm), "the same requests: {run} {said}");
+    assert!(fates(&run)[0] > 100, "{run}");
+    let told = run["faults"].as_array().expect("what was played");
+    let kinds: Vec<&str> = told.iter().filter_map(|fault| fault["fault"].as_str()).collect();
+    assert_eq!(kinds, ["server-slow", "server-pause", "server-restart"], "{told:?}");
+    for (told, planned) in told.iter().zip([100.0, 400.0, 700.0]) {
+        assert_eq!((&told["tier"], &told["node"]), (&"leaf".into(), &2.into()));
+        assert!(told["at_ms"].as_f64() >= Some(planned), "{told}");
+        assert!(told["for_ms"].as_f64().is_none_or(|length| length >= 50.0), "{told}");
+    }
+    let why = run["invalid_because"].to_string();
+    assert!(!why.contains("ended during") && !why.contains("did not stay"), "{why}");
+    // The other tiers are metered; what was killed has taken its counts along.
+    let names: Vec<&str> = run["tiers"]
+        .as_array()
+        .expect("readings")
+        .iter()
+        .filter_map(|it| it["tier"].as_str())
+        .collect();
+    assert_eq!(names, [""]);
+    assert_eq!(calm["tiers"].as_array().map(Vec::len), Some(2));
+}
+
+fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+}
+
+/// What stands still hears of no end.
+#[test]
+fn a_leaf_that_stands_still_does_not_outlive_a_run_that_is_killed() {
+    let pause = fault("server-pause", "0s", "60s", "tier = \"leaf\"\nnode = 1");
+    let folder = Folder::new("members-stopped");
+    let file = folder.write("pause.toml", &text("5s", "60s", &(LEAVES.to_owned() + &pause)));
+    let mut child = begun(&file);
+    let stopped = eventually("the leaf is stopped", || {
+        let all = children(child.id()).into_iter();
+        all.map(|(pid, _)| pid).find(|pid| is_stopped(*pid))
+    });
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    eventually("the leaf ends", || (!is_stopped(stopped)).then_some(()));
+}
+
+/// Each call takes 100 ms from the window's begin to its end, and the objective is half of that.
+#[test]
+fn what_is_slowed_computes_for_longer() {
+    let slow = fault("server-slow", "0s", "60s", "tier = \"leaf\"\nspeed = 0.01");
+    let (run, said) = only_run("members-slow", &text("50ms", "1s", &(LEAVES.to_owned() + &slow)));
+    let [ok, ..] = fates(&run);
+    let total: u64 = fates(&run).iter().sum();
+    assert!(total > 100 && ok * 3 < total, "{run} {said}");
+    assert_eq!(run["faults"][0]["for_ms"], Value::Null, "it outlasts the run: {run}");
+}
+
+#[test]
+fn a_program_of_others_is_killed_and_comes_back_empty() {
+    if !has_memcached() {
+        return;
+    }
+    let (marker, of) = (marker(4), "tier = \"cache\"\nnode = 1");
+    let faults =
+        fault("server-pause", "100ms", "50ms", of) + &fault("server-restart", "300ms", "100ms", of);
+    let (run, said) = only_run("members-cache-faults", &cache(marker, "1500ms", &faults));
+    let [ok, ..] = fates(&run);
+    assert!(ok > 100, "{run} {said}");
+    assert_eq!(run["wrong_answers"].as_u64().unwrap_or(0), 0, "{run}");
+    assert_eq!(run["faults"].as_array().map(Vec::len), Some(2), "{run}");
+    assert!(!run["invalid_because"].to_string().contains("ended during"), "{run}");
+    assert_eq!(marked(marker), [], "it is left");
+}
+
+const REPLICAS: &str = "[server]\nreplicas = 2\nservice = { distribution = \"constant\", mean = \"100us\" }\n\
+                        [clients.retry]\ntries = 2\nfirst = \"primary\"\n";
+
+fn replicated(faults: &str) -> String {
+    // [clients] is a table of its own there.
+    let clients = "clients = { count = 4, pace = \"sleep\" }\n";
+    let with = REPLICAS
+        .replace("[clients.retry]\n", "[clients]\ncount = 4\npace = \"sleep\"\n[clients.retry]\n");
+    let parts = format!("{with}{faults}");
+    text("5s", "1s", &parts).replace(clients, "")
+}
+
+#[test]
+fn clients_go_to_the_other_replica_while_theirs_is_away() {
+    let (calm, said) = only_run("members-replicas", &replicated(""));
+    let [ok, .., shed, lost] = fates(&calm);
+    assert!(ok > 100 && (shed, lost) == (0, 0), "{calm} {said}");
+    assert_eq!(calm["retry"]["retried"], 0.0, "{calm}");
+    let faults = fault("server-restart", "200ms", "400ms", "node = 1");
+    let (run, said) = only_run("members-replica-away", &replicated(&faults));
+    let total = |run: &Value| fates(run).iter().sum::<u64>();
+    assert_eq!(total(&run), total(&calm), "{run} {said}");
+    // What the first had when it died is lost, and no more than that.
+    let [ok, ..] = fates(&run);
+    assert!(ok + 20 > total(&run), "{run} {said}");
+}
+
+/// A caller is at home at the first replica of one node and at the second of the other. The second ones take forty times
+/// as long.
+#[test]
+fn a_call_that_is_late_is_tried_at_the_other_replica() {
+    let leaf = LEAVES
+        .replace("nodes = 2", "nodes = 2\nreplicas = 2\nhedge = { after = \"5ms\", share = 1 }");
+    let slow = |node| {
+        let of = format!("tier = \"leaf\"\nnode = {node}\nspeed = 0.025");
+        fault("server-slow", "0s", "60s", &of)
+    };
+    let parts = leaf + &slow(2) + &slow(4);
+    let (run, said) = only_run("members-hedge", &text("5s", "1s", &parts));
+    let [ok, .., lost] = fates(&run);
+    assert!(ok > 100 && lost == 0, "{run} {said}");
+    let hedges = &run["tiers"][1]["hedges"];
+    assert!(hedges["sent_per_s"].as_f64() > Some(0.0), "{run}");
+    assert!(hedges["won_per_s"].as_f64() > Some(0.0), "{run}");
+}
+
+#[test]
+fn a_server_changes_its_model_while_it_serves_and_loses_nothing() {
+    let change =
+        |at: &str, model: &str| format!("[[server.change]]\nat = \"{at}\"\nmodel = \"{model}\"\n");
+    let models = [change("200ms", "adb:2"), change("400ms", "sib"), change("600ms", "sdb:3+1")];
+    let parts = LEAVES.to_owned() + &models.concat();
+    let (run, said) = only_run("members-models", &text("5s", "1s", &parts));
+    let [ok, .., shed, lost] = fates(&run);
+    assert!(ok > 100 && (shed, lost) == (0, 0), "{run} {said}");
+    let told = run["changes"].as_array().expect("what was changed");
+    let models: Vec<&str> = told.iter().filter_map(|it| it["model"].as_str()).collect();
+    assert_eq!(models, ["adb:2", "sib", "sdb:3+1"], "{said}");
+    for (told, planned) in told.iter().zip([200.0, 400.0, 600.0]) {
+        assert!(told["at_ms"].as_f64() >= Some(planned), "{told}");
+    }
+    assert!(!said.contains("needs"), "each had its threads: {said}");
+}
+
+#[test]
+fn a_server_by_hand_changes_its_model_by_a_line_and_complains_of_others() {
+    let mut command = Command::new(TAILWATER);
+    command.args(["serve", "--change-to", "adb:2", "--while-read", "--calibration", "1"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let mut tell = |line: &str| {
+        let stdin = child.stdin.as_mut().expect("a pipe");
+        writeln!(stdin, "{line}").expect("it is there");
+    };
+    // The first is followed without a word.
+    tell("model adb:2");
+    tell("model adb:3");
+    tell("gear 3");
+    let mut next = || lines.next().expect("a line").expect("text");
+    let (few, wrong) = (next(), next());
+    let told = [&few, &wrong];
+    // The one comes from the server, the other from what reads the lines: they may come in either order.
+    assert!(told.iter().any(|line| line.contains("'gear 3' found")), "{told:?}");
+    assert!(told.iter().any(|line| line.contains("workers")), "{told:?}");
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+}
+
+#[test]
+fn what_sockets_cannot_play_is_refused_with_where_it_is_played() {
+    let folder = Folder::new("members-refused");
+    let split = fault("partition", "100ms", "50ms", "timeout = \"5ms\"");
+    let output =
+        run(&folder.write("split.toml", &text("5s", "500ms", &(LEAVES.to_owned() + &split))));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("faults of kind partition run in the simulator only"), "{stderr}");
+    assert!(stderr.contains("type --on sim"), "{stderr}");
+}

@@ -1,0 +1,258 @@
+//! Clients of several replicas: where requests go, and whether they are tried again.
+//!
+//! The rule is [`tailwater_control::retry`]'s, as in the simulator: each client has one [`Replicas`], which decides, and a
+//! connection with a control of its own to each replica. A request is at one of them at a time, and has one fate.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use tailwater_control::retry::{Failure, Next, RetryCounts, Tries};
+use tailwater_control::{Reason, Replicas, RetryConfig};
+use tailwater_core::{Instant, RequestId};
+use tailwater_rt::client::{Channel, End, Event, NewCall};
+use tailwater_stats::Histogram;
+use tailwater_stats::result::RetryReport;
+
+/// What the clients of a fleet have decided, and each request that has not ended.
+pub(super) struct Retries {
+    clients: usize,
+    /// By client.
+    of: Vec<Replicas>,
+    flights: HashMap<u64, Flight>,
+    /// When requests have waited long enough for credit where they are: one entry for each try at most.
+    patience: BinaryHeap<Reverse<(Instant, u64)>>,
+    /// By channel: calls that wait there had better go elsewhere.
+    unwell: Vec<bool>,
+    told: Retried,
+    from: Instant,
+}
+
+/// A request on its way.
+struct Flight {
+    client: usize,
+    /// Channel and number there.
+    place: (usize, RequestId),
+    tries: Tries,
+    deadline: Option<Instant>,
+    entered: Instant,
+    /// When it wants to leave for want of credit.
+    leaves: Option<Instant>,
+}
+
+/// What becomes of a request whose try has ended.
+pub(super) enum Stays {
+    /// It has ended, for this client.
+    Ended(usize, Event),
+    /// It goes to another channel.
+    Tried((usize, u64, NewCall)),
+}
+
+/// What clients of replicas did.
+#[derive(Clone, Debug)]
+pub struct Retried {
+    counts: RetryCounts,
+    /// From handing a request to its first replica to knowing that it failed there.
+    failures: Histogram,
+}
+
+impl Retried {
+    /// Of several fleets together.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.counts = sum(self.counts, other.counts);
+        self.failures.merge(&other.failures);
+        self
+    }
+
+    /// As results tell it.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
+    pub fn report(&self) -> RetryReport {
+        let Self { counts, failures } = self;
+        let share = |count: u64| count as f64 / counts.calls.max(1) as f64;
+        RetryReport {
+            retried: share(counts.retried),
+            moved: share(counts.moved),
+            over_budget: share(counts.over_budget),
+            failure_p99_us: failures.quantile(0.99).as_secs_f64() * 1e6,
+        }
+    }
+}
+
+fn sum(one: RetryCounts, other: RetryCounts) -> RetryCounts {
+    RetryCounts {
+        calls: one.calls + other.calls,
+        retried: one.retried + other.retried,
+        moved: one.moved + other.moved,
+        over_budget: one.over_budget + other.over_budget,
+    }
+}
+
+impl Retries {
+    pub(super) fn new(config: RetryConfig, replicas: usize, clients: u32) -> Self {
+        let of = |client| Replicas::new(config, replicas, u64::from(client));
+        let told = Retried { counts: RetryCounts::default(), failures: Histogram::coarse() };
+        Self {
+            clients: clients as usize,
+            of: (0..clients).map(of).collect(),
+            flights: HashMap::new(),
+            patience: BinaryHeap::new(),
+            unwell: vec![false; clients as usize * replicas],
+            told,
+            from: Instant::ZERO,
+        }
+    }
+
+    /// Failures count from then on.
+    pub(super) const fn count_from(&mut self, from: Instant) {
+        self.from = from;
+    }
+
+    /// A new request: the channel over which it goes.
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        (client, token): (usize, u64),
+        deadline: Option<Instant>,
+        channels: &[Channel],
+    ) -> usize {
+        self.look(client, channels);
+        let clients = self.clients;
+        let load = |replica: usize| channels[replica * clients + client].load(now);
+        let (replica, tries) = self.of[client].first(load);
+        let place = (replica * clients + client, RequestId(0));
+        let flight = Flight { client, place, tries, deadline, entered: now, leaves: None };
+        self.flights.insert(token, flight);
+        place.0
+    }
+
+    /// The request is at this channel, under this number.
+    pub(super) fn place(&mut self, now: Instant, token: u64, place: (usize, RequestId)) {
+        let Some(flight) = self.flights.get_mut(&token) else { return };
+        let wait = self.of[flight.client].credit_wait(flight.tries);
+        (flight.place, flight.leaves) = (place, wait.map(|wait| now + wait));
+        self.patience.extend(flight.leaves.map(|at| Reverse((at, token))));
+    }
+
+    /// A try has ended.
+    pub(super) fn end(
+        &mut self,
+        now: Instant,
+        index: usize,
+        event: Event,
+        channels: &[Channel],
+    ) -> Stays {
+        let (client, replica) = (index % self.clients, index / self.clients);
+        if let End::Response { reply, .. }
+        | End::Fault { reply, .. }
+        | End::Rejected { reply, .. } = &event.end
+        {
+            self.of[client].on_reply(replica, reply);
+        }
+        let Some(failure) = failure(&event.end) else { return self.ended(client, event) };
+        let known = self.flights.get(&event.token).map(|it| (it.tries.count(), it.entered));
+        if let Some((1, entered)) = known.filter(|_| now >= self.from) {
+            self.told.failures.record(now.since(entered));
+        }
+        match self.next(now, event.token, failure, channels) {
+            Some(next) => Stays::Tried((next, event.token, event.call)),
+            None => self.ended(client, event),
+        }
+    }
+
+    fn ended(&mut self, client: usize, event: Event) -> Stays {
+        self.flights.remove(&event.token);
+        Stays::Ended(client, event)
+    }
+
+    /// The channel over which a request goes whose try has failed.
+    fn next(
+        &mut self,
+        now: Instant,
+        token: u64,
+        failure: Failure,
+        channels: &[Channel],
+    ) -> Option<usize> {
+        let client = self.flights.get(&token)?.client;
+        self.look(client, channels);
+        let clients = self.clients;
+        let load = |replica: usize| channels[replica * clients + client].load(now);
+        let flight = self.flights.get_mut(&token)?;
+        let next = self.of[client].next(now, flight.deadline, &mut flight.tries, failure, load);
+        match next {
+            Next::Try(replica) => Some(replica * clients + client),
+            Next::GiveUp(_) => None,
+        }
+    }
+
+    /// Where a request is that waits, and where it goes instead, if anywhere.
+    pub(super) fn leave(
+        &mut self,
+        now: Instant,
+        token: u64,
+        channels: &[Channel],
+    ) -> Option<((usize, RequestId), usize)> {
+        let place = self.flights.get(&token)?.place;
+        if !channels[place.0].is_waiting(place.1) {
+            return None;
+        }
+        Some((place, self.next(now, token, Failure::Unsent, channels)?))
+    }
+
+    /// The next request that has waited for as long as it may.
+    pub(super) fn next_impatient(&mut self, now: Instant) -> Option<u64> {
+        while let Some(&Reverse((at, token))) = self.patience.peek()
+            && at <= now
+        {
+            self.patience.pop();
+            // One that has moved since, or has ended, wants nothing.
+            if self.flights.get(&token).is_some_and(|flight| flight.leaves == Some(at)) {
+                return Some(token);
+            }
+        }
+        None
+    }
+
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.patience.peek().map(|&Reverse((at, _))| at)
+    }
+
+    /// How a channel is: the requests at it, where that has just become bad.
+    pub(super) fn note_health(&mut self, index: usize, is_unwell: bool) -> Vec<u64> {
+        let was_unwell = std::mem::replace(&mut self.unwell[index], is_unwell);
+        if was_unwell || !is_unwell {
+            return Vec::new();
+        }
+        let there = self.flights.iter().filter(|(_, flight)| flight.place.0 == index);
+        let mut tokens: Vec<u64> = there.map(|(token, _)| *token).collect();
+        // In the order in which they came.
+        tokens.sort_unstable();
+        tokens
+    }
+
+    fn look(&mut self, client: usize, channels: &[Channel]) {
+        let replicas = &mut self.of[client];
+        for replica in 0..replicas.count() {
+            let is_up = channels[replica * self.clients + client].is_well();
+            replicas.set_up(replica, is_up);
+        }
+    }
+
+    pub(super) fn told(&self) -> Retried {
+        let counts = self.of.iter().map(Replicas::counts).fold(RetryCounts::default(), sum);
+        Retried { counts, ..self.told.clone() }
+    }
+}
+
+/// How a try ended without an answer; `None` for an end that is final.
+const fn failure(end: &End) -> Option<Failure> {
+    Some(match end {
+        End::Response { .. } | End::Fault { .. } | End::TooLong { .. } => return None,
+        // It did not begin, and costs the server nothing.
+        End::Rejected { reason: Some(Reason::Draining), .. } | End::NotTaken | End::Unsent(_) => {
+            Failure::Unsent
+        }
+        End::Rejected { reason: Some(reason), .. } => Failure::Shed(*reason),
+        End::Rejected { reason: None, .. } => Failure::Shed(Reason::Limit),
+        End::Lost => Failure::Lost,
+    })
+}

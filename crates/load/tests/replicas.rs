@@ -1,0 +1,128 @@
+//! A fleet whose clients are connected to several replicas: where requests go, and that each ends once.
+
+use std::time::Duration;
+use tailwater_control::catalog::{Controller, Spec};
+use tailwater_control::retry::First;
+use tailwater_control::{RetryConfig, Site};
+use tailwater_core::Instant;
+use tailwater_load::Fleet;
+use tailwater_load::work::ECHO;
+use tailwater_rt::client::{End, NewCall};
+use tailwater_rt::counts::Counts;
+use tailwater_rt::time::now;
+use tailwater_rt::{Address, Reply, Request, Server, ServerConfig};
+
+const PRIMARY: RetryConfig = RetryConfig {
+    tries: 2,
+    credit_wait: None,
+    share: tailwater_core::Ratio(0.1),
+    burst: 10,
+    first: First::Primary,
+};
+const COUNTS: u64 = u64::MAX;
+
+fn none() -> Controller {
+    Spec::named("none").build(&Site::one_loop(Duration::from_secs(60), 1)).unwrap()
+}
+
+fn start() -> Server {
+    let echo = |request: Request| async { Reply::ok(request.payload) };
+    Server::start(ServerConfig::default(), none().admission, echo).unwrap()
+}
+
+fn fleet(servers: &[&Server], retry: RetryConfig) -> Fleet {
+    let addresses: Vec<Address> = servers.iter().map(|server| server.address().clone()).collect();
+    Fleet::connect_to((&addresses, retry), 2, &none(), &[]).unwrap()
+}
+
+fn call(time: Instant) -> NewCall {
+    NewCall {
+        method: ECHO,
+        payload: bytes::Bytes::from_static(b"hello"),
+        deadline: Some(time + Duration::from_secs(60)),
+        priority: 128,
+        tenant: 0,
+    }
+}
+
+/// The ends of so many calls, by token; each comes once.
+fn ends(fleet: &mut Fleet, count: usize) -> Vec<(u64, usize, End)> {
+    let mut found: Vec<(u64, usize, End)> = Vec::new();
+    while found.len() < count {
+        fleet.turn(Duration::from_millis(10));
+        while let Some((client, event)) = fleet.poll_event() {
+            found.push((event.token, client, event.end));
+        }
+    }
+    found.sort_by_key(|(token, ..)| *token);
+    found
+}
+
+fn ask(fleet: &mut Fleet, tokens: std::ops::Range<u64>) -> Vec<(u64, usize, End)> {
+    let count = tokens.end - tokens.start;
+    for token in tokens {
+        let time = now();
+        fleet.submit((token % 2) as usize, time, token, call(time));
+    }
+    ends(fleet, count as usize)
+}
+
+/// What each replica has received.
+fn received(fleet: &mut Fleet) -> Vec<u64> {
+    fleet.ask_for_counts(now(), COUNTS);
+    let mut told: Vec<(usize, u64)> = ends(fleet, fleet.servers())
+        .into_iter()
+        .map(|(_, number, end)| match end {
+            End::Response { payload, .. } => {
+                (number, Counts::parse(&payload).unwrap().totals.received)
+            }
+            end => panic!("{end:?}"),
+        })
+        .collect();
+    told.sort_unstable();
+    assert!(told.iter().enumerate().all(|(at, (number, _))| *number == 2 + at), "{told:?}");
+    told.into_iter().map(|(_, count)| count).collect()
+}
+
+fn all_answered(found: &[(u64, usize, End)]) {
+    for (token, client, end) in found {
+        assert!(matches!(end, End::Response { status: 0, .. }), "{token}: {end:?}");
+        assert_eq!(*client, (token % 2) as usize, "the client that asked");
+    }
+}
+
+#[test]
+fn requests_go_to_the_first_replica_and_to_the_next_once_that_is_away() {
+    let [first, second] = [start(), start()];
+    let mut fleet = fleet(&[&first, &second], PRIMARY);
+    assert_eq!((fleet.clients(), fleet.servers()), (2, 2));
+    all_answered(&ask(&mut fleet, 0..100));
+    assert_eq!(received(&mut fleet), [100, 0]);
+    let _ = first.drain(Duration::ZERO);
+    let found = ask(&mut fleet, 100..200);
+    assert_eq!(found.len(), 100);
+    let tokens: Vec<u64> = found.iter().map(|(token, ..)| *token).collect();
+    assert!(tokens.iter().copied().eq(100..200), "each ends once: {tokens:?}");
+    // What was on its way when the first went may be lost; what came later is not.
+    while fleet.connections(now()).up > 3 {
+        fleet.turn(Duration::from_millis(10));
+    }
+    all_answered(&ask(&mut fleet, 200..300));
+    assert!(fleet.retried().is_some_and(|told| told.report().over_budget == 0.0));
+}
+
+#[test]
+fn clients_are_divided_over_the_replicas_by_their_numbers() {
+    let servers = [start(), start()];
+    let mut fleet = fleet(&servers.each_ref(), RetryConfig::default());
+    all_answered(&ask(&mut fleet, 0..100));
+    assert_eq!(received(&mut fleet), [50, 50]);
+}
+
+#[test]
+fn one_server_has_no_replicas_to_tell_of() {
+    let server = start();
+    let mut fleet = fleet(&[&server], RetryConfig::default());
+    all_answered(&ask(&mut fleet, 0..10));
+    assert!(fleet.retried().is_none());
+}

@@ -1,0 +1,234 @@
+//! A program that is scanned from another process. `tailwater-recorder` does so, which `tailwater profile attach`
+//! starts.
+//!
+//! The program has no part in it: its threads push frames as ever, and ask in shared memory whether marks and waits
+//! are wanted. The recorder has a lease there, and renews it ten times a second. Where it does not, the first thread of
+//! the program that finds out takes the lease back, and nothing is recorded any more. There is one such recorder at a
+//! time, since each has the shared memory's file locked for as long as it lives.
+
+use crate::entry::settings::Settings;
+use crate::look::calibrate::Rig;
+use crate::look::items::BATCHES_MAX;
+use crate::look::scan::Costs;
+use crate::look::scanner::{Scanner, Times};
+use crate::memory::arena::Arena;
+use crate::memory::foreign;
+use crate::memory::lease::Recorder;
+use crate::system::clock;
+use crate::system::other::Other;
+use crate::system::own_threads;
+use crate::system::process;
+use crate::system::subject::Subject;
+use crate::write::output::Output;
+use crate::write::trace_file;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::thread::set_current_timer_slack;
+use std::fs::TryLockError;
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+use tailwater_profile::record::Ticks;
+use tailwater_profile::trace::{Header, Writer};
+
+pub use crate::system::other::Refusal;
+
+/// The program takes a recorder for dead that has not renewed its lease for so long. A recorder that waits for a core
+/// is late by less.
+const LEASE_US: u64 = 3_000_000;
+/// Between two renewals.
+const PERIOD: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// Renewals between two looks whether the process is the same program still: a list of all its mappings is read.
+const PERIODS_PER_LOOK: u32 = 10;
+
+/// How a recording came to its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// It was asked to, or could not write.
+    Asked,
+    /// The process has ended.
+    Gone,
+    /// The process has become another program, by `exec`.
+    Replaced,
+    /// The program has taken its lease back: this process stood still for seconds.
+    Late,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Recorded {
+    /// How it ended.
+    pub end: End,
+    /// The first failure of writing the trace; what was written before that can be read.
+    pub written: io::Result<()>,
+}
+
+/// Records the process with this number into a new file at `path`, by the variables that
+/// `tailwater profile record` sets. Ends when `asked` can be read or is closed, or by itself, as [`End`] says.
+/// `begun` is told the process's name when recording has begun.
+///
+/// # Errors
+///
+/// Where nothing could be recorded.
+pub fn record(
+    pid: u32,
+    path: &Path,
+    asked: BorrowedFd<'_>,
+    begun: impl FnOnce(&str),
+) -> Result<Recorded, Refusal> {
+    let (other, file) = Other::find(pid)?;
+    let arena = foreign::open(&file)?;
+    // The kernel lets it go when this process ends, however it does.
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => return Err(arena.header().watch.lease.recorder().into()),
+        Err(TryLockError::Error(error)) => return Err(Refusal::Trouble(error)),
+        Ok(()) => {}
+    }
+    let settings = Settings::read(|name| std::env::var_os(name));
+    let us = clock::ticks_per_us();
+    let costs = costs(us);
+    let held = Held::take(arena, us)?;
+    let other = Arc::new(other);
+    let threads = Threads::start(arena, pid, &other, path, &settings, us, costs)?;
+    let threshold = settings.lock_ticks(us).max(1);
+    held.renew(threshold);
+    begun(&Subject::Other(other.clone()).name_of_process());
+    let end = wait(&other, &held, threshold, asked);
+    held.renew(0);
+    let written = threads.finish();
+    drop(held);
+    Ok(Recorded { end, written })
+}
+
+fn header(pid: u32, subject: &Subject) -> Header {
+    Header {
+        architecture: std::env::consts::ARCH.into(),
+        pid,
+        program: subject.program(),
+        build_id: subject.build_id(),
+        clock: clock::read(),
+    }
+}
+
+/// What looking costs here, by two threads of this process.
+fn costs(us: Ticks) -> Costs {
+    let rig = Rig::default();
+    std::thread::scope(|scope| {
+        scope.spawn(|| rig.look(us));
+        rig.measure(us)
+    })
+}
+
+/// The lease, until this is dropped.
+struct Held {
+    arena: Arena,
+    who: Recorder,
+    us: Ticks,
+}
+
+impl Held {
+    fn take(arena: Arena, us: Ticks) -> Result<Self, Refusal> {
+        let watch = &arena.header().watch;
+        let who = Recorder::Other(std::process::id());
+        // Another recorder would have the file locked.
+        watch.lease.bury();
+        watch.lease.take(who, clock::ticks() + us * LEASE_US)?;
+        arena.clear();
+        watch.ticks_per_us.store(us, Relaxed);
+        Ok(Self { arena, who, us })
+    }
+
+    /// For another while, in which waits of so many ticks and marks are recorded; zero: neither. False: the lease was
+    /// taken back, and what is recorded now is another's to say.
+    fn renew(&self, threshold: Ticks) -> bool {
+        let watch = &self.arena.header().watch;
+        let held = watch.lease.renew(self.who, clock::ticks() + self.us * LEASE_US);
+        if held {
+            watch.recording.store(threshold, Relaxed);
+        }
+        held
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.renew(0);
+        self.arena.header().watch.lease.give_back(self.who);
+    }
+}
+
+/// Until there is a reason to end.
+fn wait(other: &Other, held: &Held, threshold: Ticks, asked: BorrowedFd<'_>) -> End {
+    for turn in 1u32.. {
+        let end = other.end();
+        let mut files = [PollFd::new(&asked, PollFlags::IN), PollFd::new(&end, PollFlags::IN)];
+        // By a signal it returns early, and there is nothing to do.
+        let _ = poll(&mut files, Some(&PERIOD));
+        let is_asked = !files[0].revents().is_empty();
+        if turn.is_multiple_of(PERIODS_PER_LOOK) && other.is_replaced() && !other.has_ended() {
+            return End::Replaced;
+        }
+        if other.has_ended() {
+            return End::Gone;
+        } else if !held.renew(threshold) {
+            return End::Late;
+        } else if is_asked || process::stop().load(Relaxed) {
+            break;
+        }
+    }
+    End::Asked
+}
+
+/// The two threads of a recording.
+struct Threads {
+    scanner: JoinHandle<()>,
+    output: JoinHandle<io::Result<()>>,
+}
+
+impl Threads {
+    fn start(
+        arena: Arena,
+        pid: u32,
+        other: &Arc<Other>,
+        path: &Path,
+        settings: &Settings,
+        us: Ticks,
+        costs: Costs,
+    ) -> Result<Self, Refusal> {
+        let subject = Subject::Other(other.clone());
+        let header = header(pid, &subject);
+        let writer = trace_file::create(path, pid).and_then(|file| Writer::new(file, &header));
+        let writer = writer.map_err(Refusal::Trace)?;
+        let output = Output::new(arena, writer, settings.filter.clone(), subject);
+        let (to, from) = sync_channel(BATCHES_MAX);
+        let (empty, emptied) = sync_channel(BATCHES_MAX);
+        process::begins();
+        let output = own_threads::start("tw-output", move || output.run(&from, &empty))?;
+        let Settings { budget, cpu, scanner_cpu, .. } = *settings;
+        let began = header.clock.ticks;
+        let scan = move || {
+            let shares_core = own_threads::place_beside(pid, scanner_cpu);
+            let costs = if shares_core { Costs::NONE } else { costs };
+            // Or naps would be half as long again. Best effort.
+            let _ = set_current_timer_slack(NonZeroU64::new(1));
+            let times = Times { us, costs, budget, cpu, began, shares_core };
+            Scanner::new(arena, times, to, emptied).run(process::stop());
+        };
+        // Where there is none, the output finds its channel closed, and ends.
+        let scanner = own_threads::start("tw-scanner", scan)?;
+        Ok(Self { scanner, output })
+    }
+
+    /// Looks a last time, and writes what is left.
+    fn finish(self) -> io::Result<()> {
+        process::stop().store(true, Relaxed);
+        let scanned = self.scanner.join();
+        let written = self.output.join();
+        scanned.map_err(|_| io::Error::other("the scanner panicked"))?;
+        written.map_err(|_| io::Error::other("the output panicked"))?
+    }
+}

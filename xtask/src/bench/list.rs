@@ -1,0 +1,189 @@
+//! What there is to measure, by name: every scenario file, and every program in `benches/`.
+//!
+//! A folder there that holds no program is passed over only if something says so: another bench uses it, or the
+//! workspace excludes it. Any other is an error, and so is an empty list: what is not found would be green.
+
+use super::{Bench, Kind};
+use crate::Result;
+use crate::tree::Tree;
+use std::collections::{BTreeMap, BTreeSet};
+use toml::{Table, Value};
+
+const FOLDER: &str = "benches/";
+
+/// All of it, scenarios first.
+pub(super) fn list(tree: &Tree) -> Result<Vec<Bench>> {
+    let (scenarios, programs) = (scenarios(tree), programs(tree)?);
+    for (found, what) in
+        [(&scenarios, "scenario in scenarios/"), (&programs, "program in benches/")]
+    {
+        if found.is_empty() {
+            return Err(format!("found no {what}"));
+        }
+    }
+    Ok(scenarios.into_iter().chain(programs).collect())
+}
+
+fn scenarios(tree: &Tree) -> Vec<Bench> {
+    let named = |(path, text): (&str, &str)| {
+        let name = path.strip_prefix("scenarios/")?.strip_suffix(".toml")?;
+        (!name.contains('/')).then(|| bench(name, path, Kind::of_scenario(text)))
+    };
+    tree.matching("scenarios/", ".toml").filter_map(named).collect()
+}
+
+fn programs(tree: &Tree) -> Result<Vec<Bench>> {
+    let excluded = excluded(tree)?;
+    let below =
+        tree.matching(FOLDER, "").filter_map(|(path, _)| path[FOLDER.len()..].split_once('/'));
+    let folders: BTreeSet<&str> = below.map(|(folder, _)| folder).collect();
+    let mut found = Vec::new();
+    for name in folders {
+        found.extend(program(tree, name, &excluded)?);
+    }
+    Ok(found)
+}
+
+/// The program in this folder of `benches/`; `None` where none is meant to be.
+fn program(tree: &Tree, name: &str, excluded: &[String]) -> Result<Option<Bench>> {
+    let path = format!("{FOLDER}{name}/Cargo.toml");
+    let Some(manifest) = tree.text(&path) else {
+        // Of Python, say.
+        return if excluded.iter().any(|folder| folder == name) {
+            Ok(None)
+        } else {
+            Err(format!("found no {path}; write it, or `exclude` the folder in benches/Cargo.toml"))
+        };
+    };
+    let main = format!("{FOLDER}{name}/src/main.rs");
+    if tree.text(&main).is_some() {
+        let kind = if is_apart(manifest) { Kind::Peer } else { Kind::Program };
+        return Ok(Some(bench(name, &path, kind)));
+    }
+    // What several of them share is no program.
+    let used = format!("path = \"../{name}\"");
+    if tree.matching(FOLDER, "/Cargo.toml").any(|(_, text)| text.contains(&used)) {
+        return Ok(None);
+    }
+    Err(format!("found no {main}, which a bench runs; write it, or remove {FOLDER}{name}"))
+}
+
+fn bench(name: &str, path: &str, kind: Kind) -> Bench {
+    Bench { name: name.to_owned(), path: path.to_owned(), kind }
+}
+
+/// Whether it is a workspace of its own.
+fn is_apart(manifest: &str) -> bool {
+    manifest.lines().any(|line| line == "[workspace]")
+}
+
+fn excluded(tree: &Tree) -> Result<Vec<String>> {
+    let manifest = table(tree, "benches/Cargo.toml")?;
+    let exclude = manifest.get("workspace").and_then(|workspace| workspace.get("exclude"));
+    let names = exclude.and_then(Value::as_array).into_iter().flatten();
+    Ok(names.filter_map(Value::as_str).map(str::to_owned).collect())
+}
+
+fn table(tree: &Tree, path: &str) -> Result<Table> {
+    let text = tree.text(path).ok_or_else(|| format!("found no {path}"))?;
+    text.parse().map_err(|error| format!("{path}: {error}"))
+}
+
+/// Packages of the benches' workspace that have tests. A peer must have none: no verb would run them.
+pub(super) fn tested(tree: &Tree) -> Result<BTreeSet<String>> {
+    let mut packages = BTreeMap::new();
+    for (path, text) in tree.matching(FOLDER, "/Cargo.toml") {
+        let package = table(tree, path)?;
+        let name = package.get("package").and_then(|package| package.get("name"));
+        if let Some(name) = name.and_then(Value::as_str) {
+            let folder = path.trim_end_matches("Cargo.toml");
+            packages.insert(folder, (name.to_owned(), is_apart(text)));
+        }
+    }
+    let mut found = BTreeSet::new();
+    for (path, _) in tree.matching(FOLDER, ".rs").filter(|(_, text)| has_tests(text)) {
+        // The deepest folder that holds it comes last.
+        let owner = packages.iter().rfind(|(folder, _)| path.starts_with(**folder));
+        let (_, (name, apart)) = owner.ok_or_else(|| format!("{path}: it is in no package"))?;
+        if *apart {
+            return Err(format!(
+                "{path}: found a test in a workspace of its own, which no verb runs"
+            ));
+        }
+        found.insert(name.clone());
+    }
+    if found.is_empty() { Err("found no tests in benches/".into()) } else { Ok(found) }
+}
+
+fn has_tests(text: &str) -> bool {
+    text.lines().any(|line| line.trim() == "#[test]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAIN: (&str, &str) = ("benches/a/src/main.rs", "");
+
+    fn told(files: &[(&str, &str)]) -> Result<Vec<String>> {
+        let all =
+            [("scenarios/s.toml", ""), ("benches/Cargo.toml", "[workspace]\nexclude = [\"py\"]")];
+        let tree = Tree::of(all.iter().chain(files));
+        Ok(list(&tree)?.into_iter().map(|bench| bench.name).collect())
+    }
+
+    #[test]
+    fn lists_that_are_empty_are_errors() {
+        assert!(told(&[]).unwrap_err().contains("no program in benches/"));
+        let tree =
+            Tree::of([("benches/Cargo.toml", ""), ("benches/a/Cargo.toml", ""), MAIN].iter());
+        assert!(list(&tree).unwrap_err().contains("no scenario"));
+        assert!(tested(&tree).unwrap_err().contains("no tests"));
+    }
+
+    #[test]
+    fn a_folder_without_a_program_is_an_error_that_names_it() {
+        let good = [("benches/a/Cargo.toml", ""), MAIN];
+        assert_eq!(told(&good).unwrap(), ["s", "a"]);
+        let bare = told(&[&good[..], &[("benches/bare/Cargo.toml", "")]].concat());
+        assert!(bare.unwrap_err().contains("no benches/bare/src/main.rs"));
+        let alone = told(&[&good[..], &[("benches/alone/src/main.rs", "")]].concat());
+        assert!(alone.unwrap_err().contains("no benches/alone/Cargo.toml"));
+        assert_eq!(told(&[&good[..], &[("benches/py/x.py", "")]].concat()).unwrap(), ["s", "a"]);
+    }
+
+    #[test]
+    fn what_benches_share_is_no_program() {
+        let uses = ("benches/a/Cargo.toml", "[dependencies]\nb = { path = \"../b\" }\n");
+        let shared = [("benches/b/Cargo.toml", ""), ("benches/b/src/lib.rs", "")];
+        assert_eq!(told(&[&[uses, MAIN][..], &shared].concat()).unwrap(), ["s", "a"]);
+        let unused = [("benches/a/Cargo.toml", ""), MAIN];
+        assert!(told(&[&unused[..], &shared].concat()).is_err());
+    }
+
+    #[test]
+    fn tests_belong_to_the_deepest_package_and_peers_have_none() {
+        let package = |name: &str, rest: &str| format!("[package]\nname = \"{name}\"\n{rest}");
+        let [outer, inner, peer] =
+            [package("outer", ""), package("inner", ""), package("peer", "[workspace]\n")];
+        let files = [
+            ("benches/o/Cargo.toml", outer.as_str()),
+            ("benches/o/src/main.rs", ""),
+            ("benches/o/in/Cargo.toml", inner.as_str()),
+            ("benches/o/in/src/lib.rs", "    #[test]\n"),
+            ("benches/p/Cargo.toml", peer.as_str()),
+        ];
+        let names = tested(&Tree::of(files.iter())).unwrap();
+        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["inner"]);
+        let wrong = [&files[..], &[("benches/p/src/main.rs", "#[test]\n")]].concat();
+        let told = tested(&Tree::of(wrong.iter())).unwrap_err();
+        assert!(told.starts_with("benches/p/src/main.rs: found a test"), "{told}");
+    }
+
+    #[test]
+    fn those_of_this_repository_are_found() {
+        let tree = Tree::read(&crate::root().unwrap()).unwrap();
+        assert!(list(&tree).unwrap().iter().any(|bench| bench.kind == Kind::Peer));
+        assert!(tested(&tree).unwrap().contains("transport"));
+    }
+}

@@ -281,13 +281,15 @@ impl StepTimes {
             return None;
         }
         let left = gaps.left(self.per_ns + self.growth * self.at_ns);
-        if left >= room {
-            gaps.left = Some(left - room);
+        // Gaps of whole microseconds may end with the step, to the last digit: what comes then is the next step's.
+        let at_ns = self.at_ns + self.wait_ns(left);
+        if left >= room || at_ns >= self.length_ns {
+            gaps.left = Some((left - room).max(0.0));
             // The next call finds the step over, and no gap is shortened twice.
             self.at_ns = self.length_ns;
             return None;
         }
-        self.at_ns = (self.at_ns + self.wait_ns(left)).min(self.length_ns);
+        self.at_ns = at_ns;
         gaps.left = None;
         Some(self.start_ns.saturating_add(self.at_ns as u64))
     }

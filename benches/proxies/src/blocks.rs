@@ -78,7 +78,8 @@ impl Quad {
 
     /// The router's requests per second of processor time, as a multiple of nutcracker's.
     fn ratio(&self) -> f64 {
-        let cost = |blocks: &[Block; 2]| blocks[0].cpu_ns_per_request + blocks[1].cpu_ns_per_request;
+        let cost =
+            |blocks: &[Block; 2]| blocks[0].cpu_ns_per_request + blocks[1].cpu_ns_per_request;
         cost(&self.nutcracker) / cost(&self.router)
     }
 }
@@ -164,9 +165,8 @@ mod tests {
 
     #[test]
     fn a_proxy_that_costs_half_has_twice_the_requests_whichever_comes_first() {
-        let cost = |proxy, _| {
-            Ok(block(if matches!(proxy, Proxy::Router) { 4e3 } else { 8e3 }, 0.0))
-        };
+        let cost =
+            |proxy, _| Ok(block(if matches!(proxy, Proxy::Router) { 4e3 } else { 8e3 }, 0.0));
         let quads: Vec<Quad> = (0..16).map(|seed| Quad::measure(seed, &cost).unwrap()).collect();
         let outside = quads.iter().filter(|quad| quad.router_outside).count();
         assert!((1..16).contains(&outside), "{outside}");

@@ -492,11 +492,30 @@ fn what_cannot_be_attached_to_is_told_with_its_mend() {
         text(&done.stderr)
     };
     assert!(refused(0x7fff_ffff).contains("pgrep NAME"), "a number that nobody has");
+    a_refusal_leaves_traces_alone(&folder.join("old.trace"));
     let mut sleep = Command::new("sleep").arg("1000").spawn().expect("it starts");
     let said = refused(sleep.id());
     sleep.kill().expect("it is ours");
     sleep.wait().expect("it ends");
     assert!(said.contains("tailwater profile build"), "{said}");
+}
+
+/// What a recording of before left, byte for byte.
+fn a_refusal_leaves_traces_alone(trace: &Path) {
+    let files = ["", ".kernel", ".all", ".all.kernel"].map(|more| {
+        let mut name = trace.as_os_str().to_owned();
+        name.push(more);
+        PathBuf::from(name)
+    });
+    files.iter().for_each(|file| std::fs::write(file, "of before").expect("a file"));
+    for options in [&[][..], &["--keep", "p90"], &["--last", "1s"]] {
+        let done = attach(0x7fff_ffff, trace, options).output().expect("it starts");
+        assert_eq!(done.status.code(), Some(2), "{}", text(&done.stderr));
+        for file in &files {
+            let found = std::fs::read_to_string(file).expect("it stayed");
+            assert_eq!(found, "of before", "{} {options:?}", file.display());
+        }
+    }
 }
 
 #[test]

@@ -201,8 +201,9 @@ impl Threads {
     ) -> Result<Self, Refusal> {
         let subject = Subject::Other(other.clone());
         let header = header(pid, &subject);
-        let writer = trace_file::create(path, pid).and_then(|file| Writer::new(file, &header));
-        let writer = writer.map_err(Refusal::Trace)?;
+        let removed = trace_file::remove_last(path);
+        let file = removed.and_then(|()| trace_file::create(path, pid)).map_err(Refusal::Trace)?;
+        let writer = Writer::new(file, &header).map_err(Refusal::Trace)?;
         let output = Output::new(arena, writer, settings.filter.clone(), subject);
         let (to, from) = sync_channel(BATCHES_MAX);
         let (empty, emptied) = sync_channel(BATCHES_MAX);

@@ -7,7 +7,7 @@
 use crate::system::shim;
 use rustix::fs::fstat;
 use rustix::io::fcntl_dupfd_cloexec;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::path::Path;
@@ -43,6 +43,25 @@ pub(crate) fn create(path: &Path, pid: u32) -> io::Result<File> {
     // no locks.
     let _ = file.try_lock();
     Ok(file)
+}
+
+/// Removes the trace of before and what the kernel did meanwhile, for a recorder that has the right to its program: one
+/// that is refused leaves them alone.
+pub(crate) fn remove_last(path: &Path) -> io::Result<()> {
+    let locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+    if File::open(path).is_ok_and(locked) {
+        return Err(io::Error::other("another recording writes there; name another file by -o"));
+    }
+    let mut kernel = path.as_os_str().to_owned();
+    kernel.push(".kernel");
+    for path in [path, Path::new(&kernel)] {
+        // Root could remove a device or a pipe, too.
+        let is_file = |found: Metadata| found.is_file() || found.is_symlink();
+        if path.symlink_metadata().is_ok_and(is_file) {
+            std::fs::remove_file(path)?;
+        }
+    }
+    Ok(())
 }
 
 /// The program's own descriptor of a trace.
@@ -93,6 +112,20 @@ mod tests {
             create(&folder.join("x"), 7).expect("a place beside");
             assert!(folder.join(name).exists(), "{name}");
         }
+        std::fs::remove_dir_all(&folder).expect("it was made");
+    }
+
+    #[test]
+    fn a_trace_of_before_goes_with_its_kernel_file_unless_it_is_being_written() {
+        let folder = folder("before");
+        let [trace, kernel] = ["x", "x.kernel"].map(|name| folder.join(name));
+        let written = create(&trace, 1).expect("new");
+        std::fs::write(&kernel, "kept").expect("a file");
+        assert!(remove_last(&trace).expect_err("it is locked").to_string().contains("-o"));
+        assert!(trace.exists() && kernel.exists());
+        drop(written);
+        remove_last(&trace).expect("nothing writes it");
+        assert!(!trace.exists() && !kernel.exists());
         std::fs::remove_dir_all(&folder).expect("it was made");
     }
 

@@ -6,7 +6,7 @@ mod top;
 
 use super::build;
 use super::percentile::percentile;
-use super::record::{Retained, Scanning, all_of, conclude, duration, make_room, tell};
+use super::record::{Retained, Scanning, all_of, check_room, conclude, duration, make_room, tell};
 use crate::failure::Failure;
 use clap::Args;
 use flight::{Flight, SlowCall, slow_call};
@@ -51,22 +51,34 @@ pub(crate) struct AttachOptions {
     until: Option<SlowCall>,
 }
 
+impl AttachOptions {
+    fn keeps_part(&self) -> bool {
+        self.keep.is_some() || self.last.is_some()
+    }
+}
+
 pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
     let program = build::recorder()?;
-    make_room(&options.output)?;
+    check_room(&options.output)?;
     let trace = std::path::absolute(&options.output).map_err(Failure::usage)?;
+    let written = if options.keeps_part() { all_of(&trace) } else { trace.clone() };
+    check_room(&written)?;
     let post = Post::open()?;
-    let part = Part::start(options, &trace, &post)?;
-    let written = if matches!(part, Part::All) { trace } else { all_of(&trace) };
+    let mut part = None;
     let mut command = command(&program, options.pid, &written, &options.scanning);
     let outcome = run(&mut command, options.length, &post, |name| {
         let until = match options.length {
             Some(length) => format!("for {}", time(length.as_secs_f64() * 1e6)),
             None => "until Ctrl-C".into(),
         };
+        let started = Part::start(options, &trace, &post);
+        if started.is_err() {
+            post.bell().ring();
+        }
+        part = Some(started);
         tell(&format!("Recording {name} ({}) {until}.", options.pid));
     });
-    let kept = part.finish();
+    let kept = part.map_or(Ok(String::new()), |part| part.and_then(Part::finish));
     let outcome = outcome?;
     let Some((name, began)) = &outcome.begun else { return Err(refused(options.pid, &outcome)) };
     let (took, kept) = (began.elapsed(), kept?);
@@ -85,9 +97,10 @@ enum Part {
 }
 
 impl Part {
+    /// Recording has begun: the recorder has replaced what it writes. Before that, a refusal would cost a trace of before.
     fn start(options: &AttachOptions, trace: &Path, post: &Post) -> Result<Self, Failure> {
-        if options.keep.is_some() || options.last.is_some() {
-            make_room(&all_of(&options.output))?;
+        if options.keeps_part() {
+            make_room(&options.output)?;
         }
         Ok(match (options.keep, options.last) {
             (Some(above), _) => Self::Slowest(Retained::start(trace, above), SystemTime::now()),

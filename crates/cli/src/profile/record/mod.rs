@@ -23,7 +23,7 @@ use tailwater_profile::quality::Quality;
 use tailwater_profile::record::Record;
 use tailwater_report::{count, time};
 
-pub(super) use place::make_room;
+pub(super) use place::{check_room, make_room};
 pub(super) use retained::{Growing, Retained, all_of};
 pub(super) use scanning::Scanning;
 pub(super) use values::duration;

@@ -18,7 +18,36 @@ const COARSE: Duration = Duration::from_millis(10);
 /// The runtime takes what exists for another process's. A trace that cannot be written is found out by writing it,
 /// before the program does its work in vain.
 pub(in crate::profile) fn make_room(trace: &Path) -> Result<(), Failure> {
-    let trouble = |error: std::io::Error| Failure::usage(format!("{}: {error}", trace.display()));
+    check_place(trace)?;
+    remove(trace)?;
+    check_writing(trace)?;
+    // What the kernel did in a recording of before belongs to no trace any more.
+    remove(&kernel_file(trace))
+}
+
+/// Whether a trace could come to lie there. What is there stays, for a recorder that may be refused to replace.
+pub(in crate::profile) fn check_room(trace: &Path) -> Result<(), Failure> {
+    check_place(trace)?;
+    if trace.symlink_metadata().is_ok() { Ok(()) } else { check_writing(trace) }
+}
+
+fn trouble(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("{}: {error}", path.display()))
+}
+
+fn remove(path: &Path) -> Result<(), Failure> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(trouble(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn check_writing(trace: &Path) -> Result<(), Failure> {
+    let made = File::create_new(trace).and_then(|_| std::fs::remove_file(trace));
+    made.map_err(|error| trouble(trace, &error))
+}
+
+fn check_place(trace: &Path) -> Result<(), Failure> {
     if let Some(folder) = trace.parent().filter(|folder| !folder.as_os_str().is_empty())
         && !folder.is_dir()
     {
@@ -40,18 +69,7 @@ pub(in crate::profile) fn make_room(trace: &Path) -> Result<(), Failure> {
             "{trace}: another recording is writing it; name another file by -o, or let that one end"
         )));
     }
-    if let Err(error) = std::fs::remove_file(trace)
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        return Err(trouble(error));
-    }
-    File::create_new(trace).map_err(trouble)?;
-    std::fs::remove_file(trace).map_err(trouble)?;
-    // What the kernel did in a recording of before belongs to no trace any more.
-    match std::fs::remove_file(kernel_file(trace)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(trouble(error)),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// What lies there instead of a file, or at the end of a link there: such as /dev/null, which root could replace, or a

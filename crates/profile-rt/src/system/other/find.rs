@@ -1,6 +1,7 @@
 //! From a process's number to its shared memory.
 
 use super::mappings::{self, Mapping};
+use super::numbers::{self, Numbers};
 use super::{ARENA, Other, Refusal};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::File;
@@ -37,8 +38,9 @@ impl Other {
             io::ErrorKind::PermissionDenied => Refusal::Unreadable,
             _ => Refusal::Trouble(error),
         })?;
-        let (tasks, arena) = (tasks(&folder), arena.inode);
-        let other = Self { folder, tasks, memory, alive, arena };
+        let status = std::fs::read_to_string(folder.join("status")).unwrap_or_default();
+        let numbers = numbers::is_elsewhere(&status).then(Numbers::default);
+        let other = Self { folder, numbers, memory, alive, arena: arena.inode };
         if other.has_ended() { Err(Refusal::Absent) } else { Ok((other, file)) }
     }
 }
@@ -61,24 +63,6 @@ fn file_of(folder: &Path, arena: &Mapping) -> Result<File, Refusal> {
     }
     let mapped = format!("map_files/{:x}-{:x}", arena.start, arena.end);
     open(&folder.join(mapped)).map_err(|_| Refusal::Closed)
-}
-
-/// Where the process's threads have the numbers that they have for themselves: in a namespace of its own those are seen
-/// through its root.
-fn tasks(folder: &Path) -> PathBuf {
-    let status = std::fs::read_to_string(folder.join("status")).unwrap_or_default();
-    match own_number(&status) {
-        Some(own) => folder.join("root/proc").join(own).join("task"),
-        None => folder.join("task"),
-    }
-}
-
-/// The process's number in its own namespace, where that is another than ours.
-fn own_number(status: &str) -> Option<&str> {
-    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-    let mut numbers = numbers.split_whitespace();
-    let _ours = numbers.next()?;
-    numbers.next_back()
 }
 
 #[cfg(test)]
@@ -110,12 +94,5 @@ mod tests {
         sleep.kill().expect("it is ours");
         sleep.wait().expect("it ends");
         assert!(matches!(found, Err(Refusal::NotBuilt)), "{found:?}");
-    }
-
-    #[test]
-    fn the_innermost_namespace_counts() {
-        assert_eq!(own_number("Name:\tx\nNSpid:\t123\nPid:\t123\n"), None);
-        assert_eq!(own_number("NSpid:\t123\t45\t6\n"), Some("6"));
-        assert_eq!(own_number(""), None);
     }
 }

@@ -3,11 +3,13 @@
 mod find;
 mod image;
 mod mappings;
+mod numbers;
 mod refusal;
 
 pub use refusal::Refusal;
 
 use mappings::Mapping;
+use numbers::Numbers;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::HashSet;
 use std::fs::File;
@@ -23,8 +25,8 @@ const ARENA: &str = "/memfd:tailwater-profile (deleted)";
 #[derive(Debug)]
 pub(crate) struct Other {
     folder: PathBuf,
-    /// The folder of its threads by their own numbers, which are not ours where it has a namespace of its own.
-    tasks: PathBuf,
+    /// Where its threads number themselves otherwise than we do.
+    numbers: Option<Numbers>,
     memory: File,
     /// Readable once the process has ended.
     alive: OwnedFd,
@@ -47,7 +49,12 @@ impl Other {
     }
 
     pub(crate) fn name_of(&self, tid: u32) -> io::Result<String> {
-        std::fs::read_to_string(self.tasks.join(tid.to_string()).join("comm"))
+        let tasks = self.folder.join("task");
+        let ours = match &self.numbers {
+            Some(numbers) => numbers.ours(&tasks, tid).ok_or(io::ErrorKind::NotFound)?,
+            None => tid,
+        };
+        numbers::name(&tasks.join(ours.to_string()))
     }
 
     /// The program and its libraries; none where it has gone.

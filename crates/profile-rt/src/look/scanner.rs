@@ -220,8 +220,12 @@ impl Scanner {
             return;
         }
         let incarnation = life.incarnation.load(Relaxed);
-        if std::mem::replace(&mut self.adopted[slot], incarnation) == incarnation {
+        let before = std::mem::replace(&mut self.adopted[slot], incarnation);
+        if before == incarnation {
             return;
+        }
+        if before != 0 {
+            self.supersede(slot, now);
         }
         let id = ThreadId(self.threads);
         self.threads += 1;
@@ -235,6 +239,19 @@ impl Scanner {
         let watch = Watch::new(generation, Window { from: at, to: at }, now);
         self.batch.push(Item::Came { id, slot });
         self.watched.push(Watched { id, slot, eye, watch });
+    }
+
+    /// A program may count up without having ended a thread: so that a slot has one thread at a time, which bounds what is
+    /// watched, the one before goes first.
+    fn supersede(&mut self, slot: usize, now: Ticks) {
+        let is_there = |watched: &Watched| watched.slot == slot;
+        let Some(at) = self.watched.iter().position(is_there) else { return };
+        let Watched { id, mut watch, .. } = self.watched.swap_remove(at);
+        // Its own end is not known: what the slot says is of the next.
+        watch.scan.stop(now, &mut self.ended);
+        self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(id, ended)));
+        tell(id, &mut watch.scan, &mut self.batch);
+        self.batch.push(Item::Went { id, slot });
     }
 
     /// The thread is gone, and its slot waits for nobody but us.
@@ -373,9 +390,7 @@ mod tests {
         arena
     }
 
-    #[test]
-    fn before_a_library_goes_all_is_looked_at_and_calls_under_way_are_named() {
-        let arena = arena();
+    fn scanner(arena: Arena) -> (Scanner, Receiver<Vec<Item>>) {
         let (to, from) = sync_channel(BATCHES_MAX);
         let (_empty, emptied) = sync_channel(BATCHES_MAX);
         let times = Times {
@@ -386,7 +401,27 @@ mod tests {
             began: ticks(),
             shares_core: false,
         };
-        let mut scanner = Scanner::new(arena, times, to, emptied);
+        (Scanner::new(arena, times, to, emptied), from)
+    }
+
+    #[test]
+    fn a_slot_has_one_thread_at_a_time_though_the_program_counts_up_without_an_end() {
+        let arena = arena();
+        let (mut scanner, _from) = scanner(arena);
+        for incarnation in 1..100 {
+            arena.slot(0).life.incarnation.store(incarnation, Relaxed);
+            scanner.adopt(ticks());
+            assert_eq!(scanner.watched.len(), 1, "{incarnation} threads");
+        }
+        let count = |is: fn(&Item) -> bool| scanner.batch.iter().filter(|item| is(item)).count();
+        assert_eq!(count(|item| matches!(item, Item::Came { .. })), 99);
+        assert_eq!(count(|item| matches!(item, Item::Went { .. })), 98);
+    }
+
+    #[test]
+    fn before_a_library_goes_all_is_looked_at_and_calls_under_way_are_named() {
+        let arena = arena();
+        let (mut scanner, from) = scanner(arena);
         assert!(arena.header().unload.post(&(48..80), 7));
         let before = ticks();
         assert!(scanner.adopt(before) > before, "or the time that this took were a gap");

@@ -20,7 +20,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 use rustix::process::{Resource, getrlimit};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use tailwater_profile::record::Ticks;
 
@@ -177,12 +177,16 @@ impl Arena {
     /// that matters.
     pub(crate) fn is_watched(&self, now: impl Fn() -> Ticks) -> bool {
         let Watch { recording, lease, .. } = &self.header().watch;
+        // Acquire: before the lease is looked at. What a recorder says that takes the lease after that is not this value.
+        let seen = recording.load(Acquire);
         if lease.holds(&now) {
             return true;
         }
-        // A recorder that comes this very moment says again that it records, a tenth of a second later.
-        if lease.withdraw(now()) {
-            recording.store(0, Release);
+        // Also where it is nobody's already: a recorder that stood still may say that it records when it has lost the lease.
+        if lease.withdraw(now()) || lease.recorder().is_none() {
+            // Not a store: the next recorder may have the lease by now and have said its own. Where that is the same number,
+            // it says so again a tenth of a second later. Relaxed: no other data goes with it.
+            let _ = recording.compare_exchange(seen, 0, Relaxed, Relaxed);
         }
         false
     }
@@ -350,5 +354,34 @@ mod tests {
         assert!(!arena.is_watched(|| 1 << 41));
         assert_eq!(watch.recording.load(Relaxed), 0);
         assert_eq!(watch.lease.recorder(), None);
+    }
+
+    #[test]
+    fn what_a_recorder_says_after_it_has_lost_the_lease_is_unsaid() {
+        let arena = Arena::create().expect("address space");
+        let watch = &arena.header().watch;
+        watch.recording.store(2000, Relaxed);
+        assert!(!arena.is_watched(|| 1 << 40));
+        assert_eq!(watch.recording.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn what_the_next_recorder_says_meanwhile_stays() {
+        let arena = Arena::create().expect("address space");
+        let watch = &arena.header().watch;
+        watch.lease.take(Recorder::Other(7), 1 << 40).expect("nobody's");
+        watch.recording.store(2000, Relaxed);
+        let asked = std::cell::Cell::new(0);
+        let now = || {
+            asked.set(asked.get() + 1);
+            if asked.get() == 2 {
+                // Between the two looks at the lease; the withdrawal itself is one step.
+                watch.recording.store(3000, Relaxed);
+            }
+            1 << 41
+        };
+        assert!(!arena.is_watched(now));
+        assert_eq!(asked.get(), 2);
+        assert_eq!((watch.recording.load(Relaxed), watch.lease.recorder()), (3000, None));
     }
 }

@@ -5,12 +5,12 @@ use crate::system::clock;
 use crate::system::shim;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 static ARENA: OnceLock<Arena> = OnceLock::new();
 static MAKING: AtomicBool = AtomicBool::new(false);
-/// Threads of this process record.
-static RECORDING: AtomicBool = AtomicBool::new(false);
+/// Threads of this process record waits of so many ticks; zero: they do not record.
+static THRESHOLD: AtomicU64 = AtomicU64::new(0);
 /// How many of a recording's two threads have started; none once its output is through.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 /// The scanner is to stop. An atomic, since who asks may be a signal's handler.
@@ -86,13 +86,21 @@ pub(crate) fn has_started() {
 
 /// From now on marks are recorded, and waits of so many ticks, one at least.
 pub(crate) fn records(arena: Arena, lock_threshold: u64) {
-    RECORDING.store(true, Relaxed);
+    THRESHOLD.store(lock_threshold.max(1), Relaxed);
     arena.header().watch.recording.store(lock_threshold.max(1), Relaxed);
+}
+
+/// Says it again, ten times a second: a thread that takes the lease of a dead recorder back may unsay it, as it may come late
+/// to what is the same number. Where the recording has just ended, this comes too late itself, and the first thread to
+/// ask once the lease is given back unsays it. So no ordering is needed between the two words.
+pub(crate) fn records_still(arena: Arena) {
+    let threshold = THRESHOLD.load(Relaxed);
+    let _ = arena.header().watch.recording.compare_exchange(0, threshold, Relaxed, Relaxed);
 }
 
 /// The scanner looks a last time, and the output writes what is left.
 pub(crate) fn end() {
-    RECORDING.store(false, Relaxed);
+    THRESHOLD.store(0, Relaxed);
     if let Some(arena) = made_arena() {
         arena.header().watch.recording.store(0, Relaxed);
     }
@@ -110,7 +118,7 @@ pub(crate) fn outlive() {
 /// memory is still the parent's.
 pub(crate) fn forget_parent() -> bool {
     STARTED.store(0, Relaxed);
-    RECORDING.swap(false, Relaxed)
+    THRESHOLD.swap(0, Relaxed) != 0
 }
 
 /// In the output's hands: nobody waits for a thread that has ended, be it by a panic.

@@ -112,10 +112,11 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Ends the recording where it is of no use any more.
+    /// Ends the recording where it is of no use any more, and keeps it under way where it is.
     fn check_on_subject(&self) {
         match self.subject {
             Subject::Own if survivors::are_ours_alone() => process::outlive(),
+            Subject::Own => process::records_still(self.arena),
             Subject::Other(_) if self.failed.is_some() => process::stop().store(true, Relaxed),
             _ => {}
         }

@@ -7,7 +7,10 @@ use crate::profile::build;
 use crate::profile::record::{Scanning, duration};
 use crate::profile::report::{ReportOptions, Shown, report};
 use clap::Args;
-use std::io::IsTerminal as _;
+use std::fs::DirBuilder;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::{self, IsTerminal as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,25 +34,37 @@ pub(crate) struct TopOptions {
     scanning: Scanning,
 }
 
-/// A trace for the time of a table.
-struct Fleeting(PathBuf);
+/// Names tried for the folder.
+const TRIES: u32 = 8;
+
+/// A folder of our own for the trace of a table. It goes with all that came to lie in it.
+struct Fleeting {
+    folder: PathBuf,
+    trace: PathBuf,
+}
 
 impl Fleeting {
-    fn new() -> Self {
-        let name = format!("tailwater-top-{}.trace", std::process::id());
-        let fleeting = Self(std::env::temp_dir().join(name));
-        fleeting.remove();
-        fleeting
-    }
-
-    fn remove(&self) {
-        let _ = std::fs::remove_file(&self.0);
+    fn new() -> Result<Self, Failure> {
+        let mut tried = (0..TRIES).map(|_| {
+            // A name that others could foretell, they could take. What others could write to is not read.
+            let chance = RandomState::new().build_hasher().finish();
+            let folder = std::env::temp_dir().join(format!("tailwater-top-{chance:016x}"));
+            DirBuilder::new().mode(0o700).create(&folder).map(|()| folder)
+        });
+        let is_made = |made: &io::Result<PathBuf>| !matches!(made, Err(error) if error.kind() == io::ErrorKind::AlreadyExists);
+        let made = tried.find(is_made).unwrap_or_else(|| Err(io::ErrorKind::AlreadyExists.into()));
+        let temp = std::env::temp_dir();
+        let folder = made.map_err(|error| {
+            let temp = temp.display();
+            Failure::work(format!("{temp}: {error}; name another folder: export TMPDIR=FOLDER"))
+        })?;
+        Ok(Self { trace: folder.join("top.trace"), folder })
     }
 }
 
 impl Drop for Fleeting {
     fn drop(&mut self) {
-        self.remove();
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -58,8 +73,9 @@ pub(crate) fn top(options: &TopOptions) -> Result<(), Failure> {
     let program = build::recorder()?;
     let post = Post::open()?;
     loop {
-        let trace = Fleeting::new();
-        let mut command = command(&program, options.pid, &trace.0, &options.scanning);
+        let fleeting = Fleeting::new()?;
+        let trace = &fleeting.trace;
+        let mut command = command(&program, options.pid, trace, &options.scanning);
         let outcome = run(&mut command, Some(options.every), &post, |_| {})?;
         if outcome.begun.is_none() {
             return Err(refused(options.pid, &outcome));
@@ -67,7 +83,7 @@ pub(crate) fn top(options: &TopOptions) -> Result<(), Failure> {
         if outcome.is_signalled {
             return Ok(());
         }
-        show(&trace.0, options, &outcome)?;
+        show(trace, options, &outcome)?;
         if options.once || outcome.over.as_deref() != Some("asked") {
             return Ok(());
         }
@@ -82,4 +98,24 @@ fn show(trace: &Path, options: &TopOptions, outcome: &Outcome) -> Result<(), Fai
         say(CLEAR)?;
     }
     report(&ReportOptions::of(trace, &options.shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn a_table_s_folder_is_ours_alone_and_goes_with_what_is_in_it() {
+        let [first, second] = [(); 2].map(|()| Fleeting::new().expect("a folder"));
+        assert_ne!(first.folder, second.folder);
+        let mode = first.folder.metadata().expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        for name in ["top.trace", "top.trace.7"] {
+            std::fs::write(first.folder.join(name), "x").expect("room");
+        }
+        let folder = first.folder.clone();
+        drop(first);
+        assert!(!folder.exists());
+    }
 }

@@ -282,3 +282,21 @@ fn a_flight_recorder_keeps_what_ended_within_its_time_whatever_the_order() {
     });
     assert_eq!(generations.collect::<Vec<_>>(), [1, 3, 4, 5], "in the order in which they came");
 }
+
+#[test]
+fn an_end_in_the_far_future_makes_no_other_too_old() {
+    let from = 2_000_000_000;
+    for is_early in [true, false] {
+        let mut last = Last::new(&sample::header(), Duration::from_millis(5));
+        let bogus = call(0, 0, 0, 9, (from, u64::MAX));
+        let clocks = [sample::second_clock()];
+        let calls = [call(0, 0, 0, 1, (from - MS, from)), call(0, 0, 0, 2, (from, from + MS))];
+        let early = is_early.then(|| bogus.clone());
+        let late = (!is_early).then(|| bogus.clone());
+        let records = early.into_iter().chain(clocks).chain(late).chain(calls);
+        records.for_each(|record| last.add(record, |_| {}));
+        let mut kept = 0;
+        let gone = last.finish(|_| kept += 1);
+        assert_eq!((gone, kept), (Gone { old: 0, crowded: 0 }, 3), "early: {is_early}");
+    }
+}

@@ -10,6 +10,10 @@ use std::time::Duration;
 /// Records held; 2²¹ take some 300 MB. When they are more, the oldest go before their time.
 const HELD_MAX: usize = 1 << 21;
 
+/// A record may end so long after the last clock: one comes each second, and what writes may be late. An end beyond is a
+/// damaged or hostile program's, and would make all others too old.
+const AHEAD_MAX: Duration = Duration::from_secs(2);
+
 /// Holds the records of a trace, as they come, for so long.
 pub struct Last {
     length: Duration,
@@ -17,6 +21,8 @@ pub struct Last {
     window: Option<Ticks>,
     clocks: Clocks,
     latest: Ticks,
+    /// Ends beyond this say nothing of how late it is; unbounded before a rate is known.
+    latest_max: Ticks,
     held: VecDeque<Record>,
     /// What went, and of that what went for want of room.
     gone: u64,
@@ -41,6 +47,7 @@ impl Last {
             window: None,
             clocks: Clocks::new(header.clock),
             latest: 0,
+            latest_max: Ticks::MAX,
             held: VecDeque::new(),
             gone: 0,
             crowded: 0,
@@ -51,10 +58,18 @@ impl Last {
     pub fn add(&mut self, record: Record, mut keep: impl FnMut(&Record)) {
         if let Record::Clock(clock) = &record {
             self.clocks.add(clock);
-            self.window = self.rate().map(|rate| rate.ticks(self.length));
+            if let Some(rate) = self.rate() {
+                self.window = Some(rate.ticks(self.length));
+                self.latest_max = clock.ticks.saturating_add(rate.ticks(AHEAD_MAX));
+                if self.latest > self.latest_max {
+                    self.latest = clock.ticks;
+                }
+            }
         }
         let Some(end) = end(&record) else { return keep(&record) };
-        self.latest = self.latest.max(end);
+        if end <= self.latest_max {
+            self.latest = self.latest.max(end);
+        }
         self.held.push_back(record);
         self.let_go();
     }

@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tailwater_profile::clock::TickRate;
 use tailwater_profile::names::demangled;
-use tailwater_profile::record::{Call, FunctionId, Record};
+use tailwater_profile::record::{Call, CallFlags, FunctionId, Record};
 use tailwater_profile::retention::{Gone, Last};
 use tailwater_profile::trace::Reader;
 use tailwater_report::{count, time};
@@ -179,7 +179,7 @@ impl Alarm {
                     self.names.push((function.id, name));
                 }
             }
-            Record::Call(call) if self.rung.is_none() && self.meant.contains(&call.function) => {
+            Record::Call(call) if self.rung.is_none() && self.is_meant(call) => {
                 let Some(took) = rate.map(|rate| rate.ns(surely(call))) else { return };
                 if u128::from(took) >= self.until.longer.as_nanos() {
                     let named = self.names.iter().find(|(id, _)| *id == call.function);
@@ -189,6 +189,13 @@ impl Alarm {
             }
             _ => {}
         }
+    }
+}
+
+impl Alarm {
+    /// A call that was under way when its thread was last looked at has not ended the recording: it may be older.
+    fn is_meant(&self, call: &Call) -> bool {
+        !call.flags.has(CallFlags::UNFINISHED) && self.meant.contains(&call.function)
     }
 }
 

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tailwater_profile::record::Ticks;
 use tailwater_profile::trace::{Header, Writer};
 
@@ -42,6 +43,8 @@ pub use crate::system::other::Refusal;
 const LEASE_US: u64 = 3_000_000;
 /// Between two renewals.
 const PERIOD: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// Between two renewals while the last is written, which takes some milliseconds as a rule.
+const LAST_NAP: Duration = Duration::from_millis(2);
 /// Renewals between two looks whether the process is the same program still: a list of all its mappings is read.
 const PERIODS_PER_LOOK: u32 = 10;
 
@@ -98,8 +101,7 @@ pub fn record(
     held.renew(threshold);
     begun(&Subject::Other(other.clone()).name_of_process());
     let end = wait(&other, &held, threshold, asked);
-    held.renew(0);
-    let written = threads.finish();
+    let written = threads.finish(&held);
     drop(held);
     Ok(Recorded { end, written })
 }
@@ -224,9 +226,14 @@ impl Threads {
         Ok(Self { scanner, output })
     }
 
-    /// Looks a last time, and writes what is left.
-    fn finish(self) -> io::Result<()> {
+    /// Looks a last time, and writes what is left. A disk may stand still for longer than the lease lasts; it is held all the
+    /// same, so that none begins anew in slots and rings that are read here still.
+    fn finish(self, held: &Held) -> io::Result<()> {
         process::stop().store(true, Relaxed);
+        while !(self.scanner.is_finished() && self.output.is_finished()) {
+            held.renew(0);
+            std::thread::sleep(LAST_NAP);
+        }
         let scanned = self.scanner.join();
         let written = self.output.join();
         scanned.map_err(|_| io::Error::other("the scanner panicked"))?;

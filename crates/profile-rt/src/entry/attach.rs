@@ -85,6 +85,9 @@ pub fn record(
 ) -> Result<Recorded, Refusal> {
     let (other, file) = Other::find(pid)?;
     let arena = foreign::open(&file)?;
+    if !other.is_owner(arena.header().pid.load(Relaxed)) {
+        return Err(Refusal::Foreign);
+    }
     // The kernel lets it go when this process ends, however it does.
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => return Err(arena.header().watch.lease.recorder().into()),

@@ -2,12 +2,15 @@
 //! So sizes are checked once and kept, and all else is read as numbers that may be wrong.
 
 use crate::memory::arena::{Arena, MAGIC, STRIDES, THREADS_MAX, length};
-use rustix::fs::{SealFlags, fcntl_get_seals};
+use rustix::fs::{FsWord, SealFlags, fcntl_get_seals, fstatfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::ptr::{NonNull, null_mut};
+
+/// Where the kernel keeps memory that is a file: `TMPFS_MAGIC` of linux/magic.h.
+const TMPFS_MAGIC: FsWord = 0x0102_1994;
 
 /// Why it cannot be scanned.
 #[derive(Debug)]
@@ -22,6 +25,10 @@ pub(crate) enum Unfit {
 
 /// Maps the arena that lies in `file`, which its owner made. It stays mapped.
 pub(crate) fn open(file: &File) -> Result<Arena, Unfit> {
+    // A file of a file system that the program serves itself could make a read wait for ever, or fail.
+    if !fstatfs(file).is_ok_and(|found| found.f_type == TMPFS_MAGIC) {
+        return Err(Unfit::Damaged);
+    }
     // One that could shrink would kill this process by a read.
     if !fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
         return Err(version_of(file).map_or(Unfit::Damaged, Unfit::Version));
@@ -96,6 +103,8 @@ mod tests {
         assert!(matches!(refused(&MAGIC, stride, length, false), Unfit::Damaged));
         assert!(matches!(refused(&MAGIC, stride, length - 1, true), Unfit::Damaged));
         assert!(matches!(refused(&MAGIC, stride + 8, length, true), Unfit::Damaged));
+        let disk = File::open("/proc/self/exe").expect("it is there");
+        assert!(matches!(open(&disk), Err(Unfit::Damaged)));
         let empty = File::from(memfd_create(c"x", MemfdFlags::ALLOW_SEALING).expect("memory"));
         fcntl_add_seals(&empty, SealFlags::SHRINK).expect("it allows that");
         assert!(matches!(open(&empty), Err(Unfit::Unreadable(_))));

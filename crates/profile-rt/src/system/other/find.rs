@@ -40,7 +40,8 @@ impl Other {
         })?;
         let status = std::fs::read_to_string(folder.join("status")).unwrap_or_default();
         let numbers = numbers::is_elsewhere(&status).then(Numbers::default);
-        let other = Self { folder, numbers, memory, alive, arena: arena.inode };
+        let own = numbers::innermost(&status).unwrap_or(pid);
+        let other = Self { folder, own, numbers, memory, alive, arena: arena.inode };
         if other.has_ended() { Err(Refusal::Absent) } else { Ok((other, file)) }
     }
 }
@@ -77,7 +78,7 @@ mod tests {
         let (found, file) = Other::find(std::process::id()).expect("it is built for it");
         let there = crate::memory::foreign::open(&file).expect("it is an arena");
         // Other tests have others.
-        assert_eq!(there.header().pid.load(Relaxed), std::process::id());
+        assert!(found.is_owner(there.header().pid.load(Relaxed)) && !found.is_owner(1 << 30));
         assert!(!found.is_replaced() && !found.has_ended());
         let modules = found.modules();
         let program = found.program().expect("it has one");

@@ -25,6 +25,8 @@ const ARENA: &str = "/memfd:tailwater-profile (deleted)";
 #[derive(Debug)]
 pub(crate) struct Other {
     folder: PathBuf,
+    /// The number that it has for itself.
+    own: u32,
     /// Where its threads number themselves otherwise than we do.
     numbers: Option<Numbers>,
     memory: File,
@@ -37,6 +39,11 @@ pub(crate) struct Other {
 impl Other {
     pub(crate) fn memory(&self) -> io::Result<File> {
         self.memory.try_clone()
+    }
+
+    /// Whether the process with this number, as it numbers itself, is this one.
+    pub(crate) const fn is_owner(&self, pid: u32) -> bool {
+        self.own == pid
     }
 
     /// Its folder below /proc.

@@ -24,6 +24,8 @@ pub enum Refusal {
     Version(char),
     /// Its shared memory is not as its runtime makes it.
     Damaged,
+    /// Its shared memory says that it is another process's, such as a parent's.
+    Foreign,
     /// It records itself: by `tailwater profile record`, or by `tw_profile_start`.
     RecordsItself,
     /// A process of this number records it, where the number is known.
@@ -62,6 +64,9 @@ impl fmt::Display for Refusal {
                  tailwater, and start it anew"
             ),
             Self::Damaged => f.write_str("found its shadow stacks damaged; start it anew"),
+            Self::Foreign => f.write_str(
+                "found another process's shadow stacks mapped, and none of its own; attach to that one, or start this anew",
+            ),
             Self::RecordsItself => f.write_str(
                 "it records itself already, by `tailwater profile record` or `tw_profile_start`; let that end first",
             ),
@@ -117,6 +122,7 @@ mod tests {
             (Refusal::NotBuilt, "tailwater profile build"),
             (Refusal::Limited, "ulimit -f unlimited"),
             (Refusal::Closed, "as root"),
+            (Refusal::Foreign, "attach to that one"),
             (Refusal::from(Unfit::Version('1')), "version 1"),
             (Refusal::from(Some(Recorder::Own(7))), "records itself"),
             (Refusal::from(Some(Recorder::Other(7))), "process 7 records"),

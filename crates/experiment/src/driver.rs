@@ -5,7 +5,7 @@ use tailwater_control::catalog::Spec;
 use tailwater_core::Rate;
 use tailwater_stats::result::{Manifest, Run};
 use tailwater_workload::DemandPlan;
-use tailwater_workload::scenario::{Configuration, ControllerSpec, Tier};
+use tailwater_workload::scenario::{Configuration, ControllerSpec, Model, ModelChange, Tier};
 
 /// Plays single pieces of an experiment: sockets and processes, or virtual time.
 pub trait Driver {
@@ -135,10 +135,11 @@ pub enum TierCores {
 impl TierCores {
     /// Of all nodes together, where each server has so many.
     pub(crate) fn of(self, tier: &Tier, server: u32) -> u32 {
+        let nodes = tier.nodes * tier.replicas;
         match self {
-            Self::AsSaid => tier.cores.unwrap_or(server) * tier.nodes,
-            Self::OneEach => tier.nodes,
-            Self::Pinned => pins(tier).map_or(tier.nodes, |pins| pins.min(tier.nodes)),
+            Self::AsSaid => tier.cores.unwrap_or(server) * nodes,
+            Self::OneEach => nodes,
+            Self::Pinned => pins(tier).map_or(nodes, |pins| pins.min(nodes)),
         }
     }
 }
@@ -149,6 +150,19 @@ fn pins(tier: &Tier) -> Option<u32> {
     pins.sort_unstable();
     pins.dedup();
     u32::try_from(pins.len()).ok().filter(|cores| *cores > 0)
+}
+
+/// Cores and queues of the model with the most cores of all that a run has, where it begins with `first`: a bound must
+/// hold for each of them. Of equals the one with fewer queues, which share more.
+#[must_use]
+pub fn widest(
+    first: Model,
+    changes: &[ModelChange],
+    shape: impl Fn(Model) -> (u32, u32),
+) -> (u32, u32) {
+    let later = changes.iter().map(|change| shape(change.model));
+    let order = |&(cores, queues): &(u32, u32)| (cores, std::cmp::Reverse(queues));
+    later.fold(shape(first), |most, one| std::cmp::max_by_key(most, one, order))
 }
 
 /// What an experiment consists of.
@@ -184,5 +198,48 @@ impl Watch for Silence {
 
     fn stops(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_workload::Scenario;
+
+    #[test]
+    fn each_replica_of_a_node_has_cores() {
+        let text = r#"
+slo = "400us"
+duration = "200ms"
+clients.count = 100
+demand.of_capacity = 1.0
+controller = [{ name = "none" }]
+[[server.path]]
+probability = 1.0
+steps = [{ call = "leaf" }]
+[[tier]]
+name = "leaf"
+nodes = 3
+replicas = 2
+service = "5us"
+"#;
+        let scenario = Scenario::parse("x.toml", text).unwrap_or_else(|error| panic!("{error}"));
+        let mut tier = scenario.tiers[0].clone();
+        let of = |tier: &Tier| {
+            [TierCores::AsSaid, TierCores::OneEach, TierCores::Pinned].map(|it| it.of(tier, 2))
+        };
+        assert_eq!(of(&tier), [12, 6, 6]);
+        tier.pin = vec![0, 1, 1, 2, 3];
+        assert_eq!(of(&tier), [12, 6, 4]);
+    }
+
+    #[test]
+    fn the_widest_model_of_a_run_decides_its_cores() {
+        let shape = |model: Model| (1 + model.workers() as u32, 1);
+        let [few, many] = ["sdb:1", "sdb:3"].map(|name| name.parse::<Model>().unwrap());
+        assert_eq!(widest(few, &[], shape), (2, 1));
+        let change = |model| ModelChange { at: Duration::ZERO, model };
+        assert_eq!(widest(few, &[change(many)], shape), (4, 1));
+        assert_eq!(widest(many, &[change(few)], shape), (4, 1));
     }
 }

@@ -31,7 +31,9 @@ mod order;
 mod retry;
 
 pub use drain::drain;
-pub use driver::{ClosedLoop, Cost, Driver, OpenRun, Piece, Played, Silence, TierCores, Watch};
+pub use driver::{
+    ClosedLoop, Cost, Driver, OpenRun, Piece, Played, Silence, TierCores, Watch, widest,
+};
 pub use faults::{changes, faults};
 pub use label::check;
 pub use merge::{MergeError, merge};

@@ -35,6 +35,8 @@ pub struct Fleet {
     clients: usize,
     /// Channels of clients: those behind them ask for counts.
     links: usize,
+    /// Channels to the server, behind which stand those to nodes: the end of these clients do not feel.
+    called: usize,
     /// Where requests go; `None` where there is one server.
     retries: Option<Retries>,
     /// When each channel wants to be driven, and what of that is in the heap.
@@ -44,7 +46,7 @@ pub struct Fleet {
     scratch: Vec<u8>,
     /// Calls that have ended, with the number of their client: one for each that was submitted at most.
     events: VecDeque<(usize, Event)>,
-    /// What became of connections since all stood.
+    /// What became of connections to the server since all stood.
     roll: Roll,
 }
 
@@ -115,6 +117,7 @@ impl Fleet {
             channels,
             clients: clients as usize,
             links,
+            called: links + servers.len(),
             retries: has_replicas.then(|| Retries::new(retry, servers.len(), clients)),
             due: BinaryHeap::new(),
             ready: Vec::new(),
@@ -123,7 +126,7 @@ impl Fleet {
             roll: Roll::default(),
         };
         fleet.bring_up(&asked)?;
-        fleet.roll = Roll::call(fleet.channels.iter().map(Channel::losses));
+        fleet.roll = Roll::call(fleet.channels[..fleet.called].iter().map(Channel::losses));
         Ok(fleet)
     }
 
@@ -279,7 +282,10 @@ impl Fleet {
     }
 
     fn losses(&self) -> Losses {
-        self.channels.iter().map(Channel::losses).fold(Losses::default(), Losses::plus)
+        self.channels[..self.called]
+            .iter()
+            .map(Channel::losses)
+            .fold(Losses::default(), Losses::plus)
     }
 
     /// Calls that have not ended.

@@ -41,7 +41,9 @@ pub fn readings(
     for (tier, used) in tiers.iter().zip(&window.tiers) {
         let (own, others) = rest.split_at(tier.nodes.len().min(rest.len()));
         rest = others;
-        if tier.metered.is_none() {
+        let Some(metered) = &tier.metered else { continue };
+        // Without a count everything of the tier would look as if nothing was asked.
+        if !metered.foreign.is_empty() && used.commands.is_none() {
             continue;
         }
         let hedges = hedges(&tier.tier, all, window.length);
@@ -176,19 +178,27 @@ mod tests {
     #[test]
     fn a_program_of_others_has_what_it_says_and_no_controller() {
         let commands = Some(500);
-        let window = Window {
+        let mut window = Window {
             length: Duration::from_secs(1),
             server: used(1),
             tiers: vec![Used { commands, ..used(100) }, used(1)],
             noise: Noise::default(),
         };
-        let cache = TierProcesses { nodes: Vec::new(), count: 2, ..tier("cache", 0) };
+        let foreign = vec![([127, 0, 0, 1], 1).into(); 2];
+        let metered = Some(Metered { foreign, ..Metered::default() });
+        let cache = TierProcesses { metered, count: 2, ..tier("cache", 0) };
         let all = [counted(1, 0, 0), counted(70, 0, 9)];
-        let found = readings(&[cache, tier("leaf", 1)], &window, &all, false);
+        let tiers = [cache, tier("leaf", 1)];
+        let found = readings(&tiers, &window, &all, false);
         let cache = &found[1];
         assert_eq!((cache.nodes, cache.received_rps, cache.served_rps), (2, 500.0, 500.0));
         assert_eq!((cache.delay_us, cache.cpu_ns_per_request), (0.0, 200_000.0));
         assert_eq!((found[2].received_rps, found[2].delay_us), (70.0, 9.0));
+        // One that did not say is not told as one that was asked nothing.
+        window.tiers[0].commands = None;
+        let found = readings(&tiers, &window, &all, false);
+        let names: Vec<_> = found.iter().map(|found| &*found.tier).collect();
+        assert_eq!(names, ["", "leaf"]);
     }
 
     #[test]

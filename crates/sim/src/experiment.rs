@@ -12,7 +12,7 @@ use tailwater_control::retry::First;
 use tailwater_core::{Nanos, Rate, Rng};
 use tailwater_experiment::{
     ClosedLoop, Cost, Driver, OpenRun, Played, Silence, TierCores, capacity, changes, drain,
-    faults, retry,
+    faults, retry, widest,
 };
 use tailwater_stats::result::{Experiment, Manifest, Run, StallReading};
 use tailwater_workload::scenario::{
@@ -151,7 +151,8 @@ impl Driver for Simulator<'_> {
         let (sim, server) = (&self.scenario.sim, &self.scenario.server);
         let messages_ns = (sim.receive + sim.send).nanos() as f64;
         let by_turn = sim.coalescing || !sim.connection_cost.is_zero();
-        let (cores, queues) = self.shape(controller.model.unwrap_or(server.model));
+        let first = controller.model.unwrap_or(server.model);
+        let (cores, queues) = widest(first, &server.changes, |model| self.shape(model));
         let (measured_cores, _) = self.shape(server.model);
         let measured_ns =
             capacity::overhead_ns(capacity, measured_cores * server.replicas, server.service.mean);

@@ -24,6 +24,10 @@ pub(super) struct Course<'a> {
     from: Option<Time>,
     /// By fault: as it was asked for, and when it began, from the window's begin, and was over.
     played: Vec<Played>,
+    /// How long the measured window is.
+    window: Duration,
+    /// By change: when it was told.
+    told: Vec<Option<Duration>>,
     /// Those that were made.
     changed: Vec<ChangeReading>,
 }
@@ -56,12 +60,17 @@ impl<'a> Course<'a> {
     /// Nothing goes wrong.
     pub(super) fn calm(deployment: &'a mut Deployment) -> Self {
         let (faults, changes) = (&[], &[]);
-        let (steps, played, changed) = Default::default();
-        Self { deployment, faults, changes, steps, from: None, played, changed }
+        let (steps, played, told, changed) = Default::default();
+        let (from, window) = (None, Duration::ZERO);
+        Self { deployment, faults, changes, steps, from, played, window, told, changed }
     }
 
-    /// What a scenario asks for: no two of its faults strike a process at one time.
-    pub(super) fn new(deployment: &'a mut Deployment, scenario: &'a Scenario) -> Self {
+    /// What a scenario asks for in a window: no two of its faults strike a process at one time.
+    pub(super) fn new(
+        deployment: &'a mut Deployment,
+        scenario: &'a Scenario,
+        window: Duration,
+    ) -> Self {
         let (faults, changes) = (&scenario.faults, &scenario.server.changes);
         let ends = |(number, it): (usize, &Fault)| {
             let begins = Step { at: it.at, does: Does::Begins(number) };
@@ -75,7 +84,8 @@ impl<'a> Course<'a> {
         steps.sort_by_key(|step| std::cmp::Reverse((step.at.as_micros(), step.does)));
         let played = |asked| Played { asked, began: None, over: None };
         let played = tailwater_experiment::faults(scenario).into_iter().map(played).collect();
-        Self { deployment, faults, changes, steps, from: None, played, changed: Vec::new() }
+        let (from, told, changed) = (None, vec![None; changes.len()], Vec::new());
+        Self { deployment, faults, changes, steps, from, played, window, told, changed }
     }
 
     pub(super) fn deployment(&mut self) -> &mut Deployment {
@@ -105,9 +115,7 @@ impl<'a> Course<'a> {
             }
             Does::Ends(number) => {
                 let fault = &self.faults[number];
-                for member in self.deployment.struck(fault.nodes) {
-                    mend(member, fault.kind, interrupt)?;
-                }
+                mend(self.deployment.struck(fault.nodes), fault.kind, interrupt)?;
                 self.played[number].over = self.time();
             }
             Does::Changes(number) => {
@@ -115,7 +123,8 @@ impl<'a> Course<'a> {
                 for member in self.deployment.struck(Struck::default()) {
                     member.set_model(model);
                 }
-                let at_ms = self.time().map(ms).unwrap_or_default();
+                self.told[number] = self.time();
+                let at_ms = self.told[number].map(ms).unwrap_or_default();
                 self.changed.push(ChangeReading { model: model.to_string(), at_ms });
             }
         }
@@ -138,6 +147,21 @@ impl<'a> Course<'a> {
         }
     }
 
+    /// What of the plan was not played, or too late for its effect.
+    pub(super) fn trouble(&self) -> Option<String> {
+        let faults = self.faults.iter().zip(&self.played).filter_map(|(fault, played)| {
+            let end = (fault.at + fault.length).min(self.window);
+            unplayed(&format!("the fault {}", fault.kind.name()), fault.at, end, played.began)
+        });
+        let changes = self.changes.iter().enumerate().filter_map(|(number, change)| {
+            let end = change_end(self.changes, number, self.window);
+            let what = format!("the change to the model {}", change.model);
+            unplayed(&what, change.at, end, self.told[number])
+        });
+        let all: Vec<String> = faults.chain(changes).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
     /// The changes that were made.
     pub(super) fn changes(&mut self) -> Vec<ChangeReading> {
         std::mem::take(&mut self.changed)
@@ -154,6 +178,11 @@ impl<'a> Course<'a> {
     }
 }
 
+/// When a change gives way to the next one.
+fn change_end(changes: &[ModelChange], number: usize, window: Duration) -> Duration {
+    changes.get(number + 1).map_or(window, |next| next.at)
+}
+
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
@@ -167,11 +196,54 @@ fn strike(member: &mut Member, kind: FaultKind) {
     }
 }
 
-fn mend(member: &mut Member, kind: FaultKind, interrupt: &Interrupt) -> Result<(), Failure> {
+/// All start before one is waited for, or the last would be away for as long as all take together.
+fn mend(members: &mut [Member], kind: FaultKind, interrupt: &Interrupt) -> Result<(), Failure> {
     match kind {
-        FaultKind::ServerRestart => member.start_again(interrupt)?,
-        FaultKind::ServerPause => member.go_on(),
-        _ => member.set_speed(1.0),
+        FaultKind::ServerRestart => {
+            members.iter_mut().try_for_each(Member::start_again)?;
+            members.iter_mut().try_for_each(|member| member.hear(interrupt))?;
+        }
+        FaultKind::ServerPause => members.iter_mut().for_each(Member::go_on),
+        _ => members.iter_mut().for_each(|member| member.set_speed(1.0)),
     }
     Ok(())
+}
+
+/// What was not played, or began no earlier than it was to be over: the run is not the one that was asked for.
+fn unplayed(what: &str, at: Duration, end: Duration, began: Option<Duration>) -> Option<String> {
+    let (at, end) = (ms(at), ms(end));
+    match began.map(ms) {
+        None => Some(format!("{what} at {at:.1} ms was not played: the run was over before")),
+        Some(began) if began >= end => Some(format!(
+            "{what} at {at:.1} ms came to nothing: it began at {began:.1} ms and was to be over at {end:.1} ms; \
+             have it last longer, or follow later on what the processes were told before"
+        )),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_played_or_came_to_nothing_is_trouble() {
+        let ms = Duration::from_millis;
+        let of = |began| unplayed("the fault server-pause", ms(100), ms(150), began);
+        assert_eq!(of(Some(ms(100))), None);
+        assert_eq!(of(Some(ms(149))), None);
+        let never = of(None).unwrap();
+        assert!(never.starts_with("the fault server-pause at 100.0 ms was not played"), "{never}");
+        let late = of(Some(ms(150))).unwrap();
+        assert!(late.contains("began at 150.0 ms and was to be over at 150.0 ms"), "{late}");
+    }
+
+    #[test]
+    fn a_change_lasts_until_the_next_one_or_the_windows_end() {
+        let change =
+            |at| ModelChange { at: Duration::from_millis(at), model: "sib".parse().unwrap() };
+        let (changes, window) = ([change(100), change(200)], Duration::from_millis(300));
+        assert_eq!(change_end(&changes, 0, window), Duration::from_millis(200));
+        assert_eq!(change_end(&changes, 1, window), window);
+    }
 }

@@ -24,6 +24,8 @@ const ANSWER: &[u8] = b"END\r\n";
 
 /// A node; ended when dropped.
 pub(super) struct ForeignProcess {
+    /// As its command has it.
+    name: String,
     guard: Child,
     /// The guard ends its process when this is closed. `None`: it was.
     reader: Option<BufReader<ChildStdout>>,
@@ -38,21 +40,16 @@ struct Greeting {
 }
 
 impl ForeignProcess {
-    /// Starts it on this core or any, at a port of its own, and waits until it answers.
-    pub(super) fn start(
-        command: &Command,
-        core: Option<u32>,
-        interrupt: &Interrupt,
-    ) -> Result<Self, Failure> {
-        Self::start_at(free_port()?, command, core, interrupt)
+    /// Starts it on this core or any, at a port of its own; [`Self::hear`] waits for it.
+    pub(super) fn spawn(command: &Command, core: Option<u32>) -> Result<Self, Failure> {
+        Self::spawn_at(free_port()?, command, core)
     }
 
     /// The same at this address.
-    pub(super) fn start_at(
+    pub(super) fn spawn_at(
         address: SocketAddr,
         command: &Command,
         core: Option<u32>,
-        interrupt: &Interrupt,
     ) -> Result<Self, Failure> {
         let words = command.at(address.port());
         let name = &words[0];
@@ -66,14 +63,18 @@ impl ForeignProcess {
             .spawn()
             .map_err(|error| Failure::work(format!("cannot start {name}: {error}")))?;
         let reader = guard.stdout.take().map(BufReader::new);
-        let mut it = Self { guard, reader, pid: 0, address };
-        it.hear(name, interrupt)?;
-        it.answers(name, interrupt)?;
-        Ok(it)
+        Ok(Self { name: name.clone(), guard, reader, pid: 0, address })
+    }
+
+    /// Waits until it answers.
+    pub(super) fn hear(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
+        let name = self.name.clone();
+        self.greet(&name, interrupt)?;
+        self.answers(&name, interrupt)
     }
 
     /// The guard's one line.
-    fn hear(&mut self, name: &str, interrupt: &Interrupt) -> Result<(), Failure> {
+    fn greet(&mut self, name: &str, interrupt: &Interrupt) -> Result<(), Failure> {
         let mut line = String::new();
         if let Some(reader) = &mut self.reader {
             interrupt.wait_beside(reader.get_ref())?;

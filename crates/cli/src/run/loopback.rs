@@ -13,11 +13,15 @@ use crate::scenarios::Said;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Nanos, Rate};
-use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played, TierCores, capacity};
+use tailwater_experiment::{
+    ClosedLoop, Cost, Driver, OpenRun, Played, TierCores, capacity, widest,
+};
 use tailwater_load::Spinner;
 use tailwater_stats::result::{DataUsed, Manifest, Run};
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{ControllerSpec, FaultKind, Model, Placement, Reception};
+use tailwater_workload::scenario::{
+    ControllerSpec, FaultKind, Model, Placement, Reception, Server,
+};
 
 /// Plays a scenario's pieces on this machine.
 pub(super) struct Loopback<'a> {
@@ -113,13 +117,36 @@ impl<'a> Loopback<'a> {
     }
 }
 
+fn cost(server: &Server, controller: &ControllerSpec, capacity: Rate) -> Cost {
+    // Loops keep their connections; workers take from one queue.
+    let shape = |model: Model| match model.placement {
+        Placement::Inline => (server.loops, server.loops),
+        Placement::Workers(workers) => (workers as u32, 1),
+    };
+    let first = controller.model.unwrap_or(server.model);
+    let (cores, queues) = widest(first, &server.changes, shape);
+    // Capacity was measured with the server's own.
+    let measured_cores = shape(server.model).0 * server.replicas;
+    Cost {
+        cores,
+        queues,
+        replicas: server.replicas,
+        overhead_ns: capacity::overhead_ns(capacity, measured_cores, server.service.mean),
+        path_overhead_ns: 0.0,
+        // Each has one loop.
+        tier_cores: TierCores::Pinned,
+        base: Duration::ZERO,
+    }
+}
+
 /// What faults take away in a run, so that it is no trouble.
 fn loses(scenario: &Scenario) -> Loses {
     // A process that stands still for long is given up by those that are connected to it.
     let cuts = |kind| matches!(kind, FaultKind::ServerRestart | FaultKind::ServerPause);
     Loses {
         counts: deployment::takes(scenario, None),
-        connections: scenario.faults.iter().any(|fault| cuts(fault.kind)),
+        // Clients are connected to the front alone.
+        connections: scenario.faults.iter().any(|it| it.nodes.tier.is_none() && cuts(it.kind)),
     }
 }
 
@@ -148,27 +175,8 @@ impl Driver for Loopback<'_> {
     }
 
     /// What capacity says beside the handler's own time. The network is part of that: it costs cores here.
-    fn cost(&self, _: &ControllerSpec, capacity: Rate) -> Cost {
-        let server = &self.scenario.server;
-        // Loops keep their connections; workers take from one queue.
-        let (cores, queues) = match server.model.placement {
-            Placement::Inline => (server.loops, server.loops),
-            Placement::Workers(workers) => (workers as u32, 1),
-        };
-        Cost {
-            cores,
-            queues,
-            replicas: server.replicas,
-            overhead_ns: capacity::overhead_ns(
-                capacity,
-                cores * server.replicas,
-                server.service.mean,
-            ),
-            path_overhead_ns: 0.0,
-            // Each has one loop.
-            tier_cores: TierCores::Pinned,
-            base: Duration::ZERO,
-        }
+    fn cost(&self, controller: &ControllerSpec, capacity: Rate) -> Cost {
+        cost(&self.scenario.server, controller, capacity)
     }
 
     fn closed_loop(&mut self, ask: &ClosedLoop) -> Result<Vec<(u32, f64)>, Failure> {
@@ -213,16 +221,66 @@ impl Driver for Loopback<'_> {
             drain_ns: ask.drain.nanos(),
             bin_ns: configuration.bin().map(Nanos::nanos),
         });
-        let mut course = Course::new(&mut server, self.scenario);
+        let mut course = Course::new(&mut server, self.scenario, configuration.duration);
         match self.perform(&mut course, of, kind)? {
             (Outcome::Open(played), ended) => {
                 // A tier that ended first: it takes connections with it, by which it was metered.
                 let trouble = ended.or_else(|| played.trouble());
+                let all: Vec<String> = trouble.into_iter().chain(course.trouble()).collect();
+                let trouble = (!all.is_empty()).then(|| all.join("; "));
                 let (faults, changes) = (course.readings(), course.changes());
                 let run = Run { faults, changes, ..played.run };
                 Ok(Played { run, points: played.points, trouble })
             }
             _ => Err(Failure::work("the load generator ran no open loop")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+slo = "400us"
+duration = "200ms"
+clients.count = 100
+demand.of_capacity = 1.0
+controller = [{ name = "none" }]
+server.model = "sdb:2"
+"#;
+    const SERVICE: &str = "server.service = { distribution = \"constant\", mean = \"10us\" }\n";
+    const LEAF: &str = "[[server.path]]\nprobability = 1.0\nsteps = [{ call = \"leaf\" }]\n\
+                        [[tier]]\nname = \"leaf\"\nservice = \"5us\"\n";
+
+    fn scenario(more: &str) -> Scenario {
+        let text = TEXT.to_owned() + more;
+        Scenario::parse("x.toml", &text).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn lost_connections_of_clients_are_excused_by_faults_of_the_front_alone() {
+        for kind in ["server-restart", "server-pause"] {
+            let fault =
+                format!("{LEAF}[[fault]]\nkind = \"{kind}\"\nat = \"10ms\"\nfor = \"5ms\"\n");
+            assert!(loses(&scenario(&fault)).connections, "{kind}");
+            assert!(!loses(&scenario(&(fault + "tier = \"leaf\"\n"))).connections, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_bound_is_of_the_widest_model_and_its_overhead_of_the_one_that_was_measured() {
+        let change = "[[server.change]]\nat = \"20ms\"\nmodel = \"sdb:4\"\n";
+        let (calm, changing) = (scenario(SERVICE), scenario(&(SERVICE.to_owned() + change)));
+        let of = |scenario: &Scenario, model: Option<&str>| {
+            let model = model.map(|name| name.parse().unwrap());
+            let controller = ControllerSpec { model, ..scenario.controllers[0].clone() };
+            let cost = cost(&scenario.server, &controller, Rate(100_000.0));
+            assert!((cost.overhead_ns - 10_000.0).abs() < 1.0, "{cost:?}");
+            (cost.cores, cost.queues)
+        };
+        assert_eq!(of(&calm, None), (2, 1));
+        assert_eq!(of(&calm, Some("sdb:3")), (3, 1));
+        assert_eq!(of(&changing, Some("sdb:3")), (4, 1));
     }
 }

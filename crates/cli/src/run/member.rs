@@ -38,13 +38,25 @@ impl Member {
     pub(super) fn start(launch: Launch, interrupt: &Interrupt) -> Result<Self, Failure> {
         let process = match &launch {
             Launch::Ours { flags, may_stop, said } => {
-                Process::Ours(ServerProcess::start((flags, *may_stop), said, interrupt)?)
+                Process::Ours(ServerProcess::spawn((flags, *may_stop), said)?)
             }
             Launch::Foreign { command, core } => {
-                Process::Foreign(ForeignProcess::start(command, *core, interrupt)?)
+                Process::Foreign(ForeignProcess::spawn(command, *core)?)
             }
         };
-        Ok(Self { launch, process, is_down: false, is_stopped: false, fell: None })
+        let mut it = Self { launch, process, is_down: false, is_stopped: false, fell: None };
+        it.hear(interrupt)?;
+        Ok(it)
+    }
+
+    /// Waits until it serves.
+    pub(super) fn hear(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
+        match &mut self.process {
+            Process::Ours(server) => server.hear(interrupt)?,
+            Process::Foreign(program) => program.hear(interrupt)?,
+        }
+        self.is_down = false;
+        Ok(())
     }
 
     /// Where its nodes listen, or it does itself.
@@ -86,20 +98,19 @@ impl Member {
         }
     }
 
-    /// Another one in its place, where it listened; over once that answers.
-    pub(super) fn start_again(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
+    /// Another one in its place, where it listened; there once it was heard ([`Self::hear`]).
+    pub(super) fn start_again(&mut self) -> Result<(), Failure> {
         let process = match (&self.launch, &self.process) {
             (Launch::Ours { flags, may_stop, said }, Process::Ours(server)) => {
                 let flags = listening_at(flags, &server.address);
-                Process::Ours(ServerProcess::start((&flags, *may_stop), said, interrupt)?)
+                Process::Ours(ServerProcess::spawn((&flags, *may_stop), said)?)
             }
             (Launch::Foreign { command, core }, Process::Foreign(program)) => {
-                let address = program.address;
-                Process::Foreign(ForeignProcess::start_at(address, command, *core, interrupt)?)
+                Process::Foreign(ForeignProcess::spawn_at(program.address, command, *core)?)
             }
             _ => unreachable!("what was launched is what runs"),
         };
-        (self.process, self.is_down) = (process, false);
+        self.process = process;
         Ok(())
     }
 

@@ -52,13 +52,12 @@ struct Greeting {
 }
 
 impl ServerProcess {
-    /// Starts `tailwater serve` with these flags and waits until it listens. `said` is what it reads on
+    /// Starts `tailwater serve` with these flags; [`Self::hear`] waits for it. `said` is what it reads on
     /// standard input. One that `may_stop` hears of nothing while it stands still, so that the kernel ends it with this
     /// process.
-    pub(super) fn start(
+    pub(super) fn spawn(
         (flags, may_stop): (&[String], bool),
         said: &Said,
-        interrupt: &Interrupt,
     ) -> Result<Self, Failure> {
         let input = serde_json::to_vec(said).map_err(Failure::work)?;
         let own = [myself()?.display().to_string(), "serve".into(), "--while-read".into()];
@@ -68,21 +67,22 @@ impl ServerProcess {
             false => of_words(&words),
         };
         let (child, stdout, stdin) = start("the server", program, &input)?;
-        let mut reader = BufReader::new(stdout);
-        let waited = interrupt.wait_beside(reader.get_ref());
+        let reader = Some(BufReader::new(stdout));
+        Ok(Self { child, reader, stdin, address: String::new(), nodes: Vec::new() })
+    }
+
+    /// Waits until it listens.
+    pub(super) fn hear(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
         let mut line = String::new();
-        if waited.is_ok() {
+        if let Some(reader) = &mut self.reader {
+            interrupt.wait_beside(reader.get_ref())?;
             // It says one line; if it ends instead, that line stays empty.
             let _ = reader.read_line(&mut line);
         }
-        let (address, nodes) = (String::new(), Vec::new());
-        let mut server = Self { child, reader: Some(reader), stdin, address, nodes };
-        waited?;
-        match serde_json::from_str::<Greeting>(&line) {
-            Ok(greeting) => (server.address, server.nodes) = (greeting.listening, greeting.nodes),
-            Err(_) => return Err(Failure::work("the server did not start; it has said why")),
-        }
-        Ok(server)
+        let unsaid = |_| Failure::work("the server did not start; it has said why");
+        let greeting: Greeting = serde_json::from_str(&line).map_err(unsaid)?;
+        (self.address, self.nodes) = (greeting.listening, greeting.nodes);
+        Ok(())
     }
 
     pub(super) fn pid(&self) -> u32 {

@@ -410,7 +410,7 @@ fn simulator_only(
             tiers.get(tier).is_some_and(|tier| tier.application || tier.command.is_some())
         }
     };
-    let (index, why) = sockets::refused(faults, is_program)?;
+    let (index, why) = sockets::refused(faults, !server.changes.is_empty(), is_program)?;
     // In the file's order, unless it has problems, which come first.
     let items = top.item("fault")?.one_or_list();
     Some((items.get(index)?.place(), why))

@@ -2,10 +2,11 @@
 
 use super::fault::{Fault, FaultKind};
 
-/// The first fault that sockets do not play, by its number, and why. `is_program`: requests of the server, or of a tier,
-/// go to a program, whose speed is its own.
+/// The first fault that sockets do not play, by its number, and why. `changes`: the server's model does. `is_program`:
+/// requests of the server, or of a tier, go to a program, whose speed is its own.
 pub(super) fn refused(
     faults: &[Fault],
+    changes: bool,
     is_program: impl Fn(Option<usize>) -> bool,
 ) -> Option<(usize, String)> {
     let refused = |(index, fault): (usize, &Fault)| {
@@ -13,6 +14,11 @@ pub(super) fn refused(
         let why = match fault.kind {
             FaultKind::ServerSlow { .. } if is_program(fault.nodes.tier) => {
                 "a program has its own speed on sockets, so that server-slow strikes it in the simulator only".into()
+            }
+            FaultKind::ServerRestart if changes && fault.nodes.tier.is_none() => {
+                "a server that starts anew has the model that it began with, so that [[server.change]] beside a \
+                 server-restart of the server runs in the simulator only"
+                    .into()
             }
             FaultKind::ServerRestart | FaultKind::ServerPause | FaultKind::ServerSlow { .. } => {
                 if !faults[..index].iter().any(|other| meet(other, fault)) {
@@ -101,6 +107,11 @@ service = "5us"
         );
         let program = refusal(&["kind = \"server-slow\"\nspeed = 0.5\ntier = \"cache\""]);
         assert!(program.contains("a program has its own speed"), "{program}");
+        let change = "kind = \"server-restart\"\n[[server.change]]\nat = \"20ms\"\nmodel = \"sib\"";
+        let lost = refusal(&[change]);
+        assert!(lost.contains("has the model that it began with"), "{lost}");
+        let of_leaf = change.replace("-restart\"", "-restart\"\ntier = \"leaf\"");
+        assert_eq!(refusal(&[&of_leaf]), "");
         let both = refusal(&["kind = \"server-pause\"", "kind = \"server-restart\"\nnode = 2"]);
         assert!(both.contains("strike a node at one time"), "{both}");
     }

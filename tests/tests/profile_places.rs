@@ -126,7 +126,9 @@ fn requests_name_the_lines(trace: &Path) {
     let said = tailwater(trace, &["requests"]);
     assert!(said.contains("in maintain at ") && said.contains("inlined audit"), "{said}");
     let called = format!("{})", line("in the request"));
-    assert!(said.contains("(called at ") && said.contains(&called), "{said}");
+    // On a full machine the scanner may have been away while the requests ran.
+    let ran = said.contains("\n  ran in ");
+    assert!(said.contains("(called at ") && (!ran || said.contains(&called)), "{said}");
 }
 
 /// On a busy machine another call may be slower than those that are slow by themselves.

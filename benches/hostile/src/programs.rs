@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// Where the programs are.
@@ -13,17 +13,7 @@ pub(crate) struct Programs {
 
 impl Programs {
     pub(crate) fn find() -> Result<Self, String> {
-        let target = std::env::var_os("TAILWATER_TARGET").map(PathBuf::from);
-        let target =
-            target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
-        let tailwater = target.join("release/tailwater");
-        if tailwater.exists() {
-            return Ok(Self { tailwater });
-        }
-        Err(format!(
-            "found no {}; type: cargo build --release --package tailwater-cli",
-            tailwater.display()
-        ))
+        ::machine::tailwater().map(|tailwater| Self { tailwater })
     }
 }
 

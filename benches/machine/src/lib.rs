@@ -1,9 +1,10 @@
-//! What numbers of a bench were taken on.
+//! What numbers of a bench were taken on, and where tailwater's program is.
 
 #![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// A machine, as results name it. What cannot be read is empty, or zero.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
@@ -28,6 +29,22 @@ impl Machine {
             kernel: number(&read("/proc/sys/kernel/osrelease")),
         }
     }
+}
+
+/// tailwater's program, as `cargo xtask bench` builds it: in the folder that it names, or in that of the checkout.
+///
+/// # Errors
+/// What to type where it was not built.
+pub fn tailwater() -> Result<PathBuf, String> {
+    let target = std::env::var_os("TAILWATER_TARGET").map(PathBuf::from);
+    let target =
+        target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
+    let program = target.join("release/tailwater");
+    if program.exists() {
+        return Ok(program);
+    }
+    let missing = program.display();
+    Err(format!("found no {missing}; type: cargo build --release --package tailwater-cli"))
 }
 
 /// The name of the first processor in the text of `/proc/cpuinfo`.

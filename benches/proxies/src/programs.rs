@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,16 +23,7 @@ pub(crate) struct Programs {
 
 impl Programs {
     pub(crate) fn find() -> Result<Self, String> {
-        let target = std::env::var_os("TAILWATER_TARGET").map(PathBuf::from);
-        let target =
-            target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
-        let tailwater = target.join("release/tailwater");
-        if !tailwater.exists() {
-            let file = tailwater.display();
-            return Err(format!(
-                "found no {file}; type: cargo build --release --package tailwater-cli"
-            ));
-        }
+        let tailwater = machine::tailwater()?;
         let myself = std::env::current_exe().map_err(|error| error.to_string())?;
         Ok(Self { tailwater, myself: myself.display().to_string() })
     }

@@ -21,13 +21,7 @@ impl Programs {
     /// What to type where it was not built.
     pub(crate) fn find() -> Result<Self, String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let target = std::env::var_os("TAILWATER_TARGET").map(PathBuf::from);
-        let tailwater = target.unwrap_or_else(|| root.join("target")).join("release/tailwater");
-        if tailwater.exists() {
-            return Ok(Self { tailwater, root });
-        }
-        let missing = tailwater.display();
-        Err(format!("found no {missing}; type: cargo build --release --package tailwater-cli"))
+        machine::tailwater().map(|tailwater| Self { tailwater, root })
     }
 
     fn command(&self, args: &[&str]) -> Command {

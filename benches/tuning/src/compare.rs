@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
@@ -142,9 +141,7 @@ fn verdict(result: &Value) -> String {
 
 /// The result of one comparison of this program's blocks.
 fn ab(knob: &[String], block: &[String], effect: f64, short: bool) -> Result<Value, String> {
-    let target = std::env::var_os("TAILWATER_TARGET").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| PathBuf::from("target"));
-    let tailwater = target.join("release/tailwater");
+    let tailwater = machine::tailwater()?;
     let myself = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(&tailwater);
     command.args(["tune", "ab", "--metric", "/cpu_ns", "--json", "--accept-weak"]);

@@ -22,6 +22,10 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 /// In which a busy machine brings bytes from one socket to another.
 const LONG: Duration = Duration::from_secs(60);
 
+fn late_after(after: Duration) -> HedgeConfig {
+    HedgeConfig { after: HedgeAfter::Delay(after), ..HedgeConfig::default() }
+}
+
 impl Play {
     /// So many nodes, all of which hold each key.
     fn of(count: usize) -> Self {
@@ -30,8 +34,7 @@ impl Play {
 
     /// The same, and a get is late after so long.
     fn hedged(count: usize, after: Duration) -> Self {
-        let after = HedgeAfter::Delay(after);
-        Self::with(count, Some(HedgeConfig { after, ..HedgeConfig::default() }))
+        Self::with(count, Some(late_after(after)))
     }
 
     fn with(count: usize, hedge: Option<HedgeConfig>) -> Self {
@@ -58,6 +61,17 @@ impl Play {
         };
         play.connect();
         play
+    }
+
+    /// A get that is late at the first of two nodes, which is named.
+    fn late(hedge: HedgeConfig) -> (Self, usize) {
+        let mut play = Self::with(2, Some(hedge));
+        let first = usize::from(play.nodes.placement.of(b"key").nodes()[0]);
+        play.get();
+        play.turn();
+        play.pass(LATE);
+        play.turn();
+        (play, first)
     }
 
     /// Until all nodes are up, each by a new connection.
@@ -398,12 +412,7 @@ fn an_error_is_no_answer_while_another_try_goes_on() {
     let error = b"SERVER_ERROR out of memory\r\n";
     let value = b"VALUE key 0 1\r\nx\r\nEND\r\n";
     for (then, heard) in [(&value[..], "Answered(Value"), (&error[..], "Answered(Line")] {
-        let mut play = Play::hedged(2, LATE);
-        let first = usize::from(play.nodes.placement.of(b"key").nodes()[0]);
-        play.get();
-        play.turn();
-        play.pass(LATE);
-        play.turn();
+        let (mut play, first) = Play::late(late_after(LATE));
         play.receives(1 - first, "get key\r\n");
         play.answer(1 - first, error);
         play.hear();
@@ -418,12 +427,7 @@ fn an_error_is_no_answer_while_another_try_goes_on() {
 /// Otherwise each get that goes there would need a second try, and the budget would be spent.
 #[test]
 fn a_node_that_is_late_is_passed_over_until_it_says_something() {
-    let mut play = Play::hedged(2, LATE);
-    let first = usize::from(play.nodes.placement.of(b"key").nodes()[0]);
-    play.get();
-    play.turn();
-    play.pass(LATE);
-    play.turn();
+    let (mut play, first) = Play::late(late_after(LATE));
     play.get();
     play.turn();
     play.receives(1 - first, "get key\r\nget key\r\n");
@@ -437,12 +441,7 @@ fn a_node_that_is_late_is_passed_over_until_it_says_something() {
 #[test]
 fn without_a_budget_a_late_get_is_counted_and_waits() {
     let after = HedgeAfter::Delay(LATE);
-    let mut play = Play::with(2, Some(HedgeConfig { after, share: Ratio(0.0), burst: 0 }));
-    let first = usize::from(play.nodes.placement.of(b"key").nodes()[0]);
-    play.get();
-    play.turn();
-    play.pass(LATE);
-    play.turn();
+    let (mut play, first) = Play::late(HedgeConfig { after, share: Ratio(0.0), burst: 0 });
     assert_eq!(play.nodes.all[1 - first].counts.gets, 0);
     let mut told = Vec::new();
     play.nodes.report(|name, value| told.push(format!("{name} {value}")));
@@ -455,11 +454,7 @@ fn without_a_budget_a_late_get_is_counted_and_waits() {
 /// What was sent twice and is lost twice has one end, too.
 #[test]
 fn a_get_whose_nodes_are_both_lost_ends_once() {
-    let mut play = Play::hedged(2, LATE);
-    play.get();
-    play.turn();
-    play.pass(LATE);
-    play.turn();
+    let (mut play, _) = Play::late(late_after(LATE));
     for node in 0..2 {
         assert_eq!(play.nodes.all[node].counts.gets, 1);
         play.played[node].shutdown(std::net::Shutdown::Both).expect("a socket");

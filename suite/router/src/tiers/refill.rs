@@ -300,6 +300,13 @@ mod tests {
         assert!(replicas.is_cold(1));
     }
 
+    /// One that is on the first two leaves.
+    fn key_of_both(placement: &Placement) -> Vec<u8> {
+        let is_on = |key: &Vec<u8>, node: u16| placement.of(key).nodes().contains(&node);
+        let key = keys(0..100).into_iter().find(|key| is_on(key, 0) && is_on(key, 1));
+        key.expect("there is one")
+    }
+
     /// The next step of `refills`, of which its leaf has nothing: no key is listed.
     fn empty(refills: &mut Refills, placement: &Placement) {
         refills.listed(placement, 0, Vec::new());
@@ -310,11 +317,7 @@ mod tests {
         let (mut replicas, placement) = leaves(&[1]);
         let mut refills = Refills::default();
         refills.next(&mut replicas, 2, at(0)).expect("a list");
-        let key = keys(0..100).into_iter().find(|key| {
-            let nodes = placement.of(key);
-            nodes.nodes().contains(&0) && nodes.nodes().contains(&1)
-        });
-        let key = key.expect("there is one");
+        let key = key_of_both(&placement);
         refills.listed(&placement, 0, vec![key.clone()]);
         let read = Step::Read { from: (0, 10), keys: vec![key.clone()] };
         let values = vec![(key, b"value".to_vec())];
@@ -370,11 +373,7 @@ mod tests {
         let (mut replicas, placement) = leaves(&[1]);
         let mut refills = Refills::default();
         refills.next(&mut replicas, 2, at(0)).expect("a list");
-        let key = keys(0..100).into_iter().find(|key| {
-            let nodes = placement.of(key);
-            nodes.nodes().contains(&0) && nodes.nodes().contains(&1)
-        });
-        let key = key.expect("there is one");
+        let key = key_of_both(&placement);
         refills.listed(&placement, 0, vec![key.clone()]);
         let read = Step::Read { from: (0, 10), keys: vec![key.clone()] };
         assert_eq!(refills.next(&mut replicas, 2, at(0)), Some(read));

@@ -28,8 +28,6 @@ pub(super) struct Course<'a> {
     window: Duration,
     /// By change: when it was told.
     told: Vec<Option<Duration>>,
-    /// Those that were made.
-    changed: Vec<ChangeReading>,
 }
 
 struct Played {
@@ -60,9 +58,9 @@ impl<'a> Course<'a> {
     /// Nothing goes wrong.
     pub(super) fn calm(deployment: &'a mut Deployment) -> Self {
         let (faults, changes) = (&[], &[]);
-        let (steps, played, told, changed) = Default::default();
+        let (steps, played, told) = Default::default();
         let (from, window) = (None, Duration::ZERO);
-        Self { deployment, faults, changes, steps, from, played, window, told, changed }
+        Self { deployment, faults, changes, steps, from, played, window, told }
     }
 
     /// What a scenario asks for in a window: no two of its faults strike a process at one time.
@@ -84,8 +82,8 @@ impl<'a> Course<'a> {
         steps.sort_by_key(|step| std::cmp::Reverse((step.at.as_micros(), step.does)));
         let played = |asked| Played { asked, began: None, over: None };
         let played = tailwater_experiment::faults(scenario).into_iter().map(played).collect();
-        let (from, told, changed) = (None, vec![None; changes.len()], Vec::new());
-        Self { deployment, faults, changes, steps, from, played, window, told, changed }
+        let (from, told) = (None, vec![None; changes.len()]);
+        Self { deployment, faults, changes, steps, from, played, window, told }
     }
 
     pub(super) fn deployment(&mut self) -> &mut Deployment {
@@ -124,8 +122,6 @@ impl<'a> Course<'a> {
                     member.set_model(model);
                 }
                 self.told[number] = self.time();
-                let at_ms = self.told[number].map(ms).unwrap_or_default();
-                self.changed.push(ChangeReading { model: model.to_string(), at_ms });
             }
         }
         Ok(())
@@ -163,8 +159,11 @@ impl<'a> Course<'a> {
     }
 
     /// The changes that were made.
-    pub(super) fn changes(&mut self) -> Vec<ChangeReading> {
-        std::mem::take(&mut self.changed)
+    pub(super) fn changes(&self) -> Vec<ChangeReading> {
+        let reading = |(change, told): (&ModelChange, &Option<Duration>)| {
+            Some(ChangeReading { model: change.model.to_string(), at_ms: ms((*told)?) })
+        };
+        self.changes.iter().zip(&self.told).filter_map(reading).collect()
     }
 
     /// What was played, as results tell it. What was not over when the run was has no length.

@@ -61,15 +61,18 @@ struct Landed {
 }
 
 impl Flight {
-    /// Begins to follow what will be recorded for `trace`; the recorder is to write it at [`all_of`]. Rings once where
-    /// a slow call has ended.
+    /// Begins to follow what will be recorded for `trace`; the recorder is to write it at [`all_of`]. Rings where a slow call
+    /// has ended, and where following ends: nothing would be kept of what is recorded after that.
     pub(super) fn start(trace: &Path, last: Duration, until: Option<SlowCall>, bell: Bell) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (to, is_over) = (trace.to_owned(), over.clone());
         let following = std::thread::spawn(move || {
             // The program comes first. Of this thread alone, on Linux.
             let _ = rustix::process::nice(10);
-            follow(&to, last, until.map(|until| Alarm::new(until, bell)), is_over)
+            let alarm = until.map(|until| Alarm::new(until, bell.clone()));
+            let landed = follow(&to, last, alarm, is_over);
+            bell.ring();
+            landed
         });
         Self { trace: trace.to_owned(), last, over, following }
     }
@@ -190,9 +193,7 @@ impl Alarm {
             _ => {}
         }
     }
-}
 
-impl Alarm {
     /// A call that was under way when its thread was last looked at has not ended the recording: it may be older.
     fn is_meant(&self, call: &Call) -> bool {
         !call.flags.has(CallFlags::UNFINISHED) && self.meant.contains(&call.function)

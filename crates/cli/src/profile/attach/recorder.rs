@@ -73,6 +73,7 @@ impl Drop for Post {
 }
 
 /// For what waits for something in the recording that ends it.
+#[derive(Clone)]
 pub(super) struct Bell(Sender<Event>);
 
 impl Bell {

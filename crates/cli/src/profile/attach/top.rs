@@ -6,10 +6,10 @@ use crate::failure::{Failure, say};
 use crate::profile::build;
 use crate::profile::record::{Scanning, duration};
 use crate::profile::report::{ReportOptions, Shown, report};
+use crate::unforeseen;
 use clap::Args;
 use std::fs::DirBuilder;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::io::{self, IsTerminal as _};
+use std::io::IsTerminal as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,9 +34,6 @@ pub(crate) struct TopOptions {
     scanning: Scanning,
 }
 
-/// Names tried for the folder.
-const TRIES: u32 = 8;
-
 /// A folder of our own for the trace of a table. It goes with all that came to lie in it.
 struct Fleeting {
     folder: PathBuf,
@@ -45,16 +42,11 @@ struct Fleeting {
 
 impl Fleeting {
     fn new() -> Result<Self, Failure> {
-        let mut tried = (0..TRIES).map(|_| {
-            // A name that others could foretell, they could take. What others could write to is not read.
-            let chance = RandomState::new().build_hasher().finish();
-            let folder = std::env::temp_dir().join(format!("tailwater-top-{chance:016x}"));
-            DirBuilder::new().mode(0o700).create(&folder).map(|()| folder)
-        });
-        let is_made = |made: &io::Result<PathBuf>| !matches!(made, Err(error) if error.kind() == io::ErrorKind::AlreadyExists);
-        let made = tried.find(is_made).unwrap_or_else(|| Err(io::ErrorKind::AlreadyExists.into()));
-        let temp = std::env::temp_dir();
-        let folder = made.map_err(|error| {
+        // What others could write to is not read.
+        let made =
+            unforeseen::at("tailwater-top", |path| DirBuilder::new().mode(0o700).create(path));
+        let (folder, ()) = made.map_err(|error| {
+            let temp = std::env::temp_dir();
             let temp = temp.display();
             Failure::work(format!("{temp}: {error}; name another folder: export TMPDIR=FOLDER"))
         })?;

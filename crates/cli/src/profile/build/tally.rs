@@ -1,17 +1,14 @@
 //! Whether a build has called our compilers at all: one that names its own goes by them unnoticed.
 
 use super::wrapper::has_input;
+use crate::unforeseen;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The variable that tells our compilers where they are counted.
 const VARIABLE: &str = "TAILWATER_PROFILE_TALLY";
-
-/// Names tried.
-const TRIES: u32 = 8;
 
 /// A file with a byte for each call.
 #[derive(Debug)]
@@ -22,13 +19,8 @@ pub(super) struct Tally {
 impl Tally {
     /// None where it cannot be made: the build goes on all the same.
     pub(super) fn begin() -> Option<Self> {
-        (0..TRIES).find_map(|_| {
-            // A name that others could foretell, they could take.
-            let chance = RandomState::new().build_hasher().finish();
-            let path = std::env::temp_dir().join(format!("tailwater-build-{chance:016x}"));
-            File::create_new(&path).ok()?;
-            Some(Self { path })
-        })
+        let (path, _) = unforeseen::at("tailwater-build", |path| File::create_new(path)).ok()?;
+        Some(Self { path })
     }
 
     pub(super) fn variable(&self) -> (&'static str, &Path) {

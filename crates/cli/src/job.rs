@@ -27,7 +27,7 @@ use tailwater_load::open::Seeds;
 use tailwater_load::scheduling::schedule;
 use tailwater_load::tiers::{self, TierProcesses};
 use tailwater_load::work::ServiceTime;
-use tailwater_load::{Application, Fleet, OpenPlan, closed, open};
+use tailwater_load::{Application, Fleet, OpenPlan, ThreadClients, closed, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::{ConnectionReading, Run};
@@ -248,7 +248,8 @@ impl Job {
         // What all replicas do together, whichever clients ask first under control.
         let servers = (&self.servers()?[..], RetryConfig::default());
         let mut fleet =
-            Fleet::connect_to(servers, self.clients, controller, &[]).map_err(Failure::work)?;
+            Fleet::connect_to(servers, ThreadClients::all(self.clients), controller, &[])
+                .map_err(Failure::work)?;
         let (application, service) = self.asks.application()?;
         let (pace, seed) = (self.pace, self.seed);
         let plan = ClosedPlan { application, service, in_flight, settle, measure, pace, seed };
@@ -274,16 +275,17 @@ impl Job {
         let mut fleets = Vec::new();
         // One thread watches the nodes for all.
         let mut watched = self.nodes()?;
-        for (clients, _) in &parts {
+        let threads = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        for (thread, (clients, _)) in (0..).zip(&parts) {
             let nodes = std::mem::take(&mut watched);
-            let fleet = Fleet::connect_to((&servers, retry), *clients, controller, &nodes);
+            let whose = ThreadClients { clients: *clients, threads, thread };
+            let fleet = Fleet::connect_to((&servers, retry), whose, controller, &nodes);
             fleets.push(fleet.map_err(Failure::work)?);
         }
         // A moment for the connections to come to rest and the threads to start.
         let start = now() + Duration::from_millis(30);
         tell(Begins { measured_from_ns: start.as_nanos() + job.warm_up_ns })?;
         let watch = self.watches.then(|| Watch::begin(self.watched(job, start)));
-        let threads = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         let mut findings = Vec::new();
         std::thread::scope(|scope| {
             let running: Vec<_> = (0..)

@@ -50,6 +50,31 @@ pub struct Fleet {
     roll: Roll,
 }
 
+/// Clients of one of a generator's threads, each of which has every so many'th client of all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ThreadClients {
+    /// How many this thread has.
+    pub clients: u32,
+    /// The generator's threads, at least one.
+    pub threads: u32,
+    /// Which of them this is, from 0.
+    pub thread: u32,
+}
+
+impl ThreadClients {
+    /// All of them on one thread.
+    #[must_use]
+    pub const fn all(clients: u32) -> Self {
+        Self { clients, threads: 1, thread: 0 }
+    }
+
+    /// The number among all clients that this thread's `client` has.
+    #[must_use]
+    pub fn number(self, client: u32) -> u64 {
+        u64::from(client) * u64::from(self.threads) + u64::from(self.thread)
+    }
+}
+
 /// The alarm's key. Those of channels are their indices.
 const ALARM: u64 = u64::MAX;
 /// Where nothing at all could be connected to, or all but a node, and attempts have failed, no more is waited for.
@@ -73,16 +98,17 @@ impl Fleet {
         watched: &[Address],
     ) -> Result<Self, FleetError> {
         let one = std::slice::from_ref(address);
-        Self::connect_to((one, RetryConfig::default()), clients, controller, watched)
+        let all = ThreadClients::all(clients);
+        Self::connect_to((one, RetryConfig::default()), all, controller, watched)
     }
 
-    /// The same to all replicas of a server, which clients choose among as it is said.
+    /// The same to all replicas of a server, which clients choose among as it is said, each by its number among all.
     ///
     /// # Errors
     /// As above.
     pub fn connect_to(
         (servers, retry): (&[Address], RetryConfig),
-        clients: u32,
+        whose: ThreadClients,
         controller: &Controller,
         watched: &[Address],
     ) -> Result<Self, FleetError> {
@@ -90,11 +116,10 @@ impl Fleet {
         let (poller, alarm) = (Poller::new().map_err(system)?, Alarm::new().map_err(system)?);
         poller.add(&alarm, ALARM, Interest::READ).map_err(system)?;
         let has_replicas = servers.len() > 1;
-        let each =
-            servers.iter().flat_map(|server| (0..u64::from(clients)).map(move |it| (server, it)));
-        let link = |(key, (server, client)): (u64, (&Address, u64))| {
-            let config =
-                ChannelConfig { client_id: client + 1, ..ChannelConfig::new(server.clone()) };
+        let each = servers.iter().flat_map(|server| (0..whose.clients).map(move |it| (server, it)));
+        let link = |(key, (server, client)): (u64, (&Address, u32))| {
+            let client_id = whose.number(client) + 1;
+            let config = ChannelConfig { client_id, ..ChannelConfig::new(server.clone()) };
             let control = controller.client(key);
             match has_replicas {
                 true => Channel::to_replica(&config, key, control),
@@ -115,10 +140,10 @@ impl Fleet {
             alarm,
             scheduled: vec![Instant::FAR_FUTURE; channels.len()],
             channels,
-            clients: clients as usize,
+            clients: whose.clients as usize,
             links,
             called: links + servers.len(),
-            retries: has_replicas.then(|| Retries::new(retry, servers.len(), clients)),
+            retries: has_replicas.then(|| Retries::new(retry, servers.len(), whose)),
             due: BinaryHeap::new(),
             ready: Vec::new(),
             scratch: vec![0; 64 << 10],

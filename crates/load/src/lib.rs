@@ -26,6 +26,6 @@ pub mod work;
 pub mod paths;
 
 pub use application::Application;
-pub use fleet::{Fleet, FleetError};
+pub use fleet::{Fleet, FleetError, ThreadClients};
 pub use open::{Findings, OpenPlan};
 pub use spinner::{Spinner, Throttle};

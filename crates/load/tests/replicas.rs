@@ -5,8 +5,8 @@ use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::retry::First;
 use tailwater_control::{RetryConfig, Site};
 use tailwater_core::Instant;
-use tailwater_load::Fleet;
 use tailwater_load::work::ECHO;
+use tailwater_load::{Fleet, ThreadClients};
 use tailwater_rt::client::{End, NewCall};
 use tailwater_rt::counts::Counts;
 use tailwater_rt::time::now;
@@ -31,8 +31,12 @@ fn start() -> Server {
 }
 
 fn fleet(servers: &[&Server], retry: RetryConfig) -> Fleet {
+    fleet_of(servers, retry, ThreadClients::all(2))
+}
+
+fn fleet_of(servers: &[&Server], retry: RetryConfig, whose: ThreadClients) -> Fleet {
     let addresses: Vec<Address> = servers.iter().map(|server| server.address().clone()).collect();
-    Fleet::connect_to((&addresses, retry), 2, &none(), &[]).unwrap()
+    Fleet::connect_to((&addresses, retry), whose, &none(), &[]).unwrap()
 }
 
 fn call(time: Instant) -> NewCall {
@@ -117,6 +121,23 @@ fn clients_are_divided_over_the_replicas_by_their_numbers() {
     let mut fleet = fleet(&servers.each_ref(), RetryConfig::default());
     all_answered(&ask(&mut fleet, 0..100));
     assert_eq!(received(&mut fleet), [50, 50]);
+}
+
+/// As the simulator does, which has one thread: two threads with a client each have one for each replica.
+#[test]
+fn clients_of_several_threads_are_divided_by_their_numbers_among_all() {
+    let servers = [start(), start()];
+    for thread in 0..2 {
+        let whose = ThreadClients { clients: 1, threads: 2, thread };
+        let mut fleet = fleet_of(&servers.each_ref(), RetryConfig::default(), whose);
+        for token in 0..10 {
+            let time = now();
+            fleet.submit(0, time, token, call(time));
+        }
+        ends(&mut fleet, 10);
+    }
+    let mut fleet = fleet(&servers.each_ref(), RetryConfig::default());
+    assert_eq!(received(&mut fleet), [10, 10]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The rule is [`tailwater_control::retry`]'s, as in the simulator: each client has one [`Replicas`], which decides, and a
 //! connection with a control of its own to each replica. A request is at one of them at a time, and has one fate.
 
+use super::ThreadClients;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use tailwater_control::retry::{Failure, Next, RetryCounts, Tries};
@@ -88,8 +89,9 @@ fn sum(one: RetryCounts, other: RetryCounts) -> RetryCounts {
 }
 
 impl Retries {
-    pub(super) fn new(config: RetryConfig, replicas: usize, clients: u32) -> Self {
-        let of = |client| Replicas::new(config, replicas, u64::from(client));
+    pub(super) fn new(config: RetryConfig, replicas: usize, whose: ThreadClients) -> Self {
+        let of = |client| Replicas::new(config, replicas, whose.number(client));
+        let clients = whose.clients;
         let told = Retried { counts: RetryCounts::default(), failures: Histogram::coarse() };
         Self {
             clients: clients as usize,

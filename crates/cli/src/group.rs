@@ -3,7 +3,9 @@
 use crate::failure::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open, waitpid,
+};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
@@ -44,6 +46,40 @@ impl Group {
         }
         self.child.wait().map_err(Failure::work)
     }
+}
+
+/// Ends all children of this process. Where it is a subreaper (prctl(2)), what these leave behind becomes a child in turn.
+pub(crate) fn end_children() -> Result<(), Failure> {
+    let until = Instant::now() + ENDS_WITHIN;
+    loop {
+        let left = children().map_err(Failure::work)?;
+        let Some(&one) = left.first() else { return Ok(()) };
+        if Instant::now() >= until {
+            let pid = one.as_raw_nonzero();
+            return Err(Failure::work(format!(
+                "the command has left process {pid} behind, which cannot be ended; end it by hand"
+            )));
+        }
+        for pid in left {
+            // Until it is waited for below its number is no other's. One that has ended already is waited for as well.
+            let _ = kill_process(pid, Signal::KILL);
+            if ends(pid)? {
+                let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+            }
+        }
+    }
+}
+
+/// Of all threads: a child is its thread's that started it, or of whichever adopts it.
+fn children() -> std::io::Result<Vec<Pid>> {
+    let mut found = Vec::new();
+    for thread in std::fs::read_dir("/proc/self/task")? {
+        let told = std::fs::read_to_string(thread?.path().join("children")).unwrap_or_default();
+        found.extend(
+            told.split_whitespace().filter_map(|it| it.parse().ok().and_then(Pid::from_raw)),
+        );
+    }
+    Ok(found)
 }
 
 /// Whether a process that was killed is gone in time. Knobs are put back either way.

@@ -386,3 +386,24 @@ fn what_sockets_cannot_play_is_refused_with_where_it_is_played() {
     assert!(stderr.contains("faults of kind partition run in the simulator only"), "{stderr}");
     assert!(stderr.contains("type --on sim"), "{stderr}");
 }
+
+/// As `memcached -d` does. Its parent is gone, and so is its group.
+#[test]
+fn a_program_that_leaves_its_group_ends_with_what_reads_the_guard() {
+    let folder = Folder::new("members-daemon");
+    let told = folder.0.join("pid");
+    let script = "setsid sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 1000' & sleep 1000";
+    let mut guard = Command::new(TAILWATER)
+        .args(["guard", "--", "sh", "-c", script])
+        .current_dir(&folder.0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let daemon: u32 = eventually("the daemon has begun", || {
+        std::fs::read_to_string(&told).ok()?.trim().parse().ok()
+    });
+    assert!(!is_gone(daemon));
+    drop(guard.stdout.take());
+    assert!(guard.wait().expect("it ends").success());
+    assert!(is_gone(daemon), "{:?}", state(daemon));
+}

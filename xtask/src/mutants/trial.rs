@@ -13,19 +13,11 @@ use std::process::{Command, Stdio};
 /// Which tests are asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Tests {
-    /// The unit tests but for [`SLOW`]: one program to build, and a second to run.
+    /// The unit tests: one program to build, and less than a second to run.
     Quick,
     /// Every test of the crate.
     All,
 }
-
-/// Four fifths of the time of all unit tests. What they alone notice the second round finds.
-const SLOW: &[&str] = &[
-    "seda::tests::a_long_stall_is_recovered_from",
-    "seda::tests::at_twice_capacity_the_response_time_settles_near_the_target",
-    "window::tests::a_long_stall_is_recovered_from",
-    "window::tests::at_twice_capacity_the_response_time_settles_near_the_target",
-];
 
 /// A change that loops for ever may fill what it loops over. Compilers need two million kibibytes.
 const MEMORY_MAX_KIB: u32 = 8_000_000;
@@ -49,13 +41,6 @@ impl Tests {
         match self {
             Self::Quick => "--cargo-arg=--lib",
             Self::All => "--cargo-arg=--tests",
-        }
-    }
-
-    fn skipped(self) -> Vec<String> {
-        match self {
-            Self::Quick => SLOW.iter().map(|name| format!("--skip={name}")).collect(),
-            Self::All => vec![],
         }
     }
 }
@@ -128,7 +113,6 @@ impl Bench {
         for mutant in batch {
             command.args(["-F", &format!("^{}$", literal(&mutant.name))]);
         }
-        command.args(["--", "--"]).args(tests.skipped());
         // What is built is kept beside the copy, not where a caller keeps other builds.
         command.env_remove("CARGO_TARGET_DIR").env("CARGO_INCREMENTAL", "1");
         command.current_dir(&self.tree).stdin(Stdio::null());

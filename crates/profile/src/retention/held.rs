@@ -60,7 +60,7 @@ impl Held {
         while let Some(record) = self.0.front() {
             let Some((start, end)) = span(record) else { break };
             let is_open = end > until || end >= undecided;
-            let is_wanted = kept.wants(record, (start, end));
+            let is_wanted = kept.wants(record, (start, end), until);
             if !is_wanted && is_open && self.0.len() <= room {
                 break;
             }
@@ -102,13 +102,15 @@ impl Kept {
         self.windows.add(start, end);
     }
 
-    fn wants(&self, record: &Record, (start, end): (Ticks, Ticks)) -> bool {
+    /// What is over by `until` is known.
+    fn wants(&self, record: &Record, (start, end): (Ticks, Ticks), until: Ticks) -> bool {
         match record {
-            // Marks of other requests would begin what never ends.
+            // Marks of other requests would begin what never ends. One from after `until` may be of the next request with the
+            // number of one that is open.
             Record::Mark(mark) if mark.kind != MarkKind::Size => {
                 let before = self.requests.range(..=(mark.request, mark.at)).next_back();
-                before.is_some_and(|((number, _), until)| {
-                    *number == mark.request && mark.at <= *until
+                before.is_some_and(|((number, _), ends)| {
+                    *number == mark.request && mark.at <= until.min(*ends)
                 })
             }
             _ => self.windows.touch(start, end),

@@ -107,11 +107,20 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
     for load in loads(&found) {
-        let traced = load["missing"].as_array().is_some_and(Vec::is_empty);
+        // On a full machine a part may be late for its third of a short window, and is named then.
+        let missing = load["missing"].as_array().expect("sentences");
+        let lacks = |what: &str| {
+            missing
+                .iter()
+                .filter_map(Value::as_str)
+                .any(|why| why.starts_with(&format!("No {what}")))
+        };
+        let traced = !lacks("system calls");
         for at in [0, 1] {
             let of = |key: &str| load["tiers"][at]["per_query"][key].as_f64();
             assert_eq!(of("syscalls").is_some(), traced, "{load}");
-            assert_eq!(of("net_rx").is_some(), traced, "{load}");
+            assert_eq!(of("net_rx").is_some(), !lacks("softirqs"), "{load}");
+            assert_eq!(of("waits").is_some(), !lacks("waits for a core"), "{load}");
             if traced {
                 let parts = ["futex", "send", "receive", "poll", "epoll_ctl", "other_calls"];
                 let parts: f64 = parts.into_iter().filter_map(of).sum();
@@ -140,7 +149,7 @@ fn without_the_kernels_events_the_rest_is_told_with_what_to_type() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     for load in loads(&found) {
         let missing = load["missing"].as_array().expect("sentences");
-        assert_eq!(missing.len(), 2, "{missing:?}");
+        assert_eq!(missing.len(), 3, "{missing:?}");
         let missing: Vec<&str> = missing.iter().filter_map(Value::as_str).collect();
         assert!(missing.iter().any(|why| why.starts_with("No system calls: ")), "{missing:?}");
         // What to do stands after a semicolon.

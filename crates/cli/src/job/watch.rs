@@ -39,6 +39,10 @@ const CALLS: [&str; 16] = [
 /// The events that are recorded; page faults and retransmissions are counted elsewhere.
 const SOURCES: [Source; 2] = [Source::Scheduling, Source::Softirqs];
 
+/// What may be missing, by name.
+const CALLS_OF_TIERS: &str = "system calls";
+const WAITS_OF_TIERS: &str = "waits for a core and softirqs of each tier";
+
 /// Where a watch looks, and when.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
@@ -71,18 +75,18 @@ fn watch(place: &Place) -> Traits {
         let _ = tailwater_rt::cpu::pin(core);
     }
     let mut missing = Vec::new();
-    let calls =
-        Calls::open(&place.pids).map_err(|why| missing.push(sentence("system calls", &why)));
-    let mut threads = Threads::open(place)
-        .map_err(|why| missing.push(sentence("waits for a core and softirqs of each tier", &why)))
-        .ok();
-    // What was opened late saw a part of the window only; what was not opened has been named.
-    if now() > place.from && threads.take().is_some() {
-        let why = "No waits for a core and softirqs of each tier: the watch was late; end what else runs here.";
-        missing.push(why.to_owned());
+    let mut calls =
+        Calls::open(&place.pids).map_err(|why| missing.push(sentence(CALLS_OF_TIERS, &why))).ok();
+    let mut threads =
+        Threads::open(place).map_err(|why| missing.push(sentence(WAITS_OF_TIERS, &why))).ok();
+    // What was opened late saw a part of the window, or nothing of it; what was not opened has been named.
+    if now() > place.from {
+        let late = "the watch was late; end what else runs here";
+        missing.extend(calls.take().map(|_| sentence(CALLS_OF_TIERS, &late)));
+        missing.extend(threads.take().map(|_| sentence(WAITS_OF_TIERS, &late)));
     }
     read_until(place.from, threads.as_mut());
-    let (began, before, calls) = (now(), System::read(), calls.ok().map(Calls::begin));
+    let (began, before, calls) = (now(), System::read(), calls.map(Calls::begin));
     read_until(place.to, threads.as_mut());
     let (ended, after) = (now(), System::read());
     let window = Window(ended.since(began));
@@ -103,7 +107,7 @@ fn watch(place: &Place) -> Traits {
     }
 }
 
-fn sentence(what: &str, why: &Missing) -> String {
+fn sentence(what: &str, why: &impl std::fmt::Display) -> String {
     format!("No {what}: {why}.")
 }
 

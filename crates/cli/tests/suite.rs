@@ -48,9 +48,10 @@ fn a_service_runs_in_three_tiers_and_every_answer_is_right() {
         let tiers = run["tiers"].as_array().expect("tiers");
         let names: Vec<_> = tiers.iter().map(|tier| (&tier["tier"], &tier["nodes"])).collect();
         assert_eq!(names, [(&"".into(), &1.into()), (&"leaf".into(), &3.into())]);
-        let received = |tier: usize| tiers[tier]["received_rps"].as_f64().unwrap_or(0.0);
+        let rate = |tier: usize, of: &str| tiers[tier][of].as_f64().unwrap_or(0.0);
         // Each query that the front does not refuse goes to all leaves.
-        assert!(received(1) > received(0), "{tiers:?}");
+        assert!(rate(1, "received_rps") > rate(0, "served_rps"), "{tiers:?}");
+        assert!(tiers.iter().all(|tier| tier["drop_ratio"].as_f64() <= Some(1.0)), "{tiers:?}");
     }
     let data = result["data"].as_array().expect("data");
     assert_eq!(data.len(), 2);

@@ -67,20 +67,21 @@ fn watch(place: &Place) -> Traits {
     }
     sleep_until(place.to);
     let after = System::read();
-    let since = after.since(&before.unwrap_or_else(System::read));
-    let window = Window { length: place.to.since(place.from), scale: 1.0 };
+    let (began, before) = before.unwrap_or_else(|| (place.from, System::read()));
+    let since = after.since(&before);
+    let window = Window { length: now().since(began), scale: 1.0 };
     seen.retransmissions_per_s = since.retransmissions.map(|count| window.rate(count));
     seen.softirqs_per_s = window.rates(since.softirqs);
     seen
 }
 
-/// Looks at one part while its turn lasts; the error is a sentence. `machine` is what the whole machine had counted when the
-/// window began.
+/// Looks at one part while its turn lasts; the error is a sentence. `machine` is what the whole machine had counted when that
+/// was first read, and when that was.
 fn look(
     place: &Place,
     turn: Turn,
     seen: &mut Traits,
-    machine: &mut Option<System>,
+    machine: &mut Option<(Instant, System)>,
 ) -> Result<(), String> {
     let opened = match turn.part {
         Part::Calls => Calls::open(&place.pids).map(Open::Calls),
@@ -93,7 +94,7 @@ fn look(
         threads.read_until(turn.from);
     }
     sleep_until(turn.from);
-    machine.get_or_insert_with(System::read);
+    machine.get_or_insert_with(|| (now(), System::read()));
     let began = now();
     if began >= turn.to {
         // What could not be opened is named by its own sentence.

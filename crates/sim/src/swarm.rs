@@ -121,7 +121,7 @@ impl Case {
         let world = &mut case.world;
         world.tiers = (0..2).map(|number| tier(number, &mut dice)).collect();
         (world.faults, world.drain) = (Vec::new(), Duration::from_secs(5));
-        // Nothing is promised to clients whose front has lent all credit to requests that wait for its tiers.
+        // Clients of a front whose requests wait for its tiers are promised no time: see `docs/breakwater.md`.
         world.starved_max = None;
         world.repeat =
             format!("cargo run --release -p tailwater-sim --example seeds -- --switching {seed}");

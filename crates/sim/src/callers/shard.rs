@@ -26,7 +26,7 @@ pub(super) struct Shard {
 pub(super) enum Ended {
     Answered(Outcome),
     Unsent(Reason),
-    /// Nobody knows whether it was carried out, and its caller answers as one that cannot serve.
+    /// It is unknown whether it was carried out, and its caller answers as one that cannot serve.
     Lost,
 }
 

@@ -1,6 +1,7 @@
 //! A front that asks two leaves for each request, and knows what it has carried out.
 
 use crate::catalogue::POOL;
+use crate::waits::{Waits, tasks};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,6 +21,8 @@ pub(crate) struct Front {
     pub(crate) client: Client,
     /// How often each request was carried out, by its number.
     done: Arc<[AtomicU32]>,
+    /// Its loop.
+    pub(crate) waits: Waits,
     _leaves: [Server; 2],
 }
 
@@ -65,10 +68,15 @@ impl Front {
             }
             ask(request)
         };
+        let before = tasks();
         let server = Server::start(config, controller.admission.clone(), service)?;
         let channel = ChannelConfig::new(server.address().clone());
         let client = Client::connect_with(channel, &controller)?;
-        Ok(Self { server, client, done, _leaves: leaves })
+        // An answer: the loop has its name by now.
+        let unnumbered = client.call(1, payload(usize::MAX)).wait();
+        check(usize::MAX, unnumbered)?;
+        let waits = Waits::of_new_loops(&before);
+        Ok(Self { server, client, done, waits, _leaves: leaves })
     }
 
     /// Requests of whose numbers none, and more than one, was carried out.

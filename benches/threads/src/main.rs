@@ -7,6 +7,7 @@
 mod answers;
 mod catalogue;
 mod front;
+mod hand_over;
 mod memory;
 mod open_loop;
 mod pace;
@@ -14,6 +15,7 @@ mod programs;
 mod report;
 mod switches;
 mod unloaded;
+mod waits;
 
 use clap::{Parser, ValueEnum};
 use report::Report;

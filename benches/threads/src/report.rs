@@ -38,6 +38,9 @@ pub(crate) struct Unloaded {
     pub(crate) requests: usize,
     /// Of one thread by another on the same core: half of a ping-pong.
     pub(crate) wake_us: f64,
+    /// Of an item between two threads on the same core, by a queue, a bell and a poller.
+    #[serde(default)]
+    pub(crate) hand_over_us: f64,
     pub(crate) models: Vec<Latency>,
     pub(crate) pairs: Vec<Pair>,
 }
@@ -72,6 +75,13 @@ pub(crate) struct Switches {
     pub(crate) followed_p50_us: f64,
     pub(crate) followed_p95_us: f64,
     pub(crate) followed_max_us: f64,
+    /// The same less what the front's loop or the changing thread waited for a core.
+    #[serde(default)]
+    pub(crate) with_core_p50_us: f64,
+    #[serde(default)]
+    pub(crate) with_core_p95_us: f64,
+    #[serde(default)]
+    pub(crate) with_core_max_us: f64,
 }
 
 #[derive(Serialize, Deserialize)]

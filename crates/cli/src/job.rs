@@ -53,7 +53,7 @@ pub(crate) struct Job {
     pub(crate) slo_ns: u64,
     pub(crate) seed: u64,
     pub(crate) asks: Asks,
-    /// The server's processes.
+    /// The server's processes; none where a fault takes some away.
     pub(crate) server: Metered,
     /// Those of the tiers that are metered beside it.
     pub(crate) tiers: Vec<TierProcesses>,
@@ -431,7 +431,7 @@ impl Job {
             run.tx_per_request = per_served(counts.totals.frames_out);
             run.explicit_credits_rps = counts.totals.credit_frames as f64 / seconds;
             run.locks = counts.locks.iter().map(reading).collect();
-            let cpu = first.window.server.usage.cpu.nanos();
+            let cpu = first.window.server.usage.unwrap_or_default().cpu.nanos();
             let spent = if self.server_spins { counts.totals.busy_ns } else { cpu };
             run.server_cpu_ns_per_request = spent as f64 / counts.totals.received.max(1) as f64;
         }

@@ -118,6 +118,14 @@ fn report_capacity(options: &LoadOptions, points: &[(u32, f64)]) -> Result<(), F
     say(&format!("{:>6} {:>19.1} k requests/s", "plateau", plateau / 1e3))
 }
 
+/// Those of `run`. A server that is not known here cannot be held to any.
+fn rules(options: &LoadOptions) -> Rules {
+    let usual = Rules::default();
+    let is_known = options.server_pid.is_some();
+    let most = if is_known { usual.server_involuntary_max_per_s } else { f64::INFINITY };
+    Rules { server_involuntary_max_per_s: most, ..usual }
+}
+
 /// By the rules of `run`. A server that answered wrongly or did not stay fails the work, after what was measured is told.
 fn report(options: &LoadOptions, outcome: OpenOutcome, data: Vec<DataUsed>) -> Result<(), Failure> {
     let trouble = outcome.trouble();
@@ -126,7 +134,7 @@ fn report(options: &LoadOptions, outcome: OpenOutcome, data: Vec<DataUsed>) -> R
     run.controller.clone_from(&spec.name);
     run.profile = spec.profile;
     run.asked_rps = options.rate.unwrap_or(0.0);
-    let rules = Rules::default();
+    let rules = rules(options);
     run.invalid_because = judge(&run, &rules);
     let noise = discard(&run, &rules);
     run.invalid_because.extend(noise);

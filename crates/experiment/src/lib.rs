@@ -37,6 +37,6 @@ pub use driver::{
 pub use faults::{changes, faults};
 pub use label::check;
 pub use merge::{MergeError, merge};
-pub use retry::retry;
+pub use retry::{hedge, retry, retry_of_tiers};
 pub use run::{Unfinished, pieces, run, run_shard};
 pub use shard::Shard;

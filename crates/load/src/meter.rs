@@ -39,15 +39,15 @@ pub struct Window {
     pub server: Used,
     /// What the tiers' processes used, in their order.
     pub tiers: Vec<Used>,
-    /// The noise in it.
+    /// The noise in it. What processes used that are metered elsewhere counts among others' time here.
     pub noise: Noise,
 }
 
 /// What some processes used in a window.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Used {
-    /// In the window.
-    pub usage: Usage,
+    /// In the window; `None` where there is no process, or one could not be read.
+    pub usage: Option<Usage>,
     /// Resident memory at its end, in bytes.
     pub memory: u64,
     /// What nodes in memcached's protocol were asked; `None` where there are none, or one did not say.
@@ -56,21 +56,25 @@ pub struct Used {
 
 impl Used {
     /// Since they were begun.
-    fn by(Metered { pids, foreign: nodes }: &Metered) -> Self {
-        let usages = pids.iter().map(|pid| Usage::of(*pid).unwrap_or_default());
+    #[must_use]
+    pub fn by(Metered { pids, foreign: nodes }: &Metered) -> Self {
+        let usages = pids.iter().map(|pid| Usage::of(*pid));
         let commands: Option<Vec<u64>> =
             nodes.iter().map(|node| foreign::commands(*node)).collect();
         Self {
-            usage: usages.fold(Usage::default(), |sum, one| sum.and(&one)),
+            usage: usages.reduce(|sum, one| Some(sum?.and(&one?))).flatten(),
             memory: pids.iter().map(|pid| memory(*pid)).sum(),
             commands: commands.filter(|all| !all.is_empty()).map(|all| all.iter().sum()),
         }
     }
 
-    fn since(&self, earlier: &Self) -> Self {
+    /// What was used since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
         let commands = self.commands.zip(earlier.commands);
+        let usage = self.usage.zip(earlier.usage);
         Self {
-            usage: self.usage.since(&earlier.usage),
+            usage: usage.map(|(after, before)| after.since(&before)),
             memory: self.memory,
             commands: commands.map(|(after, before)| after.saturating_sub(before)),
         }
@@ -97,25 +101,28 @@ impl Reading {
         let server = self.server.since(&earlier.server);
         let pairs = self.tiers.iter().zip(&earlier.tiers);
         let tiers: Vec<Used> = pairs.map(|(after, before)| after.since(before)).collect();
-        let own: Duration = tiers.iter().map(|tier| tier.usage.cpu).sum();
-        let own = own + server.usage.cpu + load.cpu;
+        let usages = tiers.iter().chain([&server]).filter_map(|used| used.usage);
+        let own = usages.map(|usage| usage.cpu).sum::<Duration>() + load.cpu;
         let busy = self.machine.busy.saturating_sub(earlier.machine.busy);
         let stolen = self.machine.stolen.saturating_sub(earlier.machine.stolen);
         let noise = Noise {
             steal_ratio: share(stolen),
-            server_involuntary_per_s: per_second(server.usage.involuntary, length),
+            server_involuntary_per_s: server
+                .usage
+                .map(|usage| per_second(usage.involuntary, length)),
             load_involuntary_per_s: per_second(load.involuntary, length),
-            server_run_delay_ratio: share(server.usage.run_delay),
+            server_run_delay_ratio: server.usage.map(|usage| share(usage.run_delay)),
             load_run_delay_ratio: share(load.run_delay),
-            foreign_cpu_ratio: share(busy.saturating_sub(own)),
+            foreign_cpu_ratio: Some(share(busy.saturating_sub(own))),
         };
         Window { length, server, tiers, noise }
     }
 }
 
 /// Counts of a window as a rate.
+#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
-pub(crate) fn per_second(count: u64, length: Duration) -> f64 {
+pub fn per_second(count: u64, length: Duration) -> f64 {
     count as f64 / length.as_secs_f64().max(1e-9)
 }
 
@@ -236,10 +243,27 @@ mod tests {
         }
         let window = Reading::take(now(), &own, std::slice::from_ref(&own)).since(&before);
         assert_eq!(window.server.commands, None);
-        assert!(window.tiers[0].usage.cpu >= Duration::from_millis(30), "{window:?}");
+        let cpu = window.tiers[0].usage.map(|usage| usage.cpu);
+        assert!(cpu >= Some(Duration::from_millis(30)), "{window:?}");
         assert!(window.server.memory > 100 * 1024, "{window:?}");
-        assert!(window.noise.foreign_cpu_ratio >= 0.0);
+        assert!(window.noise.foreign_cpu_ratio >= Some(0.0));
         assert_eq!(memory(u32::MAX), 0);
+    }
+
+    #[test]
+    fn a_process_that_is_gone_was_not_read_and_used_no_nothing() {
+        let me = std::process::id();
+        let of = |pids: &[u32]| Metered { pids: pids.to_vec(), ..Metered::default() };
+        assert_eq!(Used::by(&of(&[me, u32::MAX])).usage, None);
+        assert!(Used::by(&of(&[me, me])).usage.is_some());
+        for server in [of(&[]), of(&[u32::MAX])] {
+            let before = Reading::take(now(), &server, &[]);
+            let noise = Reading::take(now(), &server, &[]).since(&before).noise;
+            assert_eq!(
+                (noise.server_involuntary_per_s, noise.server_run_delay_ratio),
+                (None, None)
+            );
+        }
     }
 
     #[test]

@@ -66,6 +66,12 @@ fn hedges(tier: &str, counted: &[Counted], length: Duration) -> Option<HedgeRead
     (sum != [0; 3]).then_some(told)
 }
 
+/// Of a tier whose processes took their counts along: only what they used in so much time.
+#[must_use]
+pub fn uncounted(tier: &str, count: u32, length: Duration, used: &Used) -> TierReading {
+    reading((tier, count), (length, used), &[], false)
+}
+
 #[expect(clippy::cast_precision_loss, reason = "counts and times of seconds")]
 fn reading(
     (tier, count): (&str, u32),
@@ -82,7 +88,8 @@ fn reading(
     let asked = used.commands.unwrap_or(0);
     let (received, shed) = (asked + sum(|totals| totals.received), sum(Totals::shed_total));
     let served = asked + sum(|totals| totals.served);
-    let cpu = if spins { sum(|totals| totals.busy_ns) } else { used.usage.cpu.nanos() } as f64;
+    let usage = used.usage.unwrap_or_default();
+    let cpu = if spins { sum(|totals| totals.busy_ns) } else { usage.cpu.nanos() } as f64;
     let by_reason = Reason::ALL.into_iter().enumerate().map(|(at, reason)| {
         (reason.name().to_owned(), totals.iter().map(|totals| totals.shed[at]).sum::<u64>())
     });
@@ -100,11 +107,11 @@ fn reading(
         cpu_ns_per_request: if received == 0 { 0.0 } else { cpu / received as f64 },
         delay_us: delay.nanos() as f64 / 1e3,
         memory_bytes: used.memory,
-        run_delay_ratio: used.usage.run_delay.nanos() as f64 / length_ns,
-        involuntary_per_s: per_second(used.usage.involuntary, length),
-        voluntary_per_s: per_second(used.usage.voluntary, length),
-        faults_per_s: per_second(used.usage.faults, length),
-        kernel_share: used.usage.kernel_share(),
+        run_delay_ratio: usage.run_delay.nanos() as f64 / length_ns,
+        involuntary_per_s: per_second(usage.involuntary, length),
+        voluntary_per_s: per_second(usage.voluntary, length),
+        faults_per_s: per_second(usage.faults, length),
+        kernel_share: usage.kernel_share(),
         hedges: None,
     }
 }
@@ -134,7 +141,7 @@ mod tests {
             user: Duration::from_millis(10),
             kernel: Duration::from_millis(30),
         };
-        Used { usage, memory: 4096, commands: None }
+        Used { usage: Some(usage), memory: 4096, commands: None }
     }
 
     fn tier(name: &str, nodes: usize) -> TierProcesses {
@@ -233,6 +240,13 @@ mod tests {
         let found = readings(&[taken, tier("store", 1)], &window, &all, false);
         let names: Vec<_> = found.iter().map(|found| (&*found.tier, found.received_rps)).collect();
         assert_eq!(names, [("", 1.0), ("store", 70.0)]);
+    }
+
+    #[test]
+    fn processes_that_were_killed_are_told_by_what_they_used() {
+        let found = uncounted("leaf", 2, Duration::from_secs(1), &used(300));
+        assert_eq!((&*found.tier, found.nodes, found.received_rps), ("leaf", 2, 0.0));
+        assert_eq!((found.cores_used, found.involuntary_per_s), (0.3, 50.0));
     }
 
     #[test]

@@ -29,14 +29,14 @@ const MEASURES: [Measure; 7] = [
         meaning: "Requests that it received, thousands per second.",
         more: true,
         of: |reading| reading.received_rps,
-        shown: format::thousands,
+        shown: |rps| measured(rps, format::thousands(rps)),
     },
     Measure {
         head: "served\nk/s",
         meaning: "Requests that its handlers answered, thousands per second.",
         more: false,
         of: |reading| reading.served_rps,
-        shown: format::thousands,
+        shown: |rps| measured(rps, format::thousands(rps)),
     },
     Measure {
         head: "drops\n%",
@@ -75,7 +75,8 @@ const MEASURES: [Measure; 7] = [
     },
 ];
 
-/// Zero is what was not measured: the simulator has no memory, and some controllers know no delay.
+/// Zero is what was not measured: the simulator has no memory, some controllers know no delay, and what was killed took
+/// its counts along.
 fn measured(value: f64, text: String) -> String {
     if value > 0.0 { text } else { format::NOTHING.to_owned() }
 }

@@ -1,22 +1,23 @@
 //! A node as the client of further nodes: whom its calls ask, and what becomes of them.
 //!
 //! Each connection is an [`Endpoint`], as a client's is. Calls differ from clients' requests in what they end
-//! with: their caller goes on with its path, or is refused. They are not tried again, since no other node is
-//! a replica of the one asked.
+//! with: their caller goes on with its path, or is refused. Where the node that is asked has replicas, `callers/shard.rs`
+//! says at which a call is tried, and tried again.
 
-use crate::endpoint::{Endpoint, Link};
+mod shard;
+
+use crate::endpoint::Endpoint;
 use crate::facts::{Fact, Thing};
 use crate::faults::Clocks;
 use crate::slab::Key;
-use crate::space::{Request, Space};
-use crate::task::{Stage, Task};
+use crate::space::{Errand, Event, Request, Space};
+use crate::task::Stage;
+pub(crate) use shard::plus;
+use shard::{Ended, Shard};
 use std::time::Duration;
-use tailwater_control::{Call, Client, DropReason, Outcome, Reason};
+use tailwater_control::retry::HedgeCounts;
+use tailwater_control::{Call, Client, DropReason, Outcome, Reason, Replicas};
 use tailwater_core::{Instant, Rng};
-
-/// How a call ends whose other end is gone: nobody knows whether it was carried out, and its caller
-/// answers as one that cannot serve.
-const LOST: Outcome = Outcome::Shed(Reason::Draining);
 
 /// All connections of one node to the tiers that it calls.
 #[derive(Default)]
@@ -25,6 +26,8 @@ pub(crate) struct Callers {
     all: Vec<Endpoint>,
     /// The node at the other end of each.
     to: Vec<usize>,
+    /// The shard to which each belongs.
+    spots: Vec<Spot>,
     /// By tier.
     routes: Vec<Route>,
     /// Nodes' clocks are right.
@@ -33,12 +36,27 @@ pub(crate) struct Callers {
     woken: Vec<Key>,
 }
 
-/// How a tier is reached: indices of connections, by node.
-#[derive(Clone, Debug, Default)]
+/// How a tier is reached: by node, and there by connection to each of its replicas.
+#[derive(Default)]
 struct Route {
-    nodes: Vec<Vec<usize>>,
-    /// Connections of a node are used in turn.
+    nodes: Vec<Vec<Shard>>,
+    /// Those of a node are used in turn.
     turn: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Spot {
+    tier: usize,
+    node: usize,
+    at: usize,
+}
+
+/// A server of a tier.
+#[derive(Clone, Copy)]
+pub(crate) struct Server {
+    pub(crate) tier: usize,
+    pub(crate) node: usize,
+    pub(crate) replica: usize,
 }
 
 /// A call as a path asks for it.
@@ -54,23 +72,32 @@ pub(crate) struct Asked {
 }
 
 impl Callers {
-    /// Adds a connection to the node of a tier, which is the node `to` of all. Numbers must come in order.
+    /// Adds a connection to a server of a tier, which is the node `to` of all. Numbers must come in order. `choice` is
+    /// taken for the first replica.
     pub(crate) fn connect(
         &mut self,
-        (tier, node): (usize, usize),
+        Server { tier, node, replica }: Server,
         (number, to): (u32, usize),
         client: Client,
+        choice: impl FnOnce() -> Replicas,
     ) {
         if self.routes.len() <= tier {
-            self.routes.resize(tier + 1, Route::default());
+            self.routes.resize_with(tier + 1, Route::default);
         }
         let nodes = &mut self.routes[tier].nodes;
         if nodes.len() <= node {
-            nodes.resize(node + 1, Vec::new());
+            nodes.resize_with(node + 1, Vec::new);
         }
-        nodes[node].push(self.all.len());
+        let shards = &mut nodes[node];
+        let incomplete = shards.iter().position(|shard| shard.replicas() == replica);
+        let at = incomplete.unwrap_or_else(|| {
+            shards.push(Shard::new(choice()));
+            shards.len() - 1
+        });
+        shards[at].add(self.all.len());
         self.all.push(Endpoint::new(number, client, &self.clocks));
         self.to.push(to);
+        self.spots.push(Spot { tier, node, at });
     }
 
     /// Asks `fan_out` different nodes of the tier, the first of them at random, and those to which no
@@ -80,20 +107,35 @@ impl Callers {
         let nodes = self.order(asked.tier, &mut rng);
         for node in nodes.into_iter().take(asked.fan_out as usize) {
             let route = &mut self.routes[asked.tier];
-            let to_node = &route.nodes[node];
-            let index = to_node[route.turn % to_node.len()];
+            let count = route.nodes[node].len();
+            let shard = &mut route.nodes[node][route.turn % count];
             route.turn = route.turn.wrapping_add(1);
-            let endpoint = &mut self.all[index];
-            let request = Request {
-                task: Some(Task::new(rng.u64(), Some(asked.parent))),
-                ..Request::new(now, endpoint.number(), Duration::ZERO)
-            };
-            let key = space.requests.insert(request);
-            space.tell(Fact::Called { client: endpoint.number() });
-            let call = Call { id: key.id(), deadline: asked.deadline, priority: asked.priority };
-            endpoint.submit(now, call);
+            let (index, tries) = shard.first(now, &self.all);
+            let late = shard.late_after();
+            let Asked { deadline, priority, parent, .. } = *asked;
+            let errand =
+                Errand { seed: rng.u64(), priority, began: now, other: None, second: false };
+            let deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
+            let request = Request { deadline, tries, ..Request::call(now, parent, errand) };
+            let key = self.insert(now, index, request, space);
             self.drive(now, index, space);
+            if let Some(after) = late {
+                let at = now + after.max(Duration::from_nanos(1));
+                space.calendar.at(at, Event::Late(key));
+            }
         }
+    }
+
+    /// Hands a call to the control of a connection, which is to be driven then.
+    fn insert(&mut self, now: Instant, index: usize, request: Request, space: &mut Space) -> Key {
+        let endpoint = &mut self.all[index];
+        let client = endpoint.number();
+        let deadline = Some(request.deadline).filter(|at| *at != Instant::FAR_FUTURE);
+        let priority = request.errand.as_ref().map_or(128, |errand| errand.priority);
+        let key = space.requests.insert(Request { client, ..request });
+        space.tell(Fact::Called { client });
+        endpoint.submit(now, Call { id: key.id(), deadline, priority });
+        key
     }
 
     /// The nodes of a tier as a call prefers them.
@@ -101,9 +143,42 @@ impl Callers {
         let nodes = &self.routes[tier].nodes;
         let (count, first) = (nodes.len(), rng.below(nodes.len() as u32) as usize);
         let mut order: Vec<usize> = (0..count).map(|offset| (first + offset) % count).collect();
-        let stands = |&index: &usize| self.all[index].link() == Link::Up;
+        let stands = |shard: &Shard| shard.stands(&self.all);
         order.sort_by_key(|&node| !nodes[node].iter().any(stands));
         order
+    }
+
+    /// A call has been out for as long as most take: it is tried at another replica, too.
+    pub(crate) fn on_late(&mut self, now: Instant, key: Key, space: &mut Space) {
+        let Some(request) = space.requests.get(key).filter(|it| it.dispatch.is_some()) else {
+            // It has ended, or is at no server.
+            return;
+        };
+        let Some((parent, errand)) = request.parent().zip(request.errand.as_deref().copied())
+        else {
+            return;
+        };
+        let Some(index) = self.find(request.client).filter(|_| is_awaited(parent, space)) else {
+            return;
+        };
+        let Spot { tier, node, at } = self.spots[index];
+        let shard = &mut self.routes[tier].nodes[node][at];
+        let Some((to, tries)) = shard.hedge(now, request, &self.all) else { return };
+        let other = Errand { other: Some(key), second: true, ..errand };
+        let deadline = request.deadline;
+        let second = Request { deadline, tries, ..Request::call(now, parent, other) };
+        let second = self.insert(now, to, second, space);
+        if let Some(first) = space.requests.get_mut(key) {
+            first.tries = tries;
+            first.errand.iter_mut().for_each(|errand| errand.other = Some(second));
+        }
+        self.drive(now, to, space);
+    }
+
+    /// Second tries of calls to a tier so far.
+    pub(crate) fn hedges(&self, tier: usize) -> HedgeCounts {
+        let shards = self.routes.get(tier).into_iter().flat_map(|it| it.nodes.iter().flatten());
+        shards.map(Shard::hedges).fold(HedgeCounts::default(), plus)
     }
 
     /// An answer was received and parsed.
@@ -115,9 +190,10 @@ impl Callers {
             return space.astray(Thing::Call, "an answer came without content, or astray");
         };
         let Some(reply) = self.all[index].on_reply(now, &request, &self.clocks, space) else {
-            return self.end(now, &request, LOST, space);
+            return self.end(now, &request, Ended::Lost, space);
         };
-        self.end(now, &request, reply.outcome, space);
+        self.shard(index).on_reply(index, &reply);
+        self.end(now, &request, Ended::Answered(reply.outcome), space);
         self.drive(now, index, space);
     }
 
@@ -164,7 +240,7 @@ impl Callers {
     /// A call gets no answer: the node that had it, or this one, is not the same any more.
     pub(crate) fn on_call_lost(&mut self, now: Instant, key: Key, space: &mut Space) {
         match space.requests.remove(key) {
-            Some(request) => self.end(now, &request, LOST, space),
+            Some(request) => self.end(now, &request, Ended::Lost, space),
             None => space.astray(Thing::Call, "a call was lost twice"),
         }
     }
@@ -224,6 +300,8 @@ impl Callers {
             endpoint.die(now, make(*to, client), space);
             endpoint.disarm();
         }
+        let shards = self.routes.iter_mut().flat_map(|it| it.nodes.iter_mut().flatten());
+        shards.for_each(Shard::forget);
         self.woken.clear();
     }
 
@@ -232,12 +310,15 @@ impl Callers {
         self.all.iter_mut().for_each(|endpoint| endpoint.revive(now, space));
     }
 
-    /// Tells the caller, if it still waits: it may have been refused for another of its calls.
-    fn end(&mut self, now: Instant, request: &Request, outcome: Outcome, space: &mut Space) {
+    /// Tells the caller, if it still waits: it may have been refused for another of its calls. A call that failed may go
+    /// on at another replica.
+    fn end(&mut self, now: Instant, request: &Request, ended: Ended, space: &mut Space) {
         space.tell(Fact::CallEnded { client: request.client });
-        let Some(parent) = request.task.as_ref().and_then(|task| task.parent) else {
+        let Some(parent) = request.parent() else { return };
+        if self.goes_on(now, (parent, request), ended, space) {
             return;
-        };
+        }
+        let outcome = ended.outcome();
         let waiting = space.requests.get_mut(parent);
         let Some(task) = waiting.and_then(|request| request.task.as_mut()) else {
             return;
@@ -259,11 +340,66 @@ impl Callers {
         }
     }
 
+    /// Whether the call has another try, or gets one.
+    fn goes_on(
+        &mut self,
+        now: Instant,
+        (parent, request): (Key, &Request),
+        ended: Ended,
+        space: &mut Space,
+    ) -> bool {
+        let Some((errand, index)) = request.errand.as_deref().zip(self.find(request.client)) else {
+            return false;
+        };
+        let Some(failure) = ended.failure() else {
+            let by_second = errand.second && errand.other.is_some();
+            self.shard(index).on_served(now.since(errand.began), by_second);
+            errand.other.into_iter().for_each(|other| self.withdraw(other, space));
+            return false;
+        };
+        if let Some(other) = errand.other.and_then(|other| space.requests.get_mut(other)) {
+            other.errand.iter_mut().for_each(|errand| errand.other = None);
+            return true;
+        }
+        if !is_awaited(parent, space) {
+            return false;
+        }
+        let Spot { tier, node, at } = self.spots[index];
+        let next = self.routes[tier].nodes[node][at].next(now, request, failure, &self.all);
+        let Some((to, tries)) = next else { return false };
+        let (deadline, errand) =
+            (request.deadline, Errand { other: None, second: false, ..*errand });
+        let again = Request { deadline, tries, ..Request::call(now, parent, errand) };
+        self.insert(now, to, again, space);
+        self.drive(now, to, space);
+        true
+    }
+
+    /// A call was served by another try of it.
+    fn withdraw(&mut self, key: Key, space: &mut Space) {
+        let Some(request) = space.requests.get_mut(key) else { return };
+        let client = request.client;
+        if request.dispatch.is_none()
+            && let Some(index) = self.find(client)
+            && self.all[index].cancel(key)
+        {
+            space.requests.remove(key);
+            return space.tell(Fact::CallEnded { client });
+        }
+        request.errand.iter_mut().for_each(|errand| errand.other = None);
+        request.task.iter_mut().for_each(|task| task.parent = None);
+    }
+
+    fn shard(&mut self, index: usize) -> &mut Shard {
+        let Spot { tier, node, at } = self.spots[index];
+        &mut self.routes[tier].nodes[node][at]
+    }
+
     /// Carries out what a connection's control decides.
     fn drive(&mut self, now: Instant, index: usize, space: &mut Space) {
         while let Some((key, why)) = self.all[index].poll(now, &self.clocks, space) {
             match space.requests.remove(key) {
-                Some(request) => self.end(now, &request, Outcome::Shed(reason_of(why)), space),
+                Some(request) => self.end(now, &request, Ended::Unsent(reason_of(why)), space),
                 None => space.astray(Thing::Call, "a call was dropped that had ended before"),
             }
         }
@@ -272,6 +408,12 @@ impl Callers {
     fn find(&self, number: u32) -> Option<usize> {
         self.all.binary_search_by_key(&number, Endpoint::number).ok()
     }
+}
+
+/// Whether a request waits for its calls: it may have been refused for one of them.
+fn is_awaited(parent: Key, space: &Space) -> bool {
+    let task = space.requests.get(parent).and_then(|request| request.task.as_ref());
+    task.is_some_and(|task| matches!(task.stage, Stage::Calling { .. }))
 }
 
 /// What the caller's own client hears when the call was given up before it was sent.

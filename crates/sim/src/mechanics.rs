@@ -3,6 +3,7 @@
 //! Nothing here judges. What happens is told as [`Fact`](crate::facts::Fact)s in [`Space::facts`], for
 //! whoever drives the mechanics to take after each event.
 
+use crate::callers::plus;
 use crate::clients::{Answered, Books, Clients};
 use crate::fabric::Fabric;
 use crate::facts::{Standing, Thing};
@@ -17,9 +18,10 @@ use crate::world::{Intended, World};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::retry::HedgeCounts;
 use tailwater_control::{Admission, Client, Reason};
 use tailwater_core::{Instant, Nanos, Rng};
-use tailwater_stats::result::{Run, TierReading};
+use tailwater_stats::result::{HedgeReading, Run, TierReading};
 use tailwater_stats::{Tally, TallySpec};
 use tailwater_workload::scenario::{Fault, FaultKind};
 
@@ -44,6 +46,8 @@ pub(crate) struct Mechanics<'a> {
     samples: Vec<Sample>,
     /// The totals of each node at both ends of the window.
     window: [Vec<Counts>; 2],
+    /// The second tries of calls to each tier there.
+    hedges: [Vec<HedgeCounts>; 2],
     /// The queueing delays that their controllers knew at its end.
     delays: Vec<Duration>,
     pub(crate) events: u64,
@@ -56,6 +60,8 @@ pub(crate) struct OfTier {
     pub(crate) counts: Counts,
     /// The queueing delay that a controller knew at the end, of the node where it was longest.
     delay: Duration,
+    /// Of calls to it.
+    hedges: HedgeCounts,
 }
 
 /// What is left of them when nothing more happens.
@@ -92,6 +98,7 @@ impl<'a> Mechanics<'a> {
             sample: world.sample,
             samples: Vec::new(),
             window: [Vec::new(), Vec::new()],
+            hedges: [Vec::new(), Vec::new()],
             delays: Vec::new(),
             events: 0,
             now: Instant::ZERO,
@@ -181,8 +188,9 @@ impl<'a> Mechanics<'a> {
     fn tiers(&self) -> Vec<OfTier> {
         let [from, to] = &self.window;
         let since: Vec<Counts> = to.iter().zip(from).map(|(to, from)| to.since(from)).collect();
-        let of = |nodes: &Range<usize>| OfTier {
+        let of = |(group, nodes): (usize, &Range<usize>)| OfTier {
             nodes: nodes.len() as u32,
+            hedges: group.checked_sub(1).map(|tier| self.hedges_of(tier)).unwrap_or_default(),
             counts: since
                 .get(nodes.clone())
                 .unwrap_or_default()
@@ -198,7 +206,18 @@ impl<'a> Mechanics<'a> {
                 .max()
                 .unwrap_or_default(),
         };
-        self.topology.groups().iter().map(of).collect()
+        self.topology.groups().iter().enumerate().map(of).collect()
+    }
+
+    /// Second tries of calls to a tier in the window.
+    fn hedges_of(&self, tier: usize) -> HedgeCounts {
+        let [from, to] = self.hedges.each_ref().map(|all| all.get(tier).copied());
+        let Some((from, to)) = from.zip(to) else { return HedgeCounts::default() };
+        HedgeCounts {
+            sent: to.sent - from.sent,
+            won: to.won - from.won,
+            over_budget: to.over_budget - from.over_budget,
+        }
     }
 
     fn handle(&mut self, now: Instant, event: Event) -> Option<Answered> {
@@ -246,9 +265,20 @@ impl<'a> Mechanics<'a> {
             Event::Window(begins) => {
                 let nodes = &topology.nodes;
                 self.window[usize::from(!begins)] = nodes.iter().map(|node| node.counts).collect();
+                let tiers = topology.groups().len() - 1;
+                let of = |tier| {
+                    nodes.iter().map(|node| node.hedges(tier)).fold(HedgeCounts::default(), plus)
+                };
+                self.hedges[usize::from(!begins)] = (0..tiers).map(of).collect();
                 self.delays = nodes.iter().map(|node| node.control().gauges().delay).collect();
             }
             Event::Patience(key) => self.clients.on_patience(now, key, space),
+            Event::Late(key) => {
+                let number = space.requests.get(key).map(|request| request.client);
+                if let Some(node) = number.and_then(|number| topology.caller(number)) {
+                    node.on_call_late(now, key, space);
+                }
+            }
             Event::CallLost(key) => {
                 let Some(number) = space.requests.get(key).map(|request| request.client) else {
                     space.astray(Thing::Call, "a call was lost that had ended before");
@@ -425,7 +455,7 @@ impl Counts {
 impl OfTier {
     /// As results tell it; `tier` is its name, empty for the front.
     pub(crate) fn reading(&self, tier: &str, window: Duration) -> TierReading {
-        let Self { nodes, counts, delay } = self;
+        let Self { nodes, counts, delay, hedges } = self;
         let window_ns = window.nanos().max(1) as f64;
         let per_second = |count: u64| count as f64 * 1e9 / window_ns;
         let requests = counts.requests.max(1) as f64;
@@ -443,6 +473,11 @@ impl OfTier {
             cores_used: counts.busy_ns as f64 / window_ns,
             cpu_ns_per_request: counts.busy_ns as f64 / requests,
             delay_us: delay.nanos() as f64 / 1e3,
+            hedges: (*hedges != HedgeCounts::default()).then(|| HedgeReading {
+                sent_per_s: per_second(hedges.sent),
+                won_per_s: per_second(hedges.won),
+                over_budget_per_s: per_second(hedges.over_budget),
+            }),
             ..TierReading::default()
         }
     }

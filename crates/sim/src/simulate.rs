@@ -7,7 +7,7 @@ use crate::mechanics::{Mechanics, Parts, Remains};
 use crate::referee::Referee;
 use crate::space::Event;
 use crate::trace::Trace;
-use crate::world::{Intended, World};
+use crate::world::{Intended, TierSpec, World};
 use std::fmt;
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ fn with_nodes<T>(
     play: impl FnOnce(Simulation<'_>) -> Result<T, Broken>,
 ) -> Result<T, Broken> {
     let fronts = world.replicas.max(1);
-    let tiers: u32 = world.tiers.iter().map(|tier| tier.nodes.max(1)).sum();
+    let tiers: u32 = world.tiers.iter().map(TierSpec::servers).sum();
     let built: Vec<Controller> = (0..(fronts + tiers) as usize).map(&mut *build).collect();
     let mut first = built.iter().map(|controller| Arc::clone(&controller.admission));
     let mut boot = |node| first.next().unwrap_or_else(|| build(node).admission);

@@ -38,6 +38,8 @@ pub(crate) enum Event {
     Window(bool),
     /// A request has waited for credit for long enough, if it still does.
     Patience(Key),
+    /// A call has been out for as long as most take, if it still is.
+    Late(Key),
     /// A node learns that its call of this number gets no answer: the other end is gone.
     CallLost(Key),
     /// A thread of a node wakes, in that node's life of this number.
@@ -117,7 +119,7 @@ pub(crate) struct Request {
     pub(crate) number: u64,
     /// Where it has been.
     pub(crate) tries: Tries,
-    /// When its answer is worthless, by its client's clock.
+    /// When its answer is worthless, by its client's clock; in the far future where that is never.
     pub(crate) deadline: Instant,
     /// When it was handed to the control of its connection.
     pub(crate) entered: Instant,
@@ -137,6 +139,22 @@ pub(crate) struct Request {
     pub(crate) answer: Option<Answer>,
     /// Where it stands, if requests at this node have paths.
     pub(crate) task: Option<Box<Task>>,
+    /// Of a call from one node to another.
+    pub(crate) errand: Option<Box<Errand>>,
+}
+
+/// What a call is made of, for another try at another replica.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Errand {
+    /// Decides what it does, wherever it is tried.
+    pub(crate) seed: u64,
+    pub(crate) priority: u8,
+    /// When its first try was made.
+    pub(crate) began: Instant,
+    /// Another try that is under way.
+    pub(crate) other: Option<Key>,
+    /// Of the two it is the later.
+    pub(crate) second: bool,
 }
 
 impl Request {
@@ -159,7 +177,24 @@ impl Request {
             started: now,
             answer: None,
             task: None,
+            errand: None,
         }
+    }
+
+    /// A try of a call that the request `parent` makes now.
+    pub(crate) fn call(now: Instant, parent: Key, errand: Errand) -> Self {
+        let task = Some(Task::new(errand.seed, Some(parent)));
+        Self { task, errand: Some(Box::new(errand)), ..Self::new(now, 0, Duration::ZERO) }
+    }
+
+    /// The request that waits for this call.
+    pub(crate) fn parent(&self) -> Option<Key> {
+        self.task.as_ref().and_then(|task| task.parent)
+    }
+
+    /// It runs beside another try, which came first.
+    pub(crate) fn is_second_try(&self) -> bool {
+        self.errand.as_ref().is_some_and(|errand| errand.second && errand.other.is_some())
     }
 }
 

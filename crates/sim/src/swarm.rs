@@ -6,6 +6,7 @@
 //! that a thousand of them take seconds.
 
 mod dice;
+mod servers;
 mod threads;
 mod walks;
 
@@ -97,6 +98,7 @@ impl Case {
                 "cargo run --release -p tailwater-sim --example seeds -- --seed {seed}"
             ),
         };
+        servers::replicate(seed, &mut world.tiers);
         threads::staff(seed, &mut world);
         Self { world, spec, plan, service }
     }
@@ -112,11 +114,14 @@ impl Case {
             node: draw_node(dice),
             nodes: walks::NODES,
             connections: dice.number(1, 3) as u32,
+            replicas: 1,
+            retry: RetryConfig::default(),
+            hedge: None,
         };
         let world = &mut case.world;
         world.tiers = (0..2).map(|number| tier(number, &mut dice)).collect();
         (world.faults, world.drain) = (Vec::new(), Duration::from_secs(5));
-        // Nothing is promised to clients whose front has lent all credit to requests that wait for its tiers.
+        // Clients of a front whose requests wait for its tiers are promised no time: see `docs/breakwater.md`.
         world.starved_max = None;
         world.repeat =
             format!("cargo run --release -p tailwater-sim --example seeds -- --switching {seed}");
@@ -128,6 +133,7 @@ impl Case {
             steps: vec![Step::steady(rate, world.measure)],
             arrivals: Arrivals::Poisson,
         };
+        servers::replicate(seed, &mut world.tiers);
         threads::tree(seed, world, &case.service);
         // Nor is anything to calls between nodes: under some laws they would wait for longer than the run.
         if case.spec.name != DEFAULT {
@@ -145,7 +151,8 @@ impl Case {
     pub fn controller(&self, number: usize) -> Controller {
         let World { slo, node, tiers, seed, replicas, .. } = &self.world;
         let fronts = std::iter::repeat_n(node, *replicas as usize);
-        let behind = tiers.iter().flat_map(|it| std::iter::repeat_n(&it.node, it.nodes as usize));
+        let behind =
+            tiers.iter().flat_map(|it| std::iter::repeat_n(&it.node, it.servers() as usize));
         let spec = fronts.chain(behind).nth(number).unwrap_or(node);
         let built = self.spec.build(&spec.site(*slo, seed.wrapping_add(number as u64)));
         built.expect("every drawn controller is a sound one")
@@ -206,6 +213,9 @@ fn draw_nodes(dice: &mut Dice, service: &Service) -> (NodeSpec, Vec<TierSpec>) {
             node: NodeSpec { paths: Some(Arc::new(paths)), ..draw_node(dice) },
             nodes: walks::NODES,
             connections: dice.number(1, 3) as u32,
+            replicas: 1,
+            retry: RetryConfig::default(),
+            hedge: None,
         }
     };
     let tiers = (0..tiers).map(tier).collect();

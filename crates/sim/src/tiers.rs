@@ -10,7 +10,7 @@ use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::asqm::Policy;
 use tailwater_control::catalog::{Controller, Spec, SpecError};
-use tailwater_experiment::label;
+use tailwater_experiment::{hedge, label, retry_of_tiers};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{
     ControllerSpec, LockPolicy, Locks, Model, Path, TextPlace, Tier,
@@ -58,6 +58,9 @@ pub(crate) fn tiers(scenario: &Scenario, slo: Duration) -> Vec<TierSpec> {
         ),
         nodes: tier.nodes,
         connections: tier.connections,
+        replicas: tier.replicas,
+        retry: retry_of_tiers(),
+        hedge: hedge(tier),
     };
     scenario.tiers.iter().map(tier).collect()
 }
@@ -103,7 +106,7 @@ pub(crate) fn controllers(
         let spec = own.map_or_else(|| front.clone(), label::spec);
         let slo = tier.slo.unwrap_or_else(|| scenario.target(slo));
         let cores = tier.cores.unwrap_or(scenario.sim.cores) as usize;
-        for _ in 0..tier.nodes {
+        for _ in 0..tier.nodes * tier.replicas {
             let number = controllers.len() as u64;
             let site = Site { cores, ..Site::one_loop(slo, seed.wrapping_add(1 + number)) };
             let built = spec.build(&site);

@@ -1,12 +1,12 @@
 //! All nodes of a world, and which connection joins which of them.
 
-use crate::callers::Callers;
+use crate::callers::{Callers, Server};
 use crate::control::Control;
 use crate::mechanics::Parts;
 use crate::node::walk::Walk;
 use crate::node::{Node, Place};
 use crate::space::{Packet, Space};
-use crate::world::{NodeSpec, World};
+use crate::world::{NodeSpec, TierSpec, World};
 use std::ops::Range;
 use std::sync::Arc;
 use tailwater_core::Rng;
@@ -33,8 +33,9 @@ pub(crate) struct Plan<'a> {
     specs: Vec<&'a NodeSpec>,
     groups: Vec<Range<usize>>,
     links: u32,
-    /// The tier of each node and its number there; of the front, nothing.
-    places: Vec<Option<(usize, usize)>>,
+    tiers: &'a [TierSpec],
+    /// Whose server each node is; of the front, nothing.
+    places: Vec<Option<Server>>,
     /// The connections that lead to each node.
     to: Vec<Range<u32>>,
     between: Vec<Between>,
@@ -55,15 +56,18 @@ impl<'a> Plan<'a> {
             specs: vec![&world.node; fronts],
             groups: std::iter::once(0..fronts).collect(),
             links: replicas * clients,
+            tiers: &world.tiers,
             places: vec![None; fronts],
             to: (0..replicas).map(|number| number * clients..(number + 1) * clients).collect(),
             between: Vec::new(),
         };
         for (tier, spec) in world.tiers.iter().enumerate() {
             let first = plan.specs.len();
-            for node in 0..spec.nodes.max(1) as usize {
+            for number in 0..spec.servers() as usize {
+                let replicas = spec.replicas.max(1) as usize;
+                let (node, replica) = (number / replicas, number % replicas);
                 plan.specs.push(&spec.node);
-                plan.places.push(Some((tier, node)));
+                plan.places.push(Some(Server { tier, node, replica }));
             }
             plan.groups.push(first..plan.specs.len());
         }
@@ -81,7 +85,7 @@ impl<'a> Plan<'a> {
     /// Joins a node to those that call its tier.
     fn join(&mut self, world: &World, to: usize) {
         let begin = self.connections();
-        if let Some((tier, _)) = self.places[to] {
+        if let Some(Server { tier, .. }) = self.places[to] {
             let calls = |spec: &NodeSpec| spec.paths.as_ref().is_some_and(|p| p.ways.calls(tier));
             let callers = (0..).zip(&self.specs).filter(|(_, spec)| calls(spec));
             let count = world.tiers[tier].connections.max(1) as usize;
@@ -108,9 +112,11 @@ impl<'a> Plan<'a> {
         for (number, between) in (self.links..).zip(&self.between) {
             let to = usize::from(between.to);
             if usize::from(between.from) == from
-                && let Some(place) = self.places[to]
+                && let Some(server) = self.places[to]
             {
-                callers.connect(place, (number, to), (parts.client)(to, number));
+                // Callers are at home at different replicas.
+                let choice = || self.tiers[server.tier].choice(number.into());
+                callers.connect(server, (number, to), (parts.client)(to, number), choice);
             }
         }
         callers
@@ -135,7 +141,7 @@ impl Topology {
         }
         let walk = |node: usize| {
             let paths = Arc::clone(plan.specs[node].paths.as_ref()?);
-            let tier = plan.places[node].map_or("", |(tier, _)| &world.tiers[tier].name);
+            let tier = plan.places[node].map_or("", |it| &world.tiers[it.tier].name);
             let callers = plan.callers(node, parts);
             // A request does the same at whichever replica it is tried.
             let drawn_as = if plan.places[node].is_some() { node } else { 0 };

@@ -4,7 +4,8 @@ use crate::paths::Paths;
 use crate::threads::{Switch, Threads};
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_control::{RetryConfig, Site};
+use tailwater_control::retry::HedgeConfig;
+use tailwater_control::{Replicas, RetryConfig, Site};
 use tailwater_core::{Class, Instant, MethodId};
 use tailwater_workload::scenario::{Fault, Stalls};
 use tailwater_workload::{Entry, Service};
@@ -146,8 +147,28 @@ pub struct TierSpec {
     pub node: NodeSpec,
     /// How many; at least one.
     pub nodes: u32,
-    /// Connections from each caller to each of them; at least one.
+    /// Connections from each caller to each server; at least one.
     pub connections: u32,
+    /// Servers of each node, among which callers choose; at least one, 32 at most.
+    pub replicas: u32,
+    /// What callers do about replicas; means nothing where there is one.
+    pub retry: RetryConfig,
+    /// Second tries of calls that are late; `None` for none.
+    pub hedge: Option<HedgeConfig>,
+}
+
+impl TierSpec {
+    /// Of all nodes together.
+    #[must_use]
+    pub fn servers(&self) -> u32 {
+        self.nodes.max(1) * self.replicas.max(1)
+    }
+
+    /// What a caller of this number decides by.
+    pub(crate) fn choice(&self, number: u64) -> Replicas {
+        let choice = Replicas::new(self.retry, self.replicas.max(1) as usize, number);
+        self.hedge.into_iter().fold(choice, Replicas::hedged)
+    }
 }
 
 impl NodeSpec {

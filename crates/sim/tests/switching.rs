@@ -1,5 +1,7 @@
 //! Nodes in a tree of tiers that change their threading models while they serve: every request has one fate.
 
+use std::time::Duration;
+use tailwater_sim::Rule;
 use tailwater_sim::swarm::Case;
 
 const SEEDS: u64 = 1_000;
@@ -19,6 +21,26 @@ fn whatever_changes_each_request_has_one_fate_and_none_is_blocked() {
         changes += case.world.switches.len();
     }
     assert!(requests > 100_000 && changes > 20_000, "{requests} requests, {changes} changes");
+}
+
+/// Some fifty clients, of whom sixteen may have a credit from the empty pool at once. The others wait for 32 answers each, and a
+/// front has few while its requests wait for tiers, though its cores are idle. A shorter limit changes nothing about that.
+#[test]
+fn where_tiers_hold_requests_the_starving_get_credit_at_the_pace_of_answers() {
+    let starves = |seed: u64, limit: &str, longest_ms: u64| {
+        let mut case = Case::switching(seed);
+        assert_eq!((&*case.spec.name, &*case.spec.profile), ("breakwater", "default"));
+        assert!(case.world.clients > 16, "{}", case.world.clients);
+        case.spec.overrides.retain(|(key, _)| key != "starvation_limit");
+        case.spec.overrides.push(("starvation_limit".into(), limit.into()));
+        case.world.starved_max = Some(Duration::from_millis(longest_ms));
+        case.run().is_err_and(|broken| broken.rule == Rule::Starvation)
+    };
+    for seed in [300, 474] {
+        assert!(starves(seed, "500us", 3), "seed {seed}");
+        assert!(starves(seed, "50us", 3), "seed {seed}");
+        assert!(!starves(seed, "500us", 30), "seed {seed}");
+    }
 }
 
 #[test]

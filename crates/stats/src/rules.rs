@@ -18,7 +18,7 @@ pub struct Rules {
     /// at all, and the kernel counts steal in ticks of 10 ms: this is two ticks in a run of 2 s.
     pub steal_max: f64,
     /// Most involuntary context switches of the server per second; 200. Quiet runs were measured at
-    /// 10 to 50; four times as many means that something else wanted the core.
+    /// 10 to 50; four times as many means that something else wanted the core. Infinite where the server is not known.
     pub server_involuntary_max_per_s: f64,
     /// The same for the generator; 200. Its core is no different.
     pub load_involuntary_max_per_s: f64,

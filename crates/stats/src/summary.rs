@@ -7,7 +7,7 @@ use crate::spread::Spread;
 /// appearance. A configuration without a valid run has no summary.
 ///
 /// `of` holds every numeric field by its name; fates as shares of all intended requests by
-/// `fates.ok` and so on, noise by `noise.steal_ratio` and so on.
+/// `fates.ok` and so on, noise by `noise.steal_ratio` and so on. What no run has a reading of is left out.
 #[must_use]
 pub fn summarise(runs: &[Run]) -> Vec<Summary> {
     let mut groups: Vec<Vec<&Run>> = Vec::new();
@@ -36,6 +36,10 @@ fn fold(group: &[&Run]) -> Summary {
         let values: Vec<f64> = group.iter().map(|run| field(run)).collect();
         ((*name).to_owned(), Spread::of(&values))
     };
+    let read = |(name, field): &(&str, Reading)| {
+        let values: Vec<f64> = group.iter().filter_map(|run| field(run)).collect();
+        (!values.is_empty()).then(|| ((*name).to_owned(), Spread::of(&values)))
+    };
     Summary {
         controller: first.controller.clone(),
         profile: first.profile.clone(),
@@ -43,15 +47,18 @@ fn fold(group: &[&Run]) -> Summary {
         slo_us: first.slo_us,
         demand_ratio: first.demand_ratio,
         repetitions: group.len() as u32,
-        of: FIELDS.iter().map(spread).collect(),
+        of: FIELDS.iter().map(spread).chain(READINGS.iter().filter_map(read)).collect(),
     }
 }
 
 /// Reads one quantity of a run.
 type Field = fn(&Run) -> f64;
 
+/// The same where a run may have no reading of it.
+type Reading = fn(&Run) -> Option<f64>;
+
 /// What varies between repetitions.
-const FIELDS: [(&str, Field); 34] = [
+const FIELDS: [(&str, Field); 31] = [
     ("capacity_rps", |run| run.capacity_rps),
     ("capacity_drift", |run| run.capacity_drift),
     ("bound_rps", |run| run.bound_rps),
@@ -81,10 +88,14 @@ const FIELDS: [(&str, Field); 34] = [
     ("tx_per_request", |run| run.tx_per_request),
     ("explicit_credits_rps", |run| run.explicit_credits_rps),
     ("noise.steal_ratio", |run| run.noise.steal_ratio),
-    ("noise.server_involuntary_per_s", |run| run.noise.server_involuntary_per_s),
     ("noise.load_involuntary_per_s", |run| run.noise.load_involuntary_per_s),
-    ("noise.server_run_delay_ratio", |run| run.noise.server_run_delay_ratio),
     ("noise.load_run_delay_ratio", |run| run.noise.load_run_delay_ratio),
+];
+
+/// The same of what is not always read.
+const READINGS: [(&str, Reading); 3] = [
+    ("noise.server_involuntary_per_s", |run| run.noise.server_involuntary_per_s),
+    ("noise.server_run_delay_ratio", |run| run.noise.server_run_delay_ratio),
     ("noise.foreign_cpu_ratio", |run| run.noise.foreign_cpu_ratio),
 ];
 
@@ -126,6 +137,21 @@ mod tests {
         assert_eq!(found[0].of["goodput_rps"], Spread { min: 10.0, median: 20.0, max: 30.0 });
         assert_eq!(found[0].of["fates.ok"].median, 0.75);
         assert_eq!(found[0].of["fates.shed"].median, 0.25);
+    }
+
+    #[test]
+    fn a_reading_that_is_not_there_is_no_zero() {
+        let blind = |mut run: Run| {
+            run.noise.server_involuntary_per_s = None;
+            run
+        };
+        let mut read = run("none", 1.0, 1.0);
+        read.noise.server_involuntary_per_s = Some(40.0);
+        let key = "noise.server_involuntary_per_s";
+        let found = summarise(&[read.clone(), blind(read.clone())]);
+        assert_eq!(found[0].of[key], Spread { min: 40.0, median: 40.0, max: 40.0 });
+        let found = summarise(&[blind(read)]);
+        assert!(!found[0].of.contains_key(key), "{found:?}");
     }
 
     #[test]

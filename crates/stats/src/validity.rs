@@ -24,7 +24,29 @@ pub fn judge(run: &Run, rules: &Rules) -> Vec<String> {
         let (found, most) = (run.capacity_drift * 100.0, rules.capacity_drift_max * 100.0);
         broken.push(format!("capacity changed by {found:.1} % around it, above {most:.1} %"));
     }
+    broken.extend(blind(run, rules));
     broken
+}
+
+/// The limits whose readings are not there: nothing says that they were kept.
+fn blind(run: &Run, rules: &Rules) -> impl Iterator<Item = String> {
+    let noise = &run.noise;
+    let of_run = [
+        (
+            "involuntary switches of the server",
+            noise.server_involuntary_per_s,
+            Some(rules.server_involuntary_max_per_s),
+        ),
+        ("run delay of the server", noise.server_run_delay_ratio, rules.server_run_delay_max),
+        ("CPU time of other processes", noise.foreign_cpu_ratio, rules.foreign_cpu_max),
+    ];
+    let is_limit = |limit: &Option<f64>| limit.is_some_and(f64::is_finite);
+    let of_run = of_run.into_iter().filter(|(_, found, limit)| found.is_none() && is_limit(limit));
+    let is_read = |tier: &String| run.tiers.iter().any(|reading| reading.tier == *tier);
+    let of_tiers = rules.tiers.keys().filter(|tier| !is_read(tier));
+    let named = of_tiers.map(|tier| format!("switches and run delay of tier {tier}"));
+    let all: Vec<String> = of_run.map(|(what, ..)| what.to_owned()).chain(named).collect();
+    all.into_iter().map(|what| format!("{what} could not be read, and there is a limit on it"))
 }
 
 /// Goodput may exceed the bound by so much: the bound itself is drawn.
@@ -84,7 +106,7 @@ pub fn discard(run: &Run, rules: &Rules) -> Option<String> {
     let tiers = run.tiers.iter().flat_map(|tier| of_tier(tier, rules));
     let readings = [
         late(run, rules),
-        share("steal", noise.steal_ratio, Some(rules.steal_max)),
+        share("steal", Some(noise.steal_ratio), Some(rules.steal_max)),
         switches(
             "the server",
             noise.server_involuntary_per_s,
@@ -92,11 +114,15 @@ pub fn discard(run: &Run, rules: &Rules) -> Option<String> {
         ),
         switches(
             "the generator",
-            noise.load_involuntary_per_s,
+            Some(noise.load_involuntary_per_s),
             Some(rules.load_involuntary_max_per_s),
         ),
         share("run delay of the server", noise.server_run_delay_ratio, rules.server_run_delay_max),
-        share("run delay of the generator", noise.load_run_delay_ratio, rules.load_run_delay_max),
+        share(
+            "run delay of the generator",
+            Some(noise.load_run_delay_ratio),
+            rules.load_run_delay_max,
+        ),
         share("CPU time of other processes", noise.foreign_cpu_ratio, rules.foreign_cpu_max),
     ];
     let broken: Vec<String> = readings.into_iter().chain(tiers).flatten().collect();
@@ -107,8 +133,8 @@ fn of_tier(tier: &TierReading, rules: &Rules) -> [Option<String>; 2] {
     let limits = rules.tiers.get(&tier.tier).copied().unwrap_or_default();
     let whose = format!("tier {}", tier.tier);
     [
-        switches(&whose, tier.involuntary_per_s, limits.involuntary_max_per_s),
-        share(&format!("run delay of {whose}"), tier.run_delay_ratio, limits.run_delay_max),
+        switches(&whose, Some(tier.involuntary_per_s), limits.involuntary_max_per_s),
+        share(&format!("run delay of {whose}"), Some(tier.run_delay_ratio), limits.run_delay_max),
     ]
 }
 
@@ -124,14 +150,14 @@ fn late(run: &Run, rules: &Rules) -> Option<String> {
 /// some µs shorter or longer.
 const ROUNDING: f64 = 1.001;
 
-/// The sentence of a share that exceeds its limit, where there is one.
-fn share(what: &str, found: f64, limit: Option<f64>) -> Option<String> {
-    let limit = limit.filter(|limit| found > ROUNDING * *limit)?;
+/// The sentence of a share that exceeds its limit, where there are both.
+fn share(what: &str, found: Option<f64>, limit: Option<f64>) -> Option<String> {
+    let (found, limit) = found.zip(limit).filter(|(found, limit)| *found > ROUNDING * limit)?;
     Some(format!("{what} {:.1} % of a core, above {:.1}", 100.0 * found, 100.0 * limit))
 }
 
-fn switches(whose: &str, found: f64, limit: Option<f64>) -> Option<String> {
-    let limit = limit.filter(|limit| found > *limit)?;
+fn switches(whose: &str, found: Option<f64>, limit: Option<f64>) -> Option<String> {
+    let (found, limit) = found.zip(limit).filter(|(found, limit)| found > limit)?;
     Some(format!("involuntary switches of {whose} {found:.1} per second, above {limit:.1}"))
 }
 
@@ -249,9 +275,9 @@ mod tests {
     fn noise_above_a_limit_discards_and_says_why() {
         let quiet = Noise {
             steal_ratio: 0.01,
-            server_involuntary_per_s: 200.0,
+            server_involuntary_per_s: Some(200.0),
             load_involuntary_per_s: 50.0,
-            server_run_delay_ratio: 0.9,
+            server_run_delay_ratio: Some(0.9),
             ..Noise::default()
         };
         let with = |noise| Run { noise, ..run() };
@@ -272,6 +298,30 @@ mod tests {
             discard(&with(quiet), &rules).as_deref(),
             Some("run delay of the server 90.0 % of a core, above 50.0")
         );
+    }
+
+    /// A killed front was read as zero, and every rule on it was kept.
+    #[test]
+    fn a_limit_whose_reading_is_not_there_voids_the_run() {
+        let mut blind = run();
+        blind.noise.server_involuntary_per_s = None;
+        blind.noise.server_run_delay_ratio = None;
+        blind.noise.foreign_cpu_ratio = None;
+        let why =
+            "involuntary switches of the server could not be read, and there is a limit on it";
+        assert_eq!(judge(&blind, &Rules::default()), [why], "the others have no limit");
+        assert_eq!(discard(&blind, &Rules::default()), None, "a second try would read no more");
+        let own = TierRules { run_delay_max: Some(0.5), ..TierRules::default() };
+        let rules = Rules {
+            server_run_delay_max: Some(0.5),
+            foreign_cpu_max: Some(0.5),
+            tiers: [("leaf".to_owned(), own)].into(),
+            ..Rules::default()
+        };
+        assert_eq!(judge(&blind, &rules).len(), 4);
+        let tier = TierReading { tier: "leaf".into(), ..TierReading::default() };
+        let read = Run { tiers: vec![tier], ..run() };
+        assert!(judge(&read, &rules).is_empty());
     }
 
     #[test]

@@ -87,7 +87,9 @@ fn is_disturbed(run: &Run, rules: &Rules) -> bool {
 fn crowds(run: &Run, rules: &Rules) -> bool {
     let noise = &run.noise;
     !run.tiers.is_empty()
-        && (noise.server_involuntary_per_s > rules.server_involuntary_max_per_s
+        && (noise
+            .server_involuntary_per_s
+            .is_some_and(|found| found > rules.server_involuntary_max_per_s)
             || noise.load_involuntary_per_s > rules.load_involuntary_max_per_s)
 }
 
@@ -205,7 +207,7 @@ mod tests {
 
     #[test]
     fn processes_that_a_run_has_too_many_of_are_no_fault_of_others() {
-        let noise = Noise { server_involuntary_per_s: 900.0, ..Noise::default() };
+        let noise = Noise { server_involuntary_per_s: Some(900.0), ..Noise::default() };
         let alone = Run { noise, ..Run::default() };
         let rules = Rules::default();
         assert!(!crowds(&alone, &rules), "something else had its core");

@@ -1,7 +1,8 @@
 //! What goes wrong or changes in a run on sockets, and when: processes are killed and started anew, stopped, slowed, or
 //! told to serve by another threading model.
 
-use super::deployment::Deployment;
+use super::account::Account;
+use super::deployment::{self, Deployment};
 use super::member::Member;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -28,6 +29,8 @@ pub(super) struct Course<'a> {
     window: Duration,
     /// By change: when it was told.
     told: Vec<Option<Duration>>,
+    /// Of the processes that faults take away.
+    account: Account,
 }
 
 struct Played {
@@ -36,7 +39,7 @@ struct Played {
     over: Option<Duration>,
 }
 
-/// One end of a fault, or a change.
+/// One end of a fault, a change, or a look.
 #[derive(Clone, Copy)]
 struct Step {
     at: Duration,
@@ -46,21 +49,30 @@ struct Step {
 /// In the order in which steps of one time are done: where one fault follows on another, it begins behind that.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Does {
-    /// The fault of this number is over.
+    /// The processes that faults take away are read.
+    Looks,
+    /// The fault of this number is over, but for processes that have to start.
     Ends(usize),
-    /// It begins.
+    /// These are asked whether they serve.
+    Asks(usize),
+    /// The fault of this number begins.
     Begins(usize),
     /// The change of this number.
     Changes(usize),
 }
+
+/// Between two looks at processes that start.
+const ASKED_EVERY: Duration = Duration::from_millis(1);
+/// So much of the window a fault or a change may come late, or as late as it lasts where that is longer.
+const LATE_MAX: u32 = 100;
 
 impl<'a> Course<'a> {
     /// Nothing goes wrong.
     pub(super) fn calm(deployment: &'a mut Deployment) -> Self {
         let (faults, changes) = (&[], &[]);
         let (steps, played, told) = Default::default();
-        let (from, window) = (None, Duration::ZERO);
-        Self { deployment, faults, changes, steps, from, played, window, told }
+        let (from, window, account) = (None, Duration::ZERO, Account::default());
+        Self { deployment, faults, changes, steps, from, played, window, told, account }
     }
 
     /// What a scenario asks for in a window: no two of its faults strike a process at one time.
@@ -70,20 +82,31 @@ impl<'a> Course<'a> {
         window: Duration,
     ) -> Self {
         let (faults, changes) = (&scenario.faults, &scenario.server.changes);
-        let ends = |(number, it): (usize, &Fault)| {
-            let begins = Step { at: it.at, does: Does::Begins(number) };
-            [begins, Step { at: it.at + it.length, does: Does::Ends(number) }]
-        };
-        let mut steps: Vec<Step> = faults.iter().enumerate().flat_map(ends).collect();
+        let begin = |(number, it): (usize, &Fault)| Step { at: it.at, does: Does::Begins(number) };
+        let mut steps: Vec<Step> = faults.iter().enumerate().map(begin).collect();
         let change =
             |(number, it): (usize, &ModelChange)| Step { at: it.at, does: Does::Changes(number) };
         steps.extend(changes.iter().enumerate().map(change));
-        // The times of a shortened scenario are rounded.
-        steps.sort_by_key(|step| std::cmp::Reverse((step.at.as_micros(), step.does)));
+        if deployment::takes_any(scenario) {
+            steps.extend([Duration::ZERO, window].map(|at| Step { at, does: Does::Looks }));
+        }
         let played = |asked| Played { asked, began: None, over: None };
         let played = tailwater_experiment::faults(scenario).into_iter().map(played).collect();
-        let (from, told) = (None, vec![None; changes.len()]);
-        Self { deployment, faults, changes, steps, from, played, window, told }
+        let (from, told, account) = (None, vec![None; changes.len()], Account::default());
+        let mut it =
+            Self { deployment, faults, changes, steps, from, played, window, told, account };
+        it.sort();
+        it
+    }
+
+    /// The times of a shortened scenario are rounded.
+    fn sort(&mut self) {
+        self.steps.sort_by_key(|step| std::cmp::Reverse((step.at.as_micros(), step.does)));
+    }
+
+    fn add(&mut self, at: Duration, does: Does) {
+        self.steps.push(Step { at, does });
+        self.sort();
     }
 
     pub(super) fn deployment(&mut self) -> &mut Deployment {
@@ -105,17 +128,13 @@ impl<'a> Course<'a> {
     pub(super) fn act(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
         let Some(step) = self.steps.pop() else { return Ok(()) };
         match step.does {
-            Does::Begins(number) => {
-                let fault = &self.faults[number];
-                let struck = self.deployment.struck(fault.nodes);
-                struck.iter_mut().for_each(|member| strike(member, fault.kind));
-                self.played[number].began = self.time();
-            }
-            Does::Ends(number) => {
-                let fault = &self.faults[number];
-                mend(self.deployment.struck(fault.nodes), fault.kind, interrupt)?;
-                self.played[number].over = self.time();
-            }
+            Does::Looks => self.account.look(self.deployment),
+            Does::Begins(number) => match self.in_the_way(number) {
+                Some(at) => self.add(at, step.does),
+                None => self.begins(number),
+            },
+            Does::Ends(number) => return self.ends(number, interrupt),
+            Does::Asks(number) => return self.asks(number, interrupt),
             Does::Changes(number) => {
                 let model = self.changes[number].model;
                 for member in self.deployment.struck(Struck::default()) {
@@ -127,6 +146,46 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
+    /// When a fault goes on that has processes of this one.
+    fn in_the_way(&self, number: usize) -> Option<Duration> {
+        let own = self.faults[number].nodes;
+        let meets = |other: usize| meet(own, self.faults[other].nodes);
+        let ends = self.steps.iter().find(|step| match step.does {
+            Does::Ends(other) | Does::Asks(other) => meets(other),
+            _ => false,
+        });
+        ends.map(|step| step.at)
+    }
+
+    /// It lasts as long as it was asked for, from when it really begins.
+    fn begins(&mut self, number: usize) {
+        let Fault { nodes, kind, length, .. } = self.faults[number];
+        self.deployment.struck(nodes).iter_mut().for_each(|member| strike(member, kind));
+        let time = self.time();
+        self.played[number].began = time;
+        self.add(time.unwrap_or_default() + length, Does::Ends(number));
+    }
+
+    fn ends(&mut self, number: usize, interrupt: &Interrupt) -> Result<(), Failure> {
+        let Fault { nodes, kind, .. } = self.faults[number];
+        mend(self.deployment.struck(nodes), kind)?;
+        self.asks(number, interrupt)
+    }
+
+    /// Other faults go on while processes start.
+    fn asks(&mut self, number: usize, interrupt: &Interrupt) -> Result<(), Failure> {
+        let mut all = true;
+        for member in self.deployment.struck(self.faults[number].nodes) {
+            all &= member.serves(interrupt)?;
+        }
+        let time = self.time();
+        match all {
+            true => self.played[number].over = time,
+            false => self.add(time.unwrap_or_default() + ASKED_EVERY, Does::Asks(number)),
+        }
+        Ok(())
+    }
+
     /// Since the window began.
     fn time(&self) -> Option<Duration> {
         self.from.map(|from| now().since(from))
@@ -134,28 +193,41 @@ impl<'a> Course<'a> {
 
     /// The run is over: what stands still goes on, so that it can end.
     pub(super) fn finish(&mut self) {
-        for step in std::mem::take(&mut self.steps) {
-            let Does::Ends(number) = step.does else { continue };
-            let fault = &self.faults[number];
-            if fault.kind == FaultKind::ServerPause {
-                self.deployment.struck(fault.nodes).iter_mut().for_each(Member::go_on);
+        for step in std::mem::take(&mut self.steps).into_iter().rev() {
+            match step.does {
+                Does::Looks => self.account.look(self.deployment),
+                Does::Ends(number) if self.faults[number].kind == FaultKind::ServerPause => {
+                    let struck = self.deployment.struck(self.faults[number].nodes);
+                    struck.iter_mut().for_each(Member::go_on);
+                }
+                _ => {}
             }
         }
+    }
+
+    /// What processes used that faults took away.
+    pub(super) fn into_account(self) -> Account {
+        self.account
     }
 
     /// What of the plan was not played, or too late for its effect.
     pub(super) fn trouble(&self) -> Option<String> {
         let faults = self.faults.iter().zip(&self.played).filter_map(|(fault, played)| {
-            let end = (fault.at + fault.length).min(self.window);
+            let end = self.latest(fault.at, fault.at + fault.length);
             unplayed(&format!("the fault {}", fault.kind.name()), fault.at, end, played.began)
         });
         let changes = self.changes.iter().enumerate().filter_map(|(number, change)| {
-            let end = change_end(self.changes, number, self.window);
+            let end = self.latest(change.at, change_end(self.changes, number, self.window));
             let what = format!("the change to the model {}", change.model);
             unplayed(&what, change.at, end, self.told[number])
         });
         let all: Vec<String> = faults.chain(changes).collect();
         (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// What is to begin at `at` and to be over at `end` has come to nothing when it begins by then.
+    fn latest(&self, at: Duration, end: Duration) -> Duration {
+        end.max(at + self.window / LATE_MAX).min(self.window)
     }
 
     /// The changes that were made.
@@ -195,26 +267,29 @@ fn strike(member: &mut Member, kind: FaultKind) {
     }
 }
 
-/// All start before one is waited for, or the last would be away for as long as all take together.
-fn mend(members: &mut [Member], kind: FaultKind, interrupt: &Interrupt) -> Result<(), Failure> {
+/// Processes are started, and serve some time later.
+fn mend(members: &mut [Member], kind: FaultKind) -> Result<(), Failure> {
     match kind {
-        FaultKind::ServerRestart => {
-            members.iter_mut().try_for_each(Member::start_again)?;
-            members.iter_mut().try_for_each(|member| member.hear(interrupt))?;
-        }
+        FaultKind::ServerRestart => members.iter_mut().try_for_each(Member::start_again)?,
         FaultKind::ServerPause => members.iter_mut().for_each(Member::go_on),
         _ => members.iter_mut().for_each(|member| member.set_speed(1.0)),
     }
     Ok(())
 }
 
-/// What was not played, or began no earlier than it was to be over: the run is not the one that was asked for.
+/// Whether they have a process in common.
+fn meet(one: Struck, other: Struck) -> bool {
+    let node = one.node.zip(other.node).is_none_or(|(one, other)| one == other);
+    one.tier == other.tier && node
+}
+
+/// What was not played, or began no earlier than `end`: the run is not the one that was asked for.
 fn unplayed(what: &str, at: Duration, end: Duration, began: Option<Duration>) -> Option<String> {
     let (at, end) = (ms(at), ms(end));
     match began.map(ms) {
         None => Some(format!("{what} at {at:.1} ms was not played: the run was over before")),
         Some(began) if began >= end => Some(format!(
-            "{what} at {at:.1} ms came to nothing: it began at {began:.1} ms and was to be over at {end:.1} ms; \
+            "{what} at {at:.1} ms came to nothing: it began at {began:.1} ms, and by {end:.1} ms it had to; \
              have it last longer, or follow later on what the processes were told before"
         )),
         Some(_) => None,
@@ -234,7 +309,16 @@ mod tests {
         let never = of(None).unwrap();
         assert!(never.starts_with("the fault server-pause at 100.0 ms was not played"), "{never}");
         let late = of(Some(ms(150))).unwrap();
-        assert!(late.contains("began at 150.0 ms and was to be over at 150.0 ms"), "{late}");
+        assert!(late.contains("began at 150.0 ms, and by 150.0 ms it had to"), "{late}");
+    }
+
+    #[test]
+    fn faults_meet_where_they_have_a_process_in_common() {
+        let of = |tier, node| Struck { tier, node };
+        assert!(meet(of(None, None), of(None, Some(1))));
+        assert!(meet(of(Some(2), Some(1)), of(Some(2), Some(1))));
+        assert!(!meet(of(Some(2), Some(0)), of(Some(2), Some(1))));
+        assert!(!meet(of(Some(2), None), of(None, None)));
     }
 
     #[test]

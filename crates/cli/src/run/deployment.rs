@@ -4,7 +4,7 @@ use super::member::{Launch, Member};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::scenarios::Said;
-use tailwater_load::meter::Metered;
+use tailwater_load::meter::{Metered, Used};
 use tailwater_load::tiers::TierProcesses;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{FaultKind, Struck, Tier};
@@ -13,8 +13,18 @@ use tailwater_workload::scenario::{FaultKind, Struck, Tier};
 pub(super) struct Deployment {
     /// One for each replica of the server.
     front: Vec<Member>,
+    /// A fault takes processes of it away.
+    front_is_taken: bool,
     /// In the file's order.
     tiers: Vec<Nodes>,
+}
+
+/// What the front's processes, or a tier's, used since the run's begin: where faults take some away.
+pub(super) struct Taken {
+    /// Its name; empty for the front.
+    pub(super) tier: String,
+    pub(super) count: u32,
+    pub(super) used: Used,
 }
 
 /// A tier's.
@@ -64,7 +74,7 @@ impl Deployment {
             Member::start(Launch::Ours { flags, may_stop, said: said.clone() }, interrupt)
         };
         let front = places.iter().map(front).collect::<Result<_, _>>()?;
-        Ok(Self { front, tiers })
+        Ok(Self { front, front_is_taken: takes(scenario, None), tiers })
     }
 
     /// Where clients connect: to each replica.
@@ -88,9 +98,26 @@ impl Deployment {
         self.front.iter_mut().find_map(Member::ended)
     }
 
-    /// The front's processes.
+    /// The front's processes, as a generator can meter them from a run's begin to its end.
     pub(super) fn front(&self) -> Metered {
-        metered(&self.front)
+        if self.front_is_taken { Metered::default() } else { metered(&self.front) }
+    }
+
+    /// The processes that it cannot, the front's first.
+    pub(super) fn taken(&self) -> Vec<Taken> {
+        let count = |members: &[Member]| u32::try_from(members.len()).unwrap_or(u32::MAX);
+        let front = self.front_is_taken.then(|| Taken {
+            tier: String::new(),
+            count: count(&self.front),
+            used: used(&self.front),
+        });
+        let tiers = self.tiers.iter().filter(|nodes| nodes.is_taken);
+        let tiers = tiers.map(|nodes| Taken {
+            tier: nodes.tier.clone(),
+            count: nodes.count,
+            used: used(&nodes.members),
+        });
+        front.into_iter().chain(tiers).collect()
     }
 
     /// The tiers' processes, in the file's order.
@@ -122,6 +149,16 @@ impl Nodes {
             metered: (!self.is_taken).then(|| metered(&self.members)),
         }
     }
+}
+
+/// Of all of them together.
+fn used(members: &[Member]) -> Used {
+    let and = |sum: Used, one: Used| Used {
+        usage: sum.usage.zip(one.usage).map(|(sum, one)| sum.and(&one)),
+        memory: sum.memory + one.memory,
+        commands: None,
+    };
+    members.iter().map(Member::used).reduce(and).unwrap_or_default()
 }
 
 fn metered(members: &[Member]) -> Metered {
@@ -159,6 +196,11 @@ fn launches(scenario: &Scenario, index: usize, flags: &[String], said: &Said) ->
         true => (0..tier.nodes * tier.replicas).map(one).collect(),
         false => vec![ours(flags.to_vec())],
     }
+}
+
+/// Whether a fault takes processes away.
+pub(super) fn takes_any(scenario: &Scenario) -> bool {
+    scenario.faults.iter().any(|fault| restarts(fault.kind))
 }
 
 /// Whether a fault takes processes of a tier away, or of the front.

@@ -29,9 +29,11 @@ pub(super) struct ForeignProcess {
     guard: Child,
     /// The guard ends its process when this is closed. `None`: it was.
     reader: Option<BufReader<ChildStdout>>,
-    /// The program's own.
+    /// The program's own; 0 until the guard has said.
     pub(super) pid: u32,
     pub(super) address: SocketAddr,
+    /// By then it must have answered.
+    until: Instant,
 }
 
 #[derive(Deserialize)]
@@ -63,51 +65,59 @@ impl ForeignProcess {
             .spawn()
             .map_err(|error| Failure::work(format!("cannot start {name}: {error}")))?;
         let reader = guard.stdout.take().map(BufReader::new);
-        Ok(Self { name: name.clone(), guard, reader, pid: 0, address })
+        let until = Instant::now() + ANSWERS_WITHIN;
+        Ok(Self { name: name.clone(), guard, reader, pid: 0, address, until })
     }
 
     /// Waits until it answers.
     pub(super) fn hear(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
-        let name = self.name.clone();
-        self.greet(&name, interrupt)?;
-        self.answers(&name, interrupt)
-    }
-
-    /// The guard's one line.
-    fn greet(&mut self, name: &str, interrupt: &Interrupt) -> Result<(), Failure> {
-        let mut line = String::new();
-        if let Some(reader) = &mut self.reader {
-            interrupt.wait_beside(reader.get_ref())?;
-            let _ = reader.read_line(&mut line);
+        while !self.serves(interrupt)? {
+            interrupt.rest(ASKED_EVERY)?;
         }
-        let greeting = serde_json::from_str::<Greeting>(&line);
-        let unsaid = |_| Failure::work(format!("{name} did not start; its guard has said why"));
-        self.pid = greeting.map_err(unsaid)?.pid;
         Ok(())
     }
 
-    /// Waits until a question of its protocol is answered.
-    fn answers(&mut self, name: &str, interrupt: &Interrupt) -> Result<(), Failure> {
-        let until = Instant::now() + ANSWERS_WITHIN;
-        loop {
-            let answered = ask(self.address);
-            // What answers may be another's at the same port.
-            if !matches!(self.guard.try_wait(), Ok(None)) {
-                return Err(Failure::work(format!(
-                    "{name} ended before it answered; what it said stands above"
-                )));
+    /// Whether it answers by now.
+    pub(super) fn serves(&mut self, interrupt: &Interrupt) -> Result<bool, Failure> {
+        if self.pid == 0 && !self.greets(interrupt)? {
+            return Ok(false);
+        }
+        self.answers()
+    }
+
+    /// The guard's one line, once it is there.
+    fn greets(&mut self, interrupt: &Interrupt) -> Result<bool, Failure> {
+        let mut line = String::new();
+        if let Some(reader) = &mut self.reader {
+            if !interrupt.wait_beside_until(reader.get_ref(), Instant::now())? {
+                return Ok(false);
             }
-            match answered {
-                Ok(true) => return Ok(()),
-                Err(_) if Instant::now() < until => interrupt.rest(ASKED_EVERY)?,
-                Ok(false) | Err(_) => {
-                    let address = self.address;
-                    return Err(Failure::work(format!(
-                        "{name} does not answer a get at {address} as memcached does; a program that speaks its \
-                         protocol on the port that {{port}} stands for is needed"
-                    )));
-                }
-            }
+            let _ = reader.read_line(&mut line);
+        }
+        let greeting = serde_json::from_str::<Greeting>(&line);
+        let name = &self.name;
+        let unsaid = |_| Failure::work(format!("{name} did not start; its guard has said why"));
+        self.pid = greeting.map_err(unsaid)?.pid;
+        Ok(true)
+    }
+
+    /// Whether a question of its protocol is answered.
+    fn answers(&mut self) -> Result<bool, Failure> {
+        let (name, address) = (&self.name, self.address);
+        let answered = ask(address);
+        // What answers may be another's at the same port.
+        if !matches!(self.guard.try_wait(), Ok(None)) {
+            return Err(Failure::work(format!(
+                "{name} ended before it answered; what it said stands above"
+            )));
+        }
+        match answered {
+            Ok(true) => Ok(true),
+            Err(_) if Instant::now() < self.until => Ok(false),
+            Ok(false) | Err(_) => Err(Failure::work(format!(
+                "{name} does not answer a get at {address} as memcached does; a program that speaks its protocol on the \
+                 port that {{port}} stands for is needed"
+            ))),
         }
     }
 

@@ -237,7 +237,10 @@ impl Driver for Loopback<'_> {
                 let all: Vec<String> = trouble.into_iter().chain(course.trouble()).collect();
                 let trouble = (!all.is_empty()).then(|| all.join("; "));
                 let (faults, changes) = (course.readings(), course.changes());
-                let run = Run { faults, changes, ..played.run };
+                let mut run = Run { faults, changes, ..played.run };
+                let tiers: Vec<String> =
+                    self.scenario.tiers.iter().map(|tier| tier.name.clone()).collect();
+                course.into_account().complete(&mut run, &tiers);
                 Ok(Played { run, points: played.points, trouble })
             }
             _ => Err(Failure::work("the load generator ran no open loop")),

@@ -6,6 +6,8 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::scenarios::Said;
 use rustix::process::Signal;
+use tailwater_load::meter::{Metered, Used};
+use tailwater_rt::cpu::Usage;
 use tailwater_workload::scenario::{Command, Model};
 
 /// What is started.
@@ -21,12 +23,22 @@ pub(super) enum Launch {
 pub(super) struct Member {
     launch: Launch,
     process: Process,
-    /// It was killed, and is not started again yet.
-    is_down: bool,
+    state: State,
+    /// What processes used that were killed in its place; `None` where one could not be read.
+    spent: Option<Usage>,
     /// It stands still.
     is_stopped: bool,
     /// How it had ended by itself before it was killed.
     fell: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It was killed.
+    Down,
+    /// It was started, and does not serve yet.
+    Starts,
+    Serves,
 }
 
 enum Process {
@@ -44,19 +56,33 @@ impl Member {
                 Process::Foreign(ForeignProcess::spawn(command, *core)?)
             }
         };
-        let mut it = Self { launch, process, is_down: false, is_stopped: false, fell: None };
+        let (state, spent) = (State::Starts, Some(Usage::default()));
+        let mut it = Self { launch, process, state, spent, is_stopped: false, fell: None };
         it.hear(interrupt)?;
         Ok(it)
     }
 
     /// Waits until it serves.
-    pub(super) fn hear(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
+    fn hear(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
         match &mut self.process {
             Process::Ours(server) => server.hear(interrupt)?,
             Process::Foreign(program) => program.hear(interrupt)?,
         }
-        self.is_down = false;
+        self.state = State::Serves;
         Ok(())
+    }
+
+    /// Whether it serves by now. To be asked again and again where it was started anew.
+    pub(super) fn serves(&mut self, interrupt: &Interrupt) -> Result<bool, Failure> {
+        let serves = match &mut self.process {
+            _ if self.state != State::Starts => self.state == State::Serves,
+            Process::Ours(server) => server.serves(interrupt)?,
+            Process::Foreign(program) => program.serves(interrupt)?,
+        };
+        if serves {
+            self.state = State::Serves;
+        }
+        Ok(serves)
     }
 
     /// Where its nodes listen, or it does itself.
@@ -71,6 +97,7 @@ impl Member {
         matches!(self.process, Process::Foreign(_))
     }
 
+    /// Its number; 0 where a program of others has not begun yet.
     pub(super) fn pid(&self) -> u32 {
         match &self.process {
             Process::Ours(server) => server.pid(),
@@ -81,7 +108,7 @@ impl Member {
     /// How it ended, if it did though nothing asked it to.
     pub(super) fn ended(&mut self) -> Option<String> {
         let now = match &mut self.process {
-            _ if self.is_down => None,
+            _ if self.state != State::Serves => None,
             Process::Ours(server) => server.ended(),
             Process::Foreign(program) => program.ended(),
         };
@@ -91,14 +118,25 @@ impl Member {
     /// It is no more, with all that it knew. One that has ended by itself was told of, or will be.
     pub(super) fn kill(&mut self) {
         self.fell = self.ended();
-        (self.is_down, self.is_stopped) = (true, false);
+        // Nothing tells what a process used that is no more.
+        self.spent = self.used().usage;
+        (self.state, self.is_stopped) = (State::Down, false);
         match &mut self.process {
             Process::Ours(server) => server.kill(),
             Process::Foreign(program) => program.kill(),
         }
     }
 
-    /// Another one in its place, where it listened; there once it was heard ([`Self::hear`]).
+    /// What it used since the run's begin, with what was killed in its place.
+    pub(super) fn used(&self) -> Used {
+        let pid = Some(self.pid()).filter(|pid| self.state != State::Down && *pid != 0);
+        let Some(pid) = pid else { return Used { usage: self.spent, ..Used::default() } };
+        let now = Used::by(&Metered { pids: vec![pid], ..Metered::default() });
+        let usage = now.usage.zip(self.spent).map(|(now, spent)| now.and(&spent));
+        Used { usage, ..now }
+    }
+
+    /// Another one in its place, where it listened; there once it serves ([`Self::serves`]).
     pub(super) fn start_again(&mut self) -> Result<(), Failure> {
         let process = match (&self.launch, &self.process) {
             (Launch::Ours { flags, may_stop, said }, Process::Ours(server)) => {
@@ -110,7 +148,7 @@ impl Member {
             }
             _ => unreachable!("what was launched is what runs"),
         };
-        self.process = process;
+        (self.process, self.state) = (process, State::Starts);
         Ok(())
     }
 
@@ -128,7 +166,7 @@ impl Member {
 
     fn signal(&self, signal: Signal) {
         match &self.process {
-            _ if self.is_down => {}
+            _ if self.state == State::Down => {}
             Process::Ours(server) => server.signal(signal),
             Process::Foreign(program) => program.signal(signal),
         }

@@ -1,5 +1,6 @@
 //! `tailwater run`: a scenario file on loopback or in simulation, and what is said about it.
 
+mod account;
 mod busiest;
 pub(crate) mod cores;
 mod course;

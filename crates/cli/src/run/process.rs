@@ -9,6 +9,7 @@ use serde::Deserialize;
 use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
 use tailwater_core::threads::Model;
 
 /// This very program: server and load must be of the same build.
@@ -69,6 +70,18 @@ impl ServerProcess {
         let (child, stdout, stdin) = start("the server", program, &input)?;
         let reader = Some(BufReader::new(stdout));
         Ok(Self { child, reader, stdin, address: String::new(), nodes: Vec::new() })
+    }
+
+    /// Whether it listens by now.
+    pub(super) fn serves(&mut self, interrupt: &Interrupt) -> Result<bool, Failure> {
+        let speaks = match &self.reader {
+            Some(reader) => interrupt.wait_beside_until(reader.get_ref(), Instant::now())?,
+            None => true,
+        };
+        if speaks {
+            self.hear(interrupt)?;
+        }
+        Ok(speaks)
     }
 
     /// Waits until it listens.

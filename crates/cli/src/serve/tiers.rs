@@ -7,17 +7,16 @@ use crate::failure::Failure;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::Site;
 use tailwater_control::catalog::Controller;
-use tailwater_control::retry::{self as control, First, HedgeConfig};
-use tailwater_control::{RetryConfig, Site};
-use tailwater_experiment::label;
+use tailwater_experiment::{hedge, label, retry_of_tiers};
 use tailwater_load::application::{ForeignTier, ForeignTiers, Node, Place};
 use tailwater_router::caches::Caches;
 use tailwater_rt::client::ChannelConfig;
 use tailwater_rt::downstream::TierConfig;
 use tailwater_rt::{Address, Placement, Server, ServerConfig};
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{Hedge, HedgeAfter, Path, Tier};
+use tailwater_workload::scenario::{Path, Tier};
 use tailwater_workload::ways::Ways;
 
 /// One server for each node of the tier that is called so, each on a free port; or the one node that was asked for, where
@@ -156,19 +155,9 @@ fn reached(
         let servers: Vec<_> = replicas.iter().cloned().map(ChannelConfig::new).collect();
         std::iter::repeat_n(servers, connections)
     });
-    // A caller's own replica, by a draw, where it has as few calls as the others.
-    let retry = RetryConfig { first: First::LeastLoaded, ..RetryConfig::default() };
-    let config = TierConfig::replicated(&tier.name, shards.collect()).retry(retry);
+    let config = TierConfig::replicated(&tier.name, shards.collect()).retry(retry_of_tiers());
     let config = config.controller(&controller);
-    Ok(tier.hedge.map(hedge).into_iter().fold(config, TierConfig::hedge))
-}
-
-fn hedge(Hedge { after, share, burst }: Hedge) -> HedgeConfig {
-    let after = match after {
-        HedgeAfter::Delay(delay) => control::HedgeAfter::Delay(delay),
-        HedgeAfter::Quantile(share) => control::HedgeAfter::Quantile(share),
-    };
-    HedgeConfig { after, share, burst }
+    Ok(hedge(tier).into_iter().fold(config, TierConfig::hedge))
 }
 
 /// Where the nodes of a tier are that is called.

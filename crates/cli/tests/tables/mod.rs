@@ -18,6 +18,7 @@ mod skus;
 mod slow_minute;
 mod suite;
 mod threads;
+mod tiers;
 mod tls;
 mod tuning;
 mod validation;
@@ -29,6 +30,7 @@ pub(crate) fn draw(name: &str, results: &[String]) -> String {
     match results {
         _ if name == "crowds" => crowds::table(results),
         _ if name == "skus" => skus::table(results),
+        _ if name == "tiers" => tiers::table(results),
         [result] => of_one(name, result),
         [first, second] if name == "agreement" => agreement::table(first, second),
         [sockets, simulated, slow] if name == "slow-minute" => {

@@ -1,7 +1,7 @@
 //! Calls end once, and callers wait for as many as there are.
 
 use super::Finding;
-use crate::space::Space;
+use crate::space::{Request, Space};
 use crate::task::Stage;
 use std::collections::BTreeMap;
 
@@ -12,11 +12,12 @@ pub(crate) fn counted(made: u64, ended: u64, left: u64) -> Finding {
         .then(|| format!("{made} calls were made, {ended} ended, {left} are left"))
 }
 
-/// At the end: who waits for calls waits for as many as are on their way for it, and for at least one.
+/// At the end: who waits for calls waits for as many as are on their way for it, and for at least one. Two tries of one
+/// call are one.
 pub(crate) fn awaited(space: &Space) -> Finding {
     let mut under_way = BTreeMap::new();
-    let tasks = || space.requests.iter().filter_map(|request| request.task.as_deref());
-    for parent in tasks().filter_map(|task| task.parent) {
+    let first_tries = space.requests.iter().filter(|request| !request.is_second_try());
+    for parent in first_tries.filter_map(Request::parent) {
         *under_way.entry(parent).or_insert(0_u32) += 1;
     }
     let calling = space.requests.keys(|request| {

@@ -19,6 +19,7 @@ use crate::task::{Stage, Task};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::asqm::{Budget, Entry, Estimator};
+use tailwater_control::retry::HedgeCounts;
 use tailwater_control::{Client, Echo, Outcome, Reached, Reason};
 use tailwater_core::Instant;
 use tailwater_workload::scenario::Wake;
@@ -194,6 +195,23 @@ impl Node {
             self.wake_callers(now, space);
             self.assign(now, space);
         }
+    }
+
+    /// A call of this node has been out for as long as most take. A process that stands still learns it from the answer.
+    pub(crate) fn on_call_late(&mut self, now: Instant, key: Key, space: &mut Space) {
+        if self.is_stopped(now) {
+            return;
+        }
+        if let Some(walk) = &mut self.walk {
+            walk.callers.on_late(now, key, space);
+            self.wake_callers(now, space);
+            self.assign(now, space);
+        }
+    }
+
+    /// Second tries of this node's calls to a tier so far.
+    pub(crate) fn hedges(&self, tier: usize) -> HedgeCounts {
+        self.walk.as_ref().map_or_else(HedgeCounts::default, |walk| walk.callers.hedges(tier))
     }
 
     /// A call of this node gets no answer.

@@ -293,9 +293,6 @@ impl Scenario {
         if let Some((place, message)) = self.not_simulated.or(named) {
             return Some(self.error_at(place, message.to_owned()));
         }
-        if let Some(place) = self.tiers.iter().find_map(|tier| tier.replicated) {
-            return Some(self.error_at(place, REPLICATED));
-        }
         let is_unknown = |tier: &Tier| tier.command.clone().filter(|_| tier.paths.is_empty());
         if let Some(command) = self.tiers.iter().find_map(is_unknown) {
             return Some(self.error_at(command.place, COMMAND));
@@ -396,9 +393,6 @@ const CREW: &str = "the simulator's threads make their own calls; type --on loop
                     and the number behind it";
 const CLASSES: &str =
     "the simulator's threads know no methods; type --on loopback, or leave out classes or model";
-
-const REPLICATED: &str =
-    "the simulator's tiers have no replicas; type --on loopback, or leave out tier.replicas";
 
 const COMMAND: &str = "the simulator runs no commands; type --on loopback, or say by service how long a request takes \
                        there";

@@ -3,7 +3,6 @@
 use super::Server;
 use super::command::{self, Command};
 use super::controller::{self, ControllerSpec};
-use super::error::TextPlace;
 use super::hedge::{self, Hedge};
 use super::item::Item;
 use super::locks::Locks;
@@ -24,8 +23,6 @@ pub struct Tier {
     pub nodes: u32,
     /// Servers of each node, among which its callers choose, each a process. Default 1.
     pub replicas: u32,
-    /// Where it is said that there are several.
-    pub(super) replicated: Option<TextPlace>,
     /// When a call is sent to a second replica, too. Default: never.
     pub hedge: Option<Hedge>,
     /// Cores of each. Default: as many as the front has.
@@ -163,7 +160,6 @@ fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
         name: name.unwrap_or_default(),
         nodes: section.whole("nodes").unwrap_or(1),
         replicas,
-        replicated: section.item("replicas").filter(|_| replicas > 1).map(|item| item.place()),
         hedge: hedge::read(section, replicas),
         cores: cores(section),
         pin: pin(section),

@@ -17,6 +17,7 @@ use super::{Broken, Next, Simulation};
 use crate::checks::Rule;
 use crate::mechanics::{Mechanics, Parts};
 use crate::swarm::Case;
+use crate::world::TierSpec;
 use calls::CallBug;
 use drivers::DriverBug;
 use gates::GateBug;
@@ -136,9 +137,9 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<(), Broken> {
             _ => sound,
         }
     };
-    let sound: Vec<Controller> = (0..case.world.replicas as usize + 2 * case.world.tiers.len())
-        .map(|node| case.controller(node))
-        .collect();
+    let behind: u32 = case.world.tiers.iter().map(TierSpec::servers).sum();
+    let sound: Vec<Controller> =
+        (0..(case.world.replicas + behind) as usize).map(|node| case.controller(node)).collect();
     let fronts = case.world.replicas as usize;
     let client = |node: usize, number: u32| {
         let client = sound[node].client(number.into());

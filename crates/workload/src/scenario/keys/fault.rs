@@ -14,7 +14,8 @@ const EXTRAS: RangeInclusive<Duration> = Duration::ZERO..=limits::FAULT_TIME_MAX
 pub(super) static FAULT: Table = Table {
     head: "[[fault]]",
     meaning: "Something that goes wrong. The simulator plays all kinds, sockets those that befall processes: server-restart, \
-              server-pause and server-slow.",
+              server-pause and server-slow. There one may begin late by its own length, or by a hundredth of the window \
+              where that is longer; later, or never, it voids the run.",
     keys: &[
         key(
             "at",
@@ -23,7 +24,7 @@ pub(super) static FAULT: Table = Table {
             "\"100ms\"",
             "When it begins, from the beginning of the measured window, and within that.",
         ),
-        key("for", Time(SPANS), Needed, "\"20ms\"", "How long it lasts."),
+        key("for", Time(SPANS), Needed, "\"20ms\"", "How long it lasts, from when it begins."),
         key(
             "kind",
             Word(|| VARIANTS.iter().map(|variant| variant.name).collect()),

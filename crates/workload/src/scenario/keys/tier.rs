@@ -18,15 +18,15 @@ pub(super) static TIER: Table = table(
             Whole(1..=limits::REPLICAS_MAX),
             Is("1"),
             "2",
-            "Servers of each node, each a process with a controller of its own, among which callers choose; what one \
-             refuses is tried at another once. Sockets only.",
+            "Servers of each node, each with a controller of its own, on sockets each a process, among which callers choose; \
+             what one refuses is tried at another once.",
         ),
         key(
             "hedge",
             One(&HEDGE),
             Means("nothing is tried twice"),
             "{ quantile = 0.95 }",
-            "When a call that is late is sent to a second replica, too. Sockets only.",
+            "When a call that is late is sent to a second replica, too.",
         ),
         key(
             "cores",

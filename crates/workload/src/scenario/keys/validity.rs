@@ -17,7 +17,8 @@ const LATENESS_MAX: f64 = 10.0;
 
 pub(super) static VALIDITY: Table = table(
     "[validity]",
-    "Which runs count, where that departs from the usual rules, which are these defaults.",
+    "Which runs count, where that departs from the usual rules, which are these defaults. A limit whose reading is \
+     missing voids the run. What a fault kills, and what comes in its place, is metered as the run's own.",
     &[
         key(
             "offered_min",

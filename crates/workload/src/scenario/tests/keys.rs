@@ -143,7 +143,6 @@ fn declared_defaults_are_what_leaving_out_means() {
 /// The same without places in the file.
 fn nowhere(mut scenario: Scenario) -> Scenario {
     for tier in &mut scenario.tiers {
-        tier.replicated = None;
         tier.command.iter_mut().for_each(|command| command.place = TextPlace::START);
     }
     let own = scenario.tiers.iter_mut().filter_map(|tier| tier.controller.as_mut());

@@ -76,13 +76,13 @@ fn joined(traces: &[PathBuf]) -> Report {
         survey.finish(&reader.ending())
     });
     let joined = Joined::new(tiers.collect(), usize::from(REQUESTS));
-    let details = traces.iter().enumerate().map(|(place, trace)| {
-        let mut details = joined.details(place);
-        records(trace).for_each(|record| details.add(&record.expect("no damage")));
-        details
+    let reviews = traces.iter().enumerate().map(|(place, trace)| {
+        let mut review = joined.review(place);
+        records(trace).for_each(|record| review.add(&record.expect("no damage")));
+        review
     });
-    let details = details.collect();
-    joined.finish(details)
+    let reviews = reviews.collect();
+    joined.finish(reviews)
 }
 
 #[test]

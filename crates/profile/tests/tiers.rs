@@ -86,13 +86,13 @@ fn report(processes: &[(&str, Process)]) -> Report {
         survey.finish(&Ending::Unfinished)
     });
     let joined = Joined::new(tiers.collect(), 3);
-    let details = processes.iter().enumerate().map(|(place, (_, process))| {
-        let mut details = joined.details(place);
-        process.records.iter().for_each(|record| details.add(record));
-        details
+    let reviews = processes.iter().enumerate().map(|(place, (_, process))| {
+        let mut review = joined.review(place);
+        process.records.iter().for_each(|record| review.add(record));
+        review
     });
-    let details = details.collect();
-    joined.finish(details)
+    let reviews = reviews.collect();
+    joined.finish(reviews)
 }
 
 /// A front that asks a middle, which asks a leaf: 1,400 requests, one each ten milliseconds. Networks take from 30 to 300 µs,

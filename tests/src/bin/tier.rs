@@ -3,6 +3,8 @@
 //!
 //! A leaf sleeps for as many milliseconds as its argument says at its place; a front asks all leaves.
 
+#![forbid(unsafe_code)]
+
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::time::Duration;

@@ -1,24 +1,20 @@
 //! `tailwater profile requests`: the slowest requests, and where their time went.
 
-use super::blame::{blame, name_calls, name_wait, shares};
+use super::blame::{name_calls, name_wait, within};
 use super::bounds::shown;
 use super::footer::footer;
 use super::kernel;
-use super::output::Output;
+use super::output::write_whole;
 use super::page;
 use super::reading::{Trace, near};
 use super::symbols::Symbols;
-use super::tiers;
+use super::tiers::{self, Shown};
 use crate::failure::{Failure, say};
 use clap::Args;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use tailwater_profile::kernel::Coverage;
 use tailwater_profile::requests::{Report, RequestRow, Requests};
 use tailwater_report::{count, grid};
-
-/// Waits told of a request.
-const WAITS_MAX: usize = 3;
 
 #[derive(Args, Debug)]
 pub(crate) struct RequestsOptions {
@@ -28,20 +24,23 @@ pub(crate) struct RequestsOptions {
     traces: Vec<PathBuf>,
     /// How many requests, at most 1000; of several traces at most 100.
     #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(super) slowest: usize,
+    slowest: usize,
     /// Write a page with the time line of each: what every thread did meanwhile, its functions and its waits. It opens in
     /// any browser, without a network.
     #[arg(long, value_name = "FILE")]
-    pub(super) page: Option<PathBuf>,
+    page: Option<PathBuf>,
     /// Print the result as one JSON object.
     #[arg(long)]
-    pub(super) json: bool,
+    json: bool,
 }
 
 pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
     match options.traces.as_slice() {
         [trace] => of_one(trace, options),
-        traces => tiers::requests(traces, options),
+        traces => {
+            let shown = Shown { slowest: options.slowest, json: options.json };
+            tiers::requests(traces, &shown, options.page.as_deref())
+        }
     }
 }
 
@@ -82,15 +81,9 @@ fn whole_text(report: &Report, program: &str) -> String {
 }
 
 fn write_page(path: &Path, trace: &Path, report: &Report, program: &str) -> Result<(), Failure> {
-    let mut to = Output::open(Some(path), trace)?;
     let text = whole_text(report, program);
     let page = page::page(trace, report, near(program), &text)?;
-    to.write_all(page.as_bytes()).and_then(|()| to.finish()).map_err(|error| trouble(path, &error))
-}
-
-/// A file that cannot be written.
-pub(super) fn trouble(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::work(format!("{}: {error}", path.display()))
+    write_whole(path, trace, &page)
 }
 
 fn name_places(report: &mut Report) {
@@ -172,23 +165,6 @@ fn story(row: &RequestRow, coverage: Option<&Coverage>) -> String {
     }
     if row.left_out > 0 {
         out.push_str(&format!("  {} details of it are not listed\n", row.left_out));
-    }
-    out
-}
-
-/// Its waits, the functions in which it ran, and how often it was taken up: the polls of a future.
-pub(super) fn within(row: &RequestRow) -> String {
-    let mut out: String = row.waits.iter().take(WAITS_MAX).map(blame).collect();
-    if row.waits.len() > WAITS_MAX {
-        let more = row.waits.len() - WAITS_MAX;
-        out.push_str(&format!("  and {more} more waits; --json lists them\n"));
-    }
-    if !row.running.is_empty() {
-        out.push_str(&format!("  ran in {}\n", shares(&row.running)));
-    }
-    if row.turns > 1 {
-        let (turns, threads) = (count(row.turns), row.threads.join(", "));
-        out.push_str(&format!("  taken up {turns} times, by thread {threads}\n"));
     }
     out
 }

@@ -70,13 +70,9 @@ impl Axis {
         let mut next = 0;
         while let Some(&base) = order.get(next) {
             next += 1;
-            for tier in 0..tiers.len() {
-                if places[tier].is_none()
-                    && let Some(place) = beside(tiers, &offsets, base, tier)
-                {
-                    places[tier] = Some(place);
-                    order.push(tier);
-                }
+            for (tier, place) in places.iter_mut().enumerate().filter(|(_, it)| it.is_none()) {
+                *place = beside(tiers, &offsets, base, tier);
+                order.extend(place.as_ref().map(|_| tier));
             }
         }
         let places = places.into_iter().map(|place| place.unwrap_or(Place::Unknown)).collect();

@@ -1,7 +1,7 @@
 //! Requests across processes: traces that were recorded at once, joined by the names of the calls between them.
 //!
 //! A [`Survey`] reads each trace once, for its requests and their calls. [`Joined`] brings the clocks to one axis and
-//! follows the slowest requests of the first trace into the others. [`Details`] read each trace again for what
+//! follows the slowest requests of the first trace into the others. [`Review`]s read each trace again for what
 //! happened in the requests that are met so, and [`Joined::finish`] divides the time.
 
 mod offset;
@@ -9,13 +9,13 @@ mod survey;
 mod clocks;
 mod tree;
 mod path;
-mod details;
+mod review;
 mod report;
 
 pub use clocks::{Basis, ClockRow};
-pub use details::Details;
 pub use path::Doing;
-pub use report::{LegRow, Part, Report, RootRow, Step, TierRequest, TierRow};
+pub use report::{LegRow, Part, PathStep, Report, RootRow, TierRequest, TierRow};
+pub use review::Review;
 pub use survey::{Survey, Tier};
 
 use crate::record::Ticks;
@@ -54,7 +54,7 @@ impl Joined {
 
     /// Begins the second reading of a trace, by its place among them.
     #[must_use]
-    pub fn details(&self, tier: usize) -> Details {
+    pub fn review(&self, tier: usize) -> Review {
         let met = self.trees.iter().flat_map(|tree| &tree.nodes);
         let wanted: BTreeSet<(u64, Ticks)> = met
             .filter(|node| node.tier == tier)
@@ -64,12 +64,12 @@ impl Joined {
             })
             .collect();
         let windows = self.tiers[tier].windows(&wanted);
-        Details::new(wanted, windows)
+        Review::new(wanted, windows)
     }
 
     /// Concludes, with the second reading of each trace.
     #[must_use]
-    pub fn finish(self, details: Vec<Details>) -> Report {
-        report::build(self, details)
+    pub fn finish(self, reviews: Vec<Review>) -> Report {
+        report::build(self, reviews)
     }
 }

@@ -18,7 +18,7 @@ pub enum Doing {
     Waiting,
     /// It stood in a queue of its process.
     Queued,
-    /// Nobody works for it, as the program has marked it: calls that are under way have the time.
+    /// No thread works for it, as the program has marked it: calls that are under way have the time.
     Pending,
     /// The scanner was away, or no mark says.
     Unknown,
@@ -79,7 +79,7 @@ impl<'a> Walk<'a> {
         self.push(done, to, Doing::Unknown, node);
     }
 
-    /// Nobody worked for it in this time: which calls were waited for.
+    /// No thread worked for it in this time: which calls were waited for.
     fn pending(&mut self, node: usize, from: i64, to: i64) {
         let mut parts = Vec::new();
         let mut until = to;

@@ -1,8 +1,8 @@
 //! The result, as tables, pages and JSON show it.
 
 use super::clocks::ClockRow;
-use super::details::{Details, Seen};
 use super::path::{self, Doing, States, Walk};
+use super::review::{Review, Seen};
 use super::survey::Tier;
 use super::tree::{Node, Tree};
 use super::{Axis, Joined};
@@ -72,7 +72,7 @@ pub struct RootRow {
     /// Calls that no trace tells of had the time.
     pub unrecorded_ns: u64,
     /// What held it up, by time, at most a thousand steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PathStep>,
     /// It, and what was called for it; callers come before what they call.
     pub requests: Vec<TierRequest>,
     /// Requests and steps that found no room.
@@ -88,7 +88,7 @@ pub struct Part {
     pub waiting_ns: u64,
     /// It stood in a queue of the process.
     pub queued_ns: u64,
-    /// Nobody worked for it, and no call was awaited.
+    /// No thread worked for it, and no call was awaited.
     pub pending_ns: u64,
     /// The scanner was away, or no mark says.
     pub unknown_ns: u64,
@@ -98,7 +98,7 @@ pub struct Part {
 
 /// What held a request up for some time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Step {
+pub struct PathStep {
     /// Nanoseconds after the first request's start.
     pub at_ns: u64,
     /// How long, in nanoseconds.
@@ -155,9 +155,9 @@ impl Part {
     }
 }
 
-pub(super) fn build(joined: Joined, details: Vec<Details>) -> Report {
+pub(super) fn build(joined: Joined, reviews: Vec<Review>) -> Report {
     let Joined { tiers, axis, trees, found } = joined;
-    let seen: Vec<Seen> = details.into_iter().map(Details::finish).collect();
+    let seen: Vec<Seen> = reviews.into_iter().map(Review::finish).collect();
     let all = All { tiers: &tiers, axis: &axis, seen: &seen };
     let slowest = trees.iter().map(|tree| all.root(tree)).collect();
     let traces = tiers.iter().zip(seen).map(|(tier, seen)| tier_row(tier, seen)).collect();
@@ -262,9 +262,9 @@ const fn doing(activity: Activity) -> Doing {
     }
 }
 
-fn step(one: &path::Step, from: i64) -> Step {
+fn step(one: &path::Step, from: i64) -> PathStep {
     let ns = |length: i64| length.unsigned_abs();
-    Step {
+    PathStep {
         at_ns: ns(one.from - from),
         ns: ns(one.to - one.from),
         doing: one.doing,

@@ -4,36 +4,42 @@ mod text;
 mod page;
 
 use super::blame::{name_calls, name_wait};
-use super::output::Output;
+use super::output::write_whole;
 use super::reading::Trace;
-use super::requests::{RequestsOptions, trouble};
 use super::symbols::Symbols;
 use crate::failure::{Failure, say};
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use tailwater_profile::tiers::{Details, Joined, Report, Survey, Tier};
+use tailwater_profile::tiers::{Joined, Report, Review, Survey, Tier};
 
 /// Traces that are read together; each takes some hundred megabytes at most.
 const TRACES_MAX: usize = 32;
 
-pub(super) fn requests(traces: &[PathBuf], options: &RequestsOptions) -> Result<(), Failure> {
+/// How much is told, and how.
+pub(super) struct Shown {
+    pub(super) slowest: usize,
+    /// As one JSON object.
+    pub(super) json: bool,
+}
+
+pub(super) fn requests(
+    traces: &[PathBuf],
+    shown: &Shown,
+    page: Option<&Path>,
+) -> Result<(), Failure> {
     if traces.len() > TRACES_MAX {
         return Err(Failure::usage(format!(
             "{} traces were given, and at most {TRACES_MAX} are read together; leave some out",
             traces.len()
         )));
     }
-    let mut report = read(traces, options.slowest)?;
+    let mut report = read(traces, shown.slowest)?;
     name_places(&mut report);
     let text = text::text(&report);
-    if let Some(path) = &options.page {
-        let mut to = Output::open(Some(path), &traces[0])?;
-        let page = page::page(&report, &text);
-        let written = to.write_all(page.as_bytes()).and_then(|()| to.finish());
-        written.map_err(|error| trouble(path, &error))?;
+    if let Some(path) = page {
+        write_whole(path, &traces[0], &page::page(&report, &text))?;
     }
-    if options.json {
+    if shown.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
     say(&text)
@@ -43,11 +49,11 @@ fn read(traces: &[PathBuf], slowest: usize) -> Result<Report, Failure> {
     let names = names(traces);
     let surveys = traces.iter().zip(&names).map(|(path, name)| survey(path, name));
     let joined = Joined::new(surveys.collect::<Result<_, _>>()?, slowest);
-    let mut details = Vec::new();
+    let mut reviews = Vec::new();
     for (place, path) in traces.iter().enumerate() {
-        details.push(detailed(path, joined.details(place))?);
+        reviews.push(reviewed(path, joined.review(place))?);
     }
-    Ok(joined.finish(details))
+    Ok(joined.finish(reviews))
 }
 
 fn survey(path: &Path, name: &str) -> Result<Tier, Failure> {
@@ -60,14 +66,14 @@ fn survey(path: &Path, name: &str) -> Result<Tier, Failure> {
     Ok(survey.finish(&ending))
 }
 
-fn detailed(path: &Path, mut details: Details) -> Result<Details, Failure> {
+fn reviewed(path: &Path, mut review: Review) -> Result<Review, Failure> {
     Trace::open(path)?.read(|item| {
         // Damage was counted in the first reading.
         if let Ok(record) = item {
-            details.add(record);
+            review.add(record);
         }
     });
-    Ok(details)
+    Ok(review)
 }
 
 /// What people call the traces: their files' names without the ending, or their paths where these are not distinct.

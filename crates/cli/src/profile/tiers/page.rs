@@ -56,7 +56,7 @@ fn timeline(root: &RootRow, report: &Report) -> Ranges {
 }
 
 fn path(root: &RootRow, report: &Report) -> Vec<RangeBar> {
-    let bar = |step: &tailwater_profile::tiers::Step| {
+    let bar = |step: &tailwater_profile::tiers::PathStep| {
         let process = &report.traces[root.requests[step.request].trace].trace;
         let series = series(step.doing);
         let name = match step.doing {

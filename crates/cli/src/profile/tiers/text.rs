@@ -1,9 +1,9 @@
 //! The joined requests for a terminal.
 
+use crate::profile::blame::within;
 use crate::profile::bounds::shown;
 use crate::profile::footer::footer;
 use crate::profile::reading::near;
-use crate::profile::requests::within;
 use std::cmp::Reverse;
 use tailwater_profile::tiers::{Basis, ClockRow, Report, RootRow, TierRequest, TierRow};
 use tailwater_report::{count, grid};

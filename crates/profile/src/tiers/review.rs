@@ -6,7 +6,7 @@ use crate::requests::{Assembly, Kept, Request, Scene};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The second reading of one trace.
-pub struct Details {
+pub struct Review {
     wanted: BTreeSet<(u64, Ticks)>,
     assembly: Assembly,
     names: Names,
@@ -24,7 +24,7 @@ pub(super) struct Seen {
     pub(super) left_out: u64,
 }
 
-impl Details {
+impl Review {
     pub(super) fn new(wanted: BTreeSet<(u64, Ticks)>, windows: Vec<(Ticks, Ticks)>) -> Self {
         Self {
             wanted,

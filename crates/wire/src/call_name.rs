@@ -33,7 +33,9 @@ mod tests {
     fn calls_of_clients_that_are_numbered_from_one_on_have_names_of_their_own() {
         let calls = (1..=300).flat_map(|client| (0..300u64).map(move |id| (client, id)));
         let names: BTreeSet<_> = calls
-            .map(|(client, id)| call_name(client, RequestId(id << 32 | id % 7)).expect("a name"))
+            .map(|(client, id)| {
+                call_name(client, RequestId((id << 32) | (id % 7))).expect("a name")
+            })
             .collect();
         assert_eq!(names.len(), 90_000);
     }

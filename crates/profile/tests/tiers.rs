@@ -3,7 +3,7 @@
 mod sample;
 
 use tailwater_profile::record::{Clock, Hop, HopKind, Mark, MarkKind, Record, ThreadId};
-use tailwater_profile::tiers::{Basis, Doing, Joined, Report, Survey};
+use tailwater_profile::tiers::{Basis, Doing, Joined, Part, Report, Survey};
 use tailwater_profile::trace::{Ending, Header};
 
 const MS: u64 = 1_000_000;
@@ -148,7 +148,7 @@ fn skewed_clocks_are_brought_together_within_the_bound_that_is_told() {
         assert!(off <= 10_000, "the leaf had {} of it", leaf.own_ns());
         assert!(front.own_ns() < 100_000 && mid.own_ns() < 200_000, "{front:?} {mid:?}");
         let between: u64 = root.parts.iter().map(|part| part.between_ns).sum();
-        let own: u64 = root.parts.iter().map(|part| part.own_ns()).sum();
+        let own: u64 = root.parts.iter().map(Part::own_ns).sum();
         assert_eq!((own + between, root.unrecorded_ns), (root.total_ns, 0));
         let nodes: Vec<_> = root.requests.iter().map(|one| one.trace).collect();
         assert_eq!(nodes, [0, 1, 2]);

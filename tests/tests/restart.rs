@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 use tailwater_core::MethodId;
-use tailwater_rt::client::{Channel, ChannelConfig, End, NewCall};
+use tailwater_rt::client::{Caller, Channel, ChannelConfig, End, NewCall};
 use tailwater_rt::poll::Poller;
 use tailwater_rt::time::now;
 use tailwater_rt::{Address, Drained, ServerConfig};
@@ -48,6 +48,7 @@ impl Steady {
                 deadline: None,
                 priority: 128,
                 tenant: 0,
+                caller: Caller::NONE,
             };
             self.channel.submit(time, token, call);
         }

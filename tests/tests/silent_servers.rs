@@ -7,7 +7,7 @@ use tailwater_control::catalog::Controller;
 use tailwater_control::retry::{First, RetryConfig};
 use tailwater_core::{Instant, MethodId, Pause, Ratio, Stamp};
 use tailwater_rt::client::{
-    CallError, CallOptions, Channel, ChannelConfig, Client, End, Losses, NewCall,
+    CallError, CallOptions, Caller, Channel, ChannelConfig, Client, End, Losses, NewCall,
 };
 use tailwater_rt::poll::Poller;
 use tailwater_rt::time::now;
@@ -127,7 +127,8 @@ impl Driven {
     fn submit(&mut self, token: u64) {
         let (method, deadline) = (MethodId(ECHO), None);
         let payload = Vec::new().into();
-        let call = NewCall { method, payload, deadline, priority: 128, tenant: 0 };
+        let call =
+            NewCall { method, payload, deadline, priority: 128, tenant: 0, caller: Caller::NONE };
         self.channel.submit(self.time, token, call);
     }
 }

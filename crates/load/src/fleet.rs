@@ -19,7 +19,7 @@ use tailwater_control::{RetryConfig, Site};
 use tailwater_core::pace::Pace;
 use tailwater_core::{Instant, MethodId};
 use tailwater_rt::Address;
-use tailwater_rt::client::{Channel, ChannelConfig, Event, Losses, NewCall};
+use tailwater_rt::client::{Caller, Channel, ChannelConfig, Event, Losses, NewCall};
 use tailwater_rt::poll::{Interest, Poller, Readiness};
 use tailwater_rt::time::now;
 use tailwater_stats::result::ConnectionReading;
@@ -264,6 +264,7 @@ impl Fleet {
             deadline: None,
             priority: 0,
             tenant: 0,
+            caller: Caller::NONE,
         };
         for channel in self.links..self.channels.len() {
             self.hand(channel, time, token, question.clone());
@@ -408,5 +409,12 @@ impl Fleet {
 /// A request of an application as a call.
 #[must_use]
 pub fn call(ask: Ask, deadline: Option<Instant>) -> NewCall {
-    NewCall { method: ask.method, payload: ask.payload.into(), deadline, priority: 128, tenant: 0 }
+    NewCall {
+        method: ask.method,
+        payload: ask.payload.into(),
+        deadline,
+        priority: 128,
+        tenant: 0,
+        caller: Caller::NONE,
+    }
 }

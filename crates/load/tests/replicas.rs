@@ -7,7 +7,7 @@ use tailwater_control::{RetryConfig, Site};
 use tailwater_core::Instant;
 use tailwater_load::work::ECHO;
 use tailwater_load::{Fleet, ThreadClients};
-use tailwater_rt::client::{End, NewCall};
+use tailwater_rt::client::{Caller, End, NewCall};
 use tailwater_rt::counts::Counts;
 use tailwater_rt::time::now;
 use tailwater_rt::{Address, Reply, Request, Server, ServerConfig};
@@ -46,6 +46,7 @@ fn call(time: Instant) -> NewCall {
         deadline: Some(time + Duration::from_secs(60)),
         priority: 128,
         tenant: 0,
+        caller: Caller::NONE,
     }
 }
 

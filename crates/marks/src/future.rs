@@ -10,7 +10,7 @@ pin_project! {
     /// A future of which each poll is work for one request, on whichever thread that is.
     ///
     /// The request is answered when the future is ready, or when it is dropped before. What the functions within wait for
-    /// between two polls counts as *blocked*, and `tailwater profile requests` names the functions in which it ran.
+    /// between two polls counts as *pending*, and `tailwater profile requests` names the functions in which it ran.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless polled"]
     pub struct Marked<F> {

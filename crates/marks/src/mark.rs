@@ -1,21 +1,25 @@
 //! A request, as the profiler is told of it.
 
-use crate::runtime;
+use crate::{caller, runtime};
 use std::num::NonZeroU64;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A request from its arrival to its answer. Dropping it is the answer.
 ///
 /// A thread that works for it says [`Mark::works`], and [`Mark::waits`] when it stops; several may do so, one after the
-/// other. In between the request is *blocked*.
+/// other. In between the request is *pending*, or *queued* ([`Mark::queues`]).
 #[derive(Debug)]
 #[must_use = "the request is answered when this is dropped"]
 pub struct Mark {
     /// `None` where no runtime is there to tell.
     number: Option<NonZeroU64>,
     stage: Stage,
+    /// The call of another process that it is, until that is told.
+    call: Option<NonZeroU64>,
+    /// The request for which its thread worked before.
+    before: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +30,12 @@ enum Stage {
     },
     Works,
     Waits,
+    /// Since then it stands in a queue.
+    Queued {
+        since: Instant,
+        /// A thread has worked for it before.
+        began: bool,
+    },
 }
 
 impl Mark {
@@ -37,7 +47,14 @@ impl Mark {
     /// The same, of one that arrived so long before the thread begins; that time counts as *queued*.
     pub fn arrived(waited: Duration) -> Self {
         let number = if runtime::is_there() { next_number() } else { None };
-        Self { number, stage: Stage::New { waited } }
+        Self { number, stage: Stage::New { waited }, call: None, before: 0 }
+    }
+
+    /// It is the call of this name, which another process has made: traces of both are joined by it.
+    /// `tailwater_wire::call_name` makes names for this toolkit's protocol.
+    pub const fn of_call(mut self, name: Option<NonZeroU64>) -> Self {
+        self.call = name;
+        self
     }
 
     /// Whether a profiler's runtime is there to tell.
@@ -47,23 +64,36 @@ impl Mark {
 
     /// The calling thread begins, or goes on, to work for it. Said twice, it counts once.
     pub fn works(&mut self) {
-        let Some(number) = self.number.map(NonZeroU64::get) else { return };
+        let Some(present) = self.number else { return };
+        let number = present.get();
         match self.stage {
             Stage::New { waited } if waited.is_zero() => runtime::start(number),
-            Stage::New { waited } => {
-                let waited_ns = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
-                runtime::start_waited(number, waited_ns);
-            }
+            Stage::New { waited } => start_waited(number, waited),
+            Stage::Queued { since, .. } => start_waited(number, since.elapsed()),
             Stage::Waits => runtime::start(number),
             Stage::Works => return,
         }
+        if let Some(name) = self.call.take() {
+            runtime::called(number, name.get());
+        }
+        self.before = caller::enter(present);
         self.stage = Stage::Works;
     }
 
-    /// The calling thread stops working for it, for now.
+    /// The calling thread hands it to a queue: until a thread works for it, its time counts as *queued*.
+    pub fn queues(&mut self) {
+        let began = !matches!(self.stage, Stage::New { .. });
+        self.waits();
+        if self.number.is_some() {
+            self.stage = Stage::Queued { since: Instant::now(), began };
+        }
+    }
+
+    /// The calling thread stops working for it, for now: its time counts as *pending* from here.
     pub fn waits(&mut self) {
         if let (Some(number), Stage::Works) = (self.number, self.stage) {
             runtime::block(number.get());
+            caller::leave(number, self.before);
             self.stage = Stage::Waits;
         }
     }
@@ -78,10 +108,27 @@ impl Default for Mark {
 impl Drop for Mark {
     fn drop(&mut self) {
         // What no thread has worked for was not told of.
-        if let (Some(number), Stage::Works | Stage::Waits) = (self.number, self.stage) {
+        let told = match self.stage {
+            Stage::New { .. } => false,
+            Stage::Works | Stage::Waits => true,
+            Stage::Queued { began, .. } => began,
+        };
+        if let Some(number) = self.number.filter(|_| told) {
+            caller::leave(number, self.before);
             runtime::finish(number.get());
         }
     }
+}
+
+fn start_waited(number: u64, waited: Duration) {
+    let waited_ns = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+    runtime::start_waited(number, waited_ns);
+}
+
+/// Work of so many bytes begins, such as the compression of a block: `tailwater accelerate measure` makes a histogram of
+/// them. Mark one kind of work in a program.
+pub fn size(bytes: u64) {
+    runtime::size(bytes);
 }
 
 /// Numbers are never used again by this process.

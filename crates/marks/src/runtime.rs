@@ -10,6 +10,10 @@ unsafe extern "C" {
     safe fn tailwater_marks_start_waited(request: u64, waited_ns: u64);
     safe fn tailwater_marks_block(request: u64);
     safe fn tailwater_marks_finish(request: u64);
+    safe fn tailwater_marks_called(request: u64, call: u64);
+    safe fn tailwater_marks_sent(request: u64, call: u64);
+    safe fn tailwater_marks_answered(request: u64, call: u64);
+    safe fn tailwater_marks_size(bytes: u64);
 }
 
 /// The program holds the profiler's runtime.
@@ -31,4 +35,20 @@ pub(crate) fn block(request: u64) {
 
 pub(crate) fn finish(request: u64) {
     tailwater_marks_finish(request);
+}
+
+pub(crate) fn called(request: u64, call: u64) {
+    tailwater_marks_called(request, call);
+}
+
+pub(crate) fn sent(request: u64, call: u64) {
+    tailwater_marks_sent(request, call);
+}
+
+pub(crate) fn answered(request: u64, call: u64) {
+    tailwater_marks_answered(request, call);
+}
+
+pub(crate) fn size(bytes: u64) {
+    tailwater_marks_size(bytes);
 }

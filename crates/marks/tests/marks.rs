@@ -2,11 +2,12 @@
 //! references lead here.
 
 use std::future::{Future, poll_fn};
+use std::num::NonZeroU64;
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tailwater_marks::{Mark, Marked};
+use tailwater_marks::{Caller, Mark, Marked};
 
 static TOLD: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
 /// What is told is of the whole process.
@@ -30,6 +31,16 @@ extern "C" fn tw_req_block(request: u64) {
 #[unsafe(no_mangle)]
 extern "C" fn tw_req_finish(request: u64) {
     TOLD.lock().unwrap().push((request, "finish".into()));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tw_req_called(request: u64, call: u64) {
+    TOLD.lock().unwrap().push((request, format!("called {call}")));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn tw_req_sent(request: u64, call: u64) {
+    TOLD.lock().unwrap().push((request, format!("sent {call}")));
 }
 
 /// What was told by the work, in order, as far as it is of one request.
@@ -91,6 +102,49 @@ fn what_it_waited_before_is_told_once() {
         mark.works();
     });
     assert_eq!(told, ["start waited 7000", "block", "start", "finish"]);
+}
+
+#[test]
+fn what_is_handed_to_a_queue_waits_there_until_a_thread_works_for_it() {
+    let mut told = told(|| {
+        let mut mark = Mark::new();
+        mark.works();
+        mark.queues();
+        mark.works();
+    });
+    assert!(told.remove(2).starts_with("start waited "));
+    assert_eq!(told, ["start", "block", "finish"]);
+    // In a queue, and no thread has worked for it.
+    assert!(self::told(|| Mark::new().queues()).is_empty());
+}
+
+#[test]
+fn calls_are_the_last_requests_that_the_thread_works_for() {
+    let name = NonZeroU64::new;
+    let told = told(|| {
+        let mut mark = Mark::new().of_call(name(7));
+        mark.works();
+        let outer = Caller::present();
+        let inner = worked_for(None);
+        assert_ne!(Caller::present(), outer);
+        drop(inner);
+        assert_eq!(Caller::present(), outer);
+        // The others are of the outer one alone.
+        TOLD.lock().unwrap().clear();
+        Caller::present().sent(name(8));
+        Caller::present().sent(None);
+        Caller::NONE.sent(name(9));
+        mark.waits();
+        assert_eq!(Caller::present(), Caller::NONE);
+    });
+    assert_eq!(told, ["sent 8", "block", "finish"]);
+    assert_eq!(self::told(|| drop(worked_for(name(5)))), ["start", "called 5", "finish"]);
+}
+
+fn worked_for(name: Option<NonZeroU64>) -> Mark {
+    let mut mark = Mark::new().of_call(name);
+    mark.works();
+    mark
 }
 
 #[cfg(feature = "tower")]

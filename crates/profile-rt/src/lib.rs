@@ -2,7 +2,8 @@
 //!
 //! Instrumented code pushes frames on a shadow stack of its thread; the stacks lie in shared memory (`memory`, `threads`).
 //! A scanner looks at them from outside the threads (`look`), waits and requests come through rings, and `write` has all
-//! of it in a trace. `entry` is how programs come in: C by `include/tailwater/profile.h`, Rust by [`request`].
+//! of it in a trace. `entry` is how programs come in: C by `include/tailwater/profile.h`, Rust by
+//! `tailwater-marks`, which calls the same functions, and [`control`].
 //! Scanner and writer may be in another process: [`attach`].
 //!
 //! Rules for unsafe code here:
@@ -21,4 +22,4 @@ mod look;
 mod write;
 mod entry;
 
-pub use entry::{attach, request};
+pub use entry::{attach, control};

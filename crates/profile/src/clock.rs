@@ -39,6 +39,12 @@ impl Clocks {
         }
     }
 
+    /// The first reading.
+    #[must_use]
+    pub const fn first(&self) -> Clock {
+        self.first
+    }
+
     /// The rate between the readings so far.
     #[must_use]
     pub fn rate(&self) -> TickRate {

@@ -138,6 +138,7 @@ impl History {
             Record::Call(call) => Some((call.start, call.end)),
             Record::Wait(wait) => Some((wait.start, wait.end)),
             Record::Mark(mark) => Some((mark.at, mark.at)),
+            Record::Hop(hop) => Some((hop.at, hop.at)),
             _ => None,
         };
         if let (Some(windows), Some((from, to))) = (&self.windows, span)
@@ -155,7 +156,7 @@ impl History {
                 self.quality.add(record);
             }
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
-            Record::State(_) | Record::Interruption(_) => {}
+            Record::Hop(_) | Record::State(_) | Record::Interruption(_) => {}
         }
     }
 

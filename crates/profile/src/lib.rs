@@ -14,6 +14,7 @@ pub mod glob;
 pub mod quality;
 pub mod functions;
 pub mod requests;
+pub mod tiers;
 pub mod retention;
 pub mod slowest;
 pub mod stacks;

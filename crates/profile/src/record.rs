@@ -38,6 +38,8 @@ pub enum Record {
     Wait(Wait),
     /// A request's mark.
     Mark(Mark),
+    /// A request and its call to or from another process.
+    Hop(Hop),
     /// The scanner did not look during this span: calls that began or ended in it are flagged.
     Gap(Gap),
     /// Something could not be recorded.
@@ -241,6 +243,33 @@ pub struct Mark {
     pub request: u64,
     /// What happened.
     pub kind: MarkKind,
+    /// When.
+    pub at: Ticks,
+}
+
+/// What a request has to do with a call between processes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum HopKind {
+    /// It is this call, which another process has made: read at this time, or before.
+    Called = 0,
+    /// It makes this call: the kernel has it at this time, or later.
+    Sent = 1,
+    /// The call's answer was read at this time, or before.
+    Answered = 2,
+}
+
+/// A request and its call to or from another process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hop {
+    /// Where it was told.
+    pub thread: ThreadId,
+    /// Which request, by the program's own number.
+    pub request: u64,
+    /// What it has to do with the call.
+    pub kind: HopKind,
+    /// The call's name, which both ends know.
+    pub call: u64,
     /// When.
     pub at: Ticks,
 }

@@ -7,7 +7,7 @@ use tailwater_profile::kernel::{
     After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
 };
 use tailwater_profile::record::{
-    Call, CallFlags, FunctionId, Gap, Looks, Loss, LossKind, MarkKind, Record, ThreadId,
+    Call, CallFlags, FunctionId, Gap, HopKind, Looks, Loss, LossKind, MarkKind, Record, ThreadId,
 };
 use tailwater_profile::trace::{Ending, Writer};
 
@@ -37,6 +37,7 @@ fn records() -> Vec<Record> {
         call(1, 900, 1_003_500, 8),
         sample::wait(),
         sample::mark(MarkKind::Start, 1_045_010),
+        sample::hop(HopKind::Sent, 1_045_020),
         Record::Gap(Gap { thread: None, start: 1_046_000, end: 1_047_000 }),
         Record::Loss(Loss { thread: Some(ThreadId(0)), kind: LossKind::Calls, count: 300 }),
         Record::Looks(Looks { thread: ThreadId(0), within: 104, count: 1000, ticks: 15_900 }),
@@ -101,7 +102,7 @@ fn the_documents_bytes_are_read_as_it_says() {
     let told = check::trace(&documented()).expect("it is a trace");
     assert!(told.errors.is_empty());
     let Ending::Finished(index) = &told.ending else { panic!("found {:?}", told.ending) };
-    assert_eq!((index.runs.len(), index.records()), (2, 15));
+    assert_eq!((index.runs.len(), index.records()), (2, 16));
     // 100 is no storable slack; the next above is 104.
     let expected: Vec<Record> = records()
         .into_iter()

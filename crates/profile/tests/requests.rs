@@ -64,7 +64,7 @@ fn gap(thread: Option<u32>, us: (u64, u64)) -> Record {
 
 fn sum(row: &RequestRow) -> u64 {
     let parts = row.parts;
-    parts.running_ns + parts.waiting_ns + parts.queued_ns + parts.blocked_ns + parts.unknown_ns
+    parts.running_ns + parts.waiting_ns + parts.queued_ns + parts.pending_ns + parts.unknown_ns
 }
 
 /// The program of the paper's Fig. 1: requests take a lock that a snapshot thread holds now and then
@@ -134,11 +134,11 @@ fn every_state_has_its_part_in_order() {
     let parts = slow.parts;
     assert_eq!(us(slow.total_ns), 100);
     assert_eq!(us(parts.queued_ns), 25);
-    assert_eq!(us(parts.blocked_ns), 10);
+    assert_eq!(us(parts.pending_ns), 10);
     assert_eq!(us(parts.waiting_ns), 10);
     assert_eq!(us(parts.unknown_ns), 7);
     assert_eq!(us(parts.running_ns), 48);
-    use State::{Blocked, Queued, Running, Unknown, Waiting};
+    use State::{Pending, Queued, Running, Unknown, Waiting};
     let steps: Vec<_> =
         slow.steps.iter().map(|step| (us(step.at_ns), us(step.ns), step.state)).collect();
     let expected = [
@@ -150,7 +150,7 @@ fn every_state_has_its_part_in_order() {
         (65, 5, Running),
         (70, 2, Unknown),
         (72, 8, Running),
-        (80, 10, Blocked),
+        (80, 10, Pending),
         (90, 10, Running),
     ];
     assert_eq!(steps, expected);

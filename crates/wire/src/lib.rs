@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod call_name;
 mod client;
 mod decode;
 mod error;
@@ -25,6 +26,7 @@ mod prefix;
 mod server;
 mod version;
 
+pub use call_name::call_name;
 pub use client::{Cancel, ClientFrame, Demand, Deregister, Echo, Hello, Request, budget_us};
 pub use decode::{decode_from_client, decode_from_server, needed};
 pub use error::{DecodeError, PayloadTooLong};

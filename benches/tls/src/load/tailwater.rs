@@ -7,7 +7,7 @@ use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_core::MethodId;
 use tailwater_rt::Address;
-use tailwater_rt::client::{Channel, ChannelConfig, End, NewCall};
+use tailwater_rt::client::{Caller, Channel, ChannelConfig, End, NewCall};
 use tailwater_rt::net::tls::{Roots, TlsClient};
 use tailwater_rt::poll::{Poller, Readiness};
 use tailwater_rt::time::now;
@@ -93,6 +93,7 @@ impl Fleet {
             deadline: None,
             priority: 128,
             tenant: 0,
+            caller: Caller::NONE,
         };
         self.channels[index].submit(now(), number, call);
     }

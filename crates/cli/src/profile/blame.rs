@@ -4,10 +4,13 @@ use super::bounds::shown;
 use super::reading::near;
 use super::symbols::Symbols;
 use tailwater_profile::names::clipped;
-use tailwater_profile::requests::{Share, WaitRow};
+use tailwater_profile::requests::{RequestRow, Share, WaitRow};
+use tailwater_report::count;
 
 /// Characters of a name.
 const NAME_MAX: usize = 72;
+/// Waits told of a request.
+const WAITS_MAX: usize = 3;
 
 /// Fills in variables and lines of a wait, from the program's file.
 pub(super) fn name_wait(wait: &mut WaitRow, symbols: &mut Symbols<'_>) {
@@ -66,4 +69,21 @@ pub(super) fn shares(shares: &[Share]) -> String {
         format!("{name} {}{}", shown(one.ns), called.unwrap_or_default())
     };
     shares.iter().map(named).collect::<Vec<_>>().join(", ")
+}
+
+/// Its waits, the functions in which it ran, and how often it was taken up: the polls of a future.
+pub(super) fn within(row: &RequestRow) -> String {
+    let mut out: String = row.waits.iter().take(WAITS_MAX).map(blame).collect();
+    if row.waits.len() > WAITS_MAX {
+        let more = row.waits.len() - WAITS_MAX;
+        out.push_str(&format!("  and {more} more waits; --json lists them\n"));
+    }
+    if !row.running.is_empty() {
+        out.push_str(&format!("  ran in {}\n", shares(&row.running)));
+    }
+    if row.turns > 1 {
+        let (turns, threads) = (count(row.turns), row.threads.join(", "));
+        out.push_str(&format!("  taken up {turns} times, by thread {threads}\n"));
+    }
+    out
 }

@@ -7,6 +7,7 @@ mod record;
 mod attach;
 mod report;
 mod requests;
+mod tiers;
 mod keep;
 mod export;
 mod diff;

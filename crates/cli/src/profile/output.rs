@@ -12,6 +12,13 @@ pub(super) struct Output {
     draft: Option<Draft>,
 }
 
+/// Writes a page of this trace.
+pub(super) fn write_whole(path: &Path, trace: &Path, page: &str) -> Result<(), Failure> {
+    let mut to = Output::open(Some(path), trace)?;
+    let written = to.write_all(page.as_bytes()).and_then(|()| to.finish());
+    written.map_err(|error| Failure::work(format!("{}: {error}", path.display())))
+}
+
 /// A file under another name until it is whole.
 struct Draft {
     path: PathBuf,

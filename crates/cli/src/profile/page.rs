@@ -18,7 +18,7 @@ const LEVELS_MAX: usize = 16;
 const BARS_MAX: usize = 1_000;
 /// What bars are of; each has a colour.
 const SERIES: [&str; 6] =
-    ["running", "waiting for a lock", "in a function", "queued", "blocked", "unknown"];
+    ["running", "waiting for a lock", "in a function", "queued", "pending", "unknown"];
 const WAITING: usize = 1;
 const FUNCTION: usize = 2;
 
@@ -113,7 +113,7 @@ fn states(row: &RequestRow) -> Vec<RangeBar> {
             State::Running => 0,
             State::Waiting => WAITING,
             State::Queued => 3,
-            State::Blocked => 4,
+            State::Pending => 4,
             State::Unknown => 5,
         };
         let thread =

@@ -1,30 +1,28 @@
 //! `tailwater profile requests`: the slowest requests, and where their time went.
 
-use super::blame::{blame, name_calls, name_wait, shares};
+use super::blame::{name_calls, name_wait, within};
 use super::bounds::shown;
 use super::footer::footer;
 use super::kernel;
-use super::output::Output;
+use super::output::write_whole;
 use super::page;
 use super::reading::{Trace, near};
 use super::symbols::Symbols;
+use super::tiers::{self, Shown};
 use crate::failure::{Failure, say};
 use clap::Args;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use tailwater_profile::kernel::Coverage;
 use tailwater_profile::requests::{Report, RequestRow, Requests};
 use tailwater_report::{count, grid};
 
-/// Waits told of a request.
-const WAITS_MAX: usize = 3;
-
 #[derive(Args, Debug)]
 pub(crate) struct RequestsOptions {
-    /// What `tailwater profile record` wrote.
-    #[arg(default_value = "tailwater.trace")]
-    trace: PathBuf,
-    /// How many requests, at most 1000.
+    /// What `tailwater profile record` wrote. Of several, recorded at once in processes that call each other, the slowest
+    /// requests of the first are followed into the others.
+    #[arg(value_name = "TRACE", default_value = "tailwater.trace")]
+    traces: Vec<PathBuf>,
+    /// How many requests, at most 1000; of several traces at most 100.
     #[arg(long, value_name = "N", default_value_t = 10)]
     slowest: usize,
     /// Write a page with the time line of each: what every thread did meanwhile, its functions and its waits. It opens in
@@ -37,7 +35,17 @@ pub(crate) struct RequestsOptions {
 }
 
 pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
-    let trace = Trace::open(&options.trace)?;
+    match options.traces.as_slice() {
+        [trace] => of_one(trace, options),
+        traces => {
+            let shown = Shown { slowest: options.slowest, json: options.json };
+            tiers::requests(traces, &shown, options.page.as_deref())
+        }
+    }
+}
+
+fn of_one(path: &Path, options: &RequestsOptions) -> Result<(), Failure> {
+    let trace = Trace::open(path)?;
     let header = trace.header().clone();
     let mut first = Requests::new(trace.header(), options.slowest);
     let ending = trace.read(|item| match item {
@@ -45,7 +53,7 @@ pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
         Err(error) => first.damaged(error),
     });
     let mut second = first.finish(&ending);
-    Trace::open(&options.trace)?.read(|item| {
+    Trace::open(path)?.read(|item| {
         // Damage was counted in the first reading.
         if let Ok(record) = item {
             second.add(record);
@@ -56,10 +64,10 @@ pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
         let own = (&mut row.stretches, &mut row.kernel);
         kernel::holders(&mut row.waits).chain([own])
     });
-    report.kernel = kernel::account(&options.trace, &header, rows);
+    report.kernel = kernel::account(path, &header, rows);
     name_places(&mut report);
-    if let Some(path) = &options.page {
-        write_page(path, options, &report, &header.program)?;
+    if let Some(to) = &options.page {
+        write_page(to, path, &report, &header.program)?;
     }
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
@@ -72,18 +80,10 @@ fn whole_text(report: &Report, program: &str) -> String {
     format!("{}{lacking}", text(report, program))
 }
 
-fn write_page(
-    path: &Path,
-    options: &RequestsOptions,
-    report: &Report,
-    program: &str,
-) -> Result<(), Failure> {
-    let trouble = |error: std::io::Error| Failure::work(format!("{}: {error}", path.display()));
-    let mut to = Output::open(Some(path), &options.trace)?;
+fn write_page(path: &Path, trace: &Path, report: &Report, program: &str) -> Result<(), Failure> {
     let text = whole_text(report, program);
-    let page = page::page(&options.trace, report, near(program), &text)?;
-    to.write_all(page.as_bytes()).map_err(trouble)?;
-    to.finish().map_err(trouble)
+    let page = page::page(trace, report, near(program), &text)?;
+    write_whole(path, trace, &page)
 }
 
 fn name_places(report: &mut Report) {
@@ -134,7 +134,7 @@ fn text(report: &Report, program: &str) -> String {
 }
 
 fn table(rows: &[RequestRow]) -> String {
-    let heads = ["request", "at", "took", "running", "waiting", "queued", "blocked", "unknown"];
+    let heads = ["request", "at", "took", "running", "waiting", "queued", "pending", "unknown"];
     let rows: Vec<Vec<String>> = rows
         .iter()
         .map(|row| {
@@ -145,7 +145,7 @@ fn table(rows: &[RequestRow]) -> String {
                 parts.running_ns,
                 parts.waiting_ns,
                 parts.queued_ns,
-                parts.blocked_ns,
+                parts.pending_ns,
                 parts.unknown_ns,
             ];
             cells.extend(times.map(shown));
@@ -158,16 +158,7 @@ fn table(rows: &[RequestRow]) -> String {
 /// What a request waited for and where it ran, in lines.
 fn story(row: &RequestRow, coverage: Option<&Coverage>) -> String {
     let mut out = format!("\nrequest {}, {}:\n", row.request, shown(row.total_ns));
-    for wait in row.waits.iter().take(WAITS_MAX) {
-        out.push_str(&blame(wait));
-    }
-    if row.waits.len() > WAITS_MAX {
-        let more = row.waits.len() - WAITS_MAX;
-        out.push_str(&format!("  and {more} more waits; --json lists them\n"));
-    }
-    if !row.running.is_empty() {
-        out.push_str(&format!("  ran in {}\n", shares(&row.running)));
-    }
+    out.push_str(&within(row));
     if let Some(account) = &row.kernel {
         let beside = kernel::Beside { waited_ns: row.waited_ns, waits: &row.waits, coverage };
         out.push_str(&kernel::told(account, &beside));

@@ -6,4 +6,5 @@ mod slowest;
 mod export;
 mod diff;
 mod keep;
+mod tiers;
 mod measure;

@@ -47,6 +47,15 @@ void tw_req_end_all(void);
 /* The request as a whole is done, whichever threads worked for it. */
 void tw_req_finish(uint64_t request);
 
+/* Requests across processes: `tailwater profile requests A.trace B.trace` joins them by the name of each call, a
+ * number that both ends know and that no other call has (as the span id of a trace context). The caller says
+ * tw_req_sent before it hands the call to the kernel, and tw_req_answered once it has read the answer; the
+ * server tw_req_called behind its tw_req_start, and tw_req_finish before it hands the answer to the kernel: the
+ * clocks of two machines are compared by these four. */
+void tw_req_sent(uint64_t request, uint64_t call);
+void tw_req_answered(uint64_t request, uint64_t call);
+void tw_req_called(uint64_t request, uint64_t call);
+
 /* Work of so many bytes begins, such as the compression of a block: `tailwater accelerate measure` makes a
  * histogram of them. Mark one kind of work in a program. */
 void tw_size(uint64_t bytes);
@@ -89,6 +98,9 @@ static inline void tw_req_block(uint64_t request) { (void)request; }
 static inline void tw_req_end(uint64_t request) { (void)request; }
 static inline void tw_req_end_all(void) {}
 static inline void tw_req_finish(uint64_t request) { (void)request; }
+static inline void tw_req_sent(uint64_t request, uint64_t call) { (void)request; (void)call; }
+static inline void tw_req_answered(uint64_t request, uint64_t call) { (void)request; (void)call; }
+static inline void tw_req_called(uint64_t request, uint64_t call) { (void)request; (void)call; }
 static inline void tw_size(uint64_t bytes) { (void)bytes; }
 struct tw_fiber;
 static inline struct tw_fiber *tw_fiber_create(void) { return (struct tw_fiber *)0; }

@@ -5,7 +5,7 @@ use crate::memory::event::{Waited, wait_kind};
 use std::ffi::{CStr, OsStr, c_char};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use tailwater_profile::record::MarkKind;
+use tailwater_profile::record::{HopKind, MarkKind};
 
 const EIO: i32 = 5;
 const EINVAL: i32 = 22;
@@ -70,6 +70,24 @@ extern "C" fn tw_req_block(request: u64) {
 #[unsafe(no_mangle)]
 extern "C" fn tw_req_end(request: u64) {
     crate::entry::request::leave(request, MarkKind::End);
+}
+
+/// A request is the call of another process; see `tailwater/profile.h`.
+#[unsafe(no_mangle)]
+extern "C" fn tw_req_called(request: u64, call: u64) {
+    crate::entry::request::hop(HopKind::Called, request, call);
+}
+
+/// A request sends a call to another process; see `tailwater/profile.h`.
+#[unsafe(no_mangle)]
+extern "C" fn tw_req_sent(request: u64, call: u64) {
+    crate::entry::request::hop(HopKind::Sent, request, call);
+}
+
+/// Its answer was read; see `tailwater/profile.h`.
+#[unsafe(no_mangle)]
+extern "C" fn tw_req_answered(request: u64, call: u64) {
+    crate::entry::request::hop(HopKind::Answered, request, call);
 }
 
 /// Work of so many bytes begins; see `tailwater/profile.h`.

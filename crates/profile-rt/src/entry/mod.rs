@@ -4,5 +4,6 @@ pub(crate) mod exports;
 pub(crate) mod session;
 pub(crate) mod child;
 pub(crate) mod settings;
-pub mod request;
+mod request;
+pub mod control;
 pub mod attach;

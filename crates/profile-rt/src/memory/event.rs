@@ -2,7 +2,7 @@
 
 use crate::memory::abi::What;
 use crate::memory::ring::Ring;
-use tailwater_profile::record::{MarkKind, Ticks, WaitKind};
+use tailwater_profile::record::{HopKind, MarkKind, Ticks, WaitKind};
 
 /// Words of an event.
 pub(crate) const WORDS: usize = 8;
@@ -27,10 +27,22 @@ pub(crate) struct Waited {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     Wait(Waited),
-    Mark { kind: MarkKind, request: u64, at: Ticks },
+    Mark {
+        kind: MarkKind,
+        request: u64,
+        at: Ticks,
+    },
+    /// A request and its call to or from another process.
+    Hop {
+        kind: HopKind,
+        request: u64,
+        call: u64,
+        at: Ticks,
+    },
 }
 
 const MARK: u64 = 1 << 8;
+const HOP: u64 = 1 << 9;
 const HOLDER_SHIFT: u32 = 32;
 
 impl Event {
@@ -47,6 +59,9 @@ impl Event {
                 wait.site,
             ],
             Self::Mark { kind, request, at } => [MARK | kind as u64, request, at, 0, 0, 0, 0, 0],
+            Self::Hop { kind, request, call, at } => {
+                [HOP | kind as u64, request, at, call, 0, 0, 0, 0]
+            }
         }
     }
 
@@ -66,6 +81,9 @@ impl Event {
         let [tag, subject, at, end, released, function, held_in, site] = *words;
         if tag & MARK != 0 {
             return Some(Self::Mark { kind: mark_kind(tag as u8)?, request: subject, at });
+        }
+        if tag & HOP != 0 {
+            return Some(Self::Hop { kind: hop_kind(tag as u8)?, request: subject, call: end, at });
         }
         let holder = (tag >> HOLDER_SHIFT) as u32;
         let kind = wait_kind(tag as u8)?;
@@ -87,7 +105,13 @@ impl Event {
 
 /// Words of the event that begins so.
 const fn length(tag: u64) -> usize {
-    if tag & MARK != 0 { 3 } else { WORDS }
+    if tag & MARK != 0 {
+        3
+    } else if tag & HOP != 0 {
+        4
+    } else {
+        WORDS
+    }
 }
 
 /// The kind that C numbers so.
@@ -110,6 +134,15 @@ const fn mark_kind(number: u8) -> Option<MarkKind> {
         3 => MarkKind::EndAll,
         4 => MarkKind::Enqueue,
         5 => MarkKind::Size,
+        _ => return None,
+    })
+}
+
+const fn hop_kind(number: u8) -> Option<HopKind> {
+    Some(match number {
+        0 => HopKind::Called,
+        1 => HopKind::Sent,
+        2 => HopKind::Answered,
         _ => return None,
     })
 }
@@ -137,11 +170,18 @@ mod tests {
                 request: u64::MAX,
                 at: u64::MAX,
             };
-            for event in [Event::Wait(wait), mark] {
+            let hop = Event::Hop {
+                kind: hop_kind(number % 3).expect("three kinds"),
+                request: 8,
+                call: u64::MAX,
+                at: 9,
+            };
+            for event in [Event::Wait(wait), mark, hop] {
                 assert_eq!(Event::from_words(&event.to_words()), Some(event));
             }
         }
         assert_eq!(Event::from_words(&[200; WORDS]), None);
         assert_eq!(Event::from_words(&[MARK | 6; WORDS]), None);
+        assert_eq!(Event::from_words(&[HOP | 3; WORDS]), None);
     }
 }

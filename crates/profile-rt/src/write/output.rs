@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 use std::time::Duration;
 use tailwater_profile::record::{
-    Call, CallFlags, Loss, LossKind, Mark, Module, Record, Thread, ThreadId, Ticks, Wait,
+    Call, CallFlags, Hop, Loss, LossKind, Mark, Module, Record, Thread, ThreadId, Ticks, Wait,
 };
 use tailwater_profile::trace::Writer;
 
@@ -222,6 +222,9 @@ impl<W: Write> Output<W> {
                 Some(Event::Wait(waited)) => self.wait(thread, &waited),
                 Some(Event::Mark { kind, request, at }) => {
                     self.write(&Record::Mark(Mark { thread, request, kind, at }));
+                }
+                Some(Event::Hop { kind, request, call, at }) => {
+                    self.write(&Record::Hop(Hop { thread, request, kind, call, at }));
                 }
                 None => {}
             }

@@ -2,7 +2,7 @@
 
 use super::Request;
 use crate::hash::Map;
-use crate::record::{Mark, MarkKind, ThreadId, Ticks};
+use crate::record::{Hop, HopKind, Mark, MarkKind, ThreadId, Ticks};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -15,6 +15,9 @@ const OPEN_MAX: usize = 65_536;
 /// Parts of one request; further ones are left out and the request says so.
 const PARTS_MAX: usize = 1024;
 
+/// Calls of one request to other processes; as above.
+const LEGS_MAX: usize = 1024;
+
 /// Puts requests together from marks, in bounded memory.
 ///
 /// A request is over with [`MarkKind::EndAll`], or with an [`MarkKind::End`] after which no thread
@@ -22,7 +25,7 @@ const PARTS_MAX: usize = 1024;
 /// `Enqueue` or `Block` before its part ends.
 #[derive(Default)]
 pub(crate) struct Assembly {
-    held: BinaryHeap<Reverse<(Ticks, u64, MarkOrder)>>,
+    held: BinaryHeap<Reverse<(Ticks, u64, Told)>>,
     taken: u64,
     open: Map<u64, Open>,
     /// Requests forgotten while open.
@@ -46,16 +49,39 @@ pub(crate) enum What {
     Block,
 }
 
+/// A call of a request to another process.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Leg {
+    pub(crate) call: u64,
+    pub(crate) sent: Ticks,
+    /// `None`: not while the request was under way.
+    pub(crate) answered: Option<Ticks>,
+}
+
 impl Assembly {
     /// Takes a mark; gives the request that ended, if one did.
-    pub(super) fn add(&mut self, mark: &Mark) -> Option<Request> {
+    pub(crate) fn add(&mut self, mark: &Mark) -> Option<Request> {
         self.hold(mark);
+        self.overflow()
+    }
+
+    /// Takes what a request has to do with a call; as [`Assembly::add`].
+    pub(crate) fn add_hop(&mut self, hop: &Hop) -> Option<Request> {
+        self.hold_back(hop.at, Told(Fact::Hop(*hop)));
+        self.overflow()
+    }
+
+    fn overflow(&mut self) -> Option<Request> {
         if self.held.len() > REORDER { self.next().flatten() } else { None }
     }
 
     /// Holds a mark back until [`Assembly::next_until`].
     pub(crate) fn hold(&mut self, mark: &Mark) {
-        self.held.push(Reverse((mark.at, self.taken, MarkOrder(*mark))));
+        self.hold_back(mark.at, Told(Fact::Mark(*mark)));
+    }
+
+    fn hold_back(&mut self, at: Ticks, told: Told) {
+        self.held.push(Reverse((at, self.taken, told)));
         self.taken += 1;
     }
 
@@ -78,9 +104,18 @@ impl Assembly {
     }
 
     /// Takes the earliest mark held back; `None` when there is none left.
-    pub(super) fn next(&mut self) -> Option<Option<Request>> {
-        let Reverse((_, _, MarkOrder(mark))) = self.held.pop()?;
-        Some(self.apply(&mark))
+    pub(crate) fn next(&mut self) -> Option<Option<Request>> {
+        let Reverse((_, _, Told(fact))) = self.held.pop()?;
+        Some(match fact {
+            Fact::Mark(mark) => self.apply(&mark),
+            Fact::Hop(hop) => {
+                // Of a request that is over nothing more is told: a call that it did not await.
+                if let Some(open) = self.open.get_mut(&hop.request) {
+                    open.hop(&hop);
+                }
+                None
+            }
+        })
     }
 
     /// When each request that is still open began.
@@ -117,24 +152,31 @@ impl Assembly {
     }
 }
 
-/// A mark in the heap: time and arrival decide before it is looked at.
-struct MarkOrder(Mark);
+/// What is told of a request.
+#[derive(Clone, Copy)]
+enum Fact {
+    Mark(Mark),
+    Hop(Hop),
+}
 
-impl PartialEq for MarkOrder {
+/// A fact in the heap: time and arrival decide before it is looked at.
+struct Told(Fact);
+
+impl PartialEq for Told {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for MarkOrder {}
+impl Eq for Told {}
 
-impl PartialOrd for MarkOrder {
+impl PartialOrd for Told {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for MarkOrder {
+impl Ord for Told {
     fn cmp(&self, _: &Self) -> std::cmp::Ordering {
         std::cmp::Ordering::Equal
     }
@@ -158,6 +200,8 @@ impl Open {
             start: mark.at,
             end: mark.at,
             parts: Vec::new(),
+            called: None,
+            legs: Vec::new(),
             parts_left_out: 0,
         };
         Self { request, working: Vec::new(), queued: (0, 0), blocked: None, last: mark.at }
@@ -181,6 +225,23 @@ impl Open {
             }
             MarkKind::End => self.stop(mark.thread, mark.at),
             MarkKind::EndAll | MarkKind::Size => {}
+        }
+    }
+
+    fn hop(&mut self, hop: &Hop) {
+        self.last = hop.at;
+        let legs = &mut self.request.legs;
+        match hop.kind {
+            HopKind::Called => self.request.called = Some((hop.call, hop.at)),
+            HopKind::Sent if legs.len() < LEGS_MAX => {
+                legs.push(Leg { call: hop.call, sent: hop.at, answered: None });
+            }
+            HopKind::Sent => self.request.parts_left_out += 1,
+            HopKind::Answered => {
+                if let Some(leg) = legs.iter_mut().rev().find(|leg| leg.call == hop.call) {
+                    leg.answered = Some(hop.at);
+                }
+            }
         }
     }
 

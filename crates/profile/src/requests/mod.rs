@@ -9,11 +9,12 @@ mod kept;
 mod timeline;
 mod report;
 
-pub(crate) use assemble::{Assembly, Part, What};
+pub(crate) use assemble::{Assembly, Leg, Part, What};
 pub use details::Details;
 pub(crate) use kept::{Kept, Scene};
 pub use report::{Held, Parts, Report, RequestRow, Share, State, Step, WaitRow};
 pub(crate) use report::{View, row};
+pub(crate) use timeline::{Activity, pieces};
 
 use crate::clock::Clocks;
 use crate::quality::Quality;
@@ -48,7 +49,12 @@ pub(crate) struct Request {
     pub(crate) end: Ticks,
     /// By time. They may overlap: several threads can work for it at once.
     pub(crate) parts: Vec<Part>,
+    /// Parts, and calls to other processes, beyond bounds.
     pub(crate) parts_left_out: u64,
+    /// The call of another process that it is, and when that was told.
+    pub(crate) called: Option<(u64, Ticks)>,
+    /// Its calls to other processes, as they were sent.
+    pub(crate) legs: Vec<Leg>,
 }
 
 /// What the first pass counted.
@@ -132,7 +138,7 @@ impl Requests {
 }
 
 impl Request {
-    const fn length(&self) -> u64 {
+    pub(crate) const fn length(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 }

@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 const SHARES_MAX: usize = 5;
 /// Waits listed for a request, longest first.
 const WAITS_MAX: usize = 20;
+/// Threads named of a request.
+const THREADS_MAX: usize = 8;
 /// Steps listed for a request.
 const STEPS_MAX: usize = 200;
 
@@ -69,6 +71,10 @@ pub struct RequestRow {
     pub total_ns: u64,
     /// Where the time went.
     pub parts: Parts,
+    /// How often a thread took it up: of a future its polls.
+    pub turns: u64,
+    /// The threads that did, in the order in which they came to it, at most eight.
+    pub threads: Vec<String>,
     /// The functions in which its threads ran, most time first, at most five; the innermost
     /// recorded call counts. What is missing ran in calls too short to be recorded.
     pub running: Vec<Share>,
@@ -101,8 +107,8 @@ pub struct Parts {
     pub waiting_ns: u64,
     /// It stood in a queue and nobody worked for it.
     pub queued_ns: u64,
-    /// The program had marked it as blocked.
-    pub blocked_ns: u64,
+    /// No thread worked for it and it was in no queue: handed over, as between two polls of a future.
+    pub pending_ns: u64,
     /// The scanner was away, or no mark says.
     pub unknown_ns: u64,
 }
@@ -189,8 +195,8 @@ pub enum State {
     Waiting,
     /// See [`Parts::queued_ns`].
     Queued,
-    /// See [`Parts::blocked_ns`].
-    Blocked,
+    /// See [`Parts::pending_ns`].
+    Pending,
     /// See [`Parts::unknown_ns`].
     Unknown,
 }
@@ -255,6 +261,8 @@ pub(crate) fn row(request: &Request, view: &View<'_>) -> RequestRow {
         start_ns: view.clocks.since_start_ns(request.start),
         total_ns: view.rate.ns(request.length()),
         parts: parts(&pieces, view.rate),
+        turns: work(request).count() as u64,
+        threads: threads(request, view),
         running: shares(running, view),
         waits,
         steps: pieces.iter().take(STEPS_MAX).map(|piece| step(piece, request, view)).collect(),
@@ -278,6 +286,16 @@ fn work(request: &Request) -> impl Iterator<Item = (ThreadId, &Part)> {
     })
 }
 
+fn threads(request: &Request, view: &View<'_>) -> Vec<String> {
+    let mut met: Vec<ThreadId> = Vec::new();
+    for (thread, _) in work(request) {
+        if met.len() < THREADS_MAX && !met.contains(&thread) {
+            met.push(thread);
+        }
+    }
+    met.into_iter().map(|id| view.names.of_thread(id)).collect()
+}
+
 /// A time of a thread, if its number is known.
 fn stretch(thread: ThreadId, from: Ticks, to: Ticks, view: &View<'_>) -> Option<Stretch> {
     let [from_ns, to_ns] = [from, to].map(|at| view.clocks.raw_ns(at));
@@ -297,12 +315,12 @@ fn parts(pieces: &[Piece], rate: TickRate) -> Parts {
         ticks[state(piece.doing) as usize] += piece.to - piece.from;
     }
     let mut sum = 0;
-    let [running_ns, waiting_ns, queued_ns, blocked_ns, unknown_ns] = ticks.map(|ticks| {
+    let [running_ns, waiting_ns, queued_ns, pending_ns, unknown_ns] = ticks.map(|ticks| {
         let before = rate.ns(sum);
         sum += ticks;
         rate.ns(sum) - before
     });
-    Parts { running_ns, waiting_ns, queued_ns, blocked_ns, unknown_ns }
+    Parts { running_ns, waiting_ns, queued_ns, pending_ns, unknown_ns }
 }
 
 const fn state(doing: Activity) -> State {
@@ -310,7 +328,7 @@ const fn state(doing: Activity) -> State {
         Activity::Running(_) => State::Running,
         Activity::Waiting(_) => State::Waiting,
         Activity::Queued => State::Queued,
-        Activity::Blocked => State::Blocked,
+        Activity::Pending => State::Pending,
         Activity::Unknown => State::Unknown,
     }
 }

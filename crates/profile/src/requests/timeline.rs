@@ -7,29 +7,29 @@ use crate::record::{ThreadId, Ticks, Wait};
 
 /// An interval of a request's time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Piece {
-    pub(super) from: Ticks,
-    pub(super) to: Ticks,
-    pub(super) doing: Activity,
+pub(crate) struct Piece {
+    pub(crate) from: Ticks,
+    pub(crate) to: Ticks,
+    pub(crate) doing: Activity,
 }
 
 /// The state of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Activity {
+pub(crate) enum Activity {
     /// A thread worked for it. Of several the one that came first.
     Running(ThreadId),
     /// All threads that worked for it waited; this is the wait of the first.
     Waiting(Wait),
     /// It stood in a queue.
     Queued,
-    /// It waited for something outside, as the program said.
-    Blocked,
+    /// It was handed over, as the program said, and nobody had taken it up: a future between two polls.
+    Pending,
     /// The scanner was away, or no mark says.
     Unknown,
 }
 
 /// Cuts the whole time of a request: the pieces follow one another without hole or overlap.
-pub(super) fn pieces(request: &Request, scene: &Scene) -> Vec<Piece> {
+pub(crate) fn pieces(request: &Request, scene: &Scene) -> Vec<Piece> {
     let mut out: Vec<Piece> = Vec::new();
     let edges = edges(request, scene);
     let mut parts = request.parts.iter().peekable();
@@ -92,7 +92,7 @@ fn activity(parts: impl Iterator<Item = What> + Clone, at: Ticks, scene: &Scene)
         _ if unseen => Activity::Unknown,
         Some(wait) => Activity::Waiting(wait),
         None if has(What::Queue) => Activity::Queued,
-        None if has(What::Block) => Activity::Blocked,
+        None if has(What::Block) => Activity::Pending,
         None => Activity::Unknown,
     }
 }

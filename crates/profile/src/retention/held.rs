@@ -33,6 +33,7 @@ pub(super) fn span(record: &Record) -> Option<(Ticks, Ticks)> {
         // The holder lets go after the wait.
         Record::Wait(wait) => Some((wait.start, wait.end.max(wait.released))),
         Record::Mark(mark) => Some((mark.at, mark.at)),
+        Record::Hop(hop) => Some((hop.at, hop.at)),
         Record::Gap(gap) => Some((gap.start, gap.end)),
         _ => None,
     }
@@ -67,7 +68,7 @@ impl Held {
             // Where there is no room, what may yet be wanted is kept.
             if is_wanted || is_open {
                 keep(record);
-            } else if !matches!(record, Record::Mark(_)) {
+            } else if !matches!(record, Record::Mark(_) | Record::Hop(_)) {
                 // Marks of other requests are not wanted in any window.
                 kept.gone = kept.gone.max(end);
             }
@@ -108,13 +109,17 @@ impl Kept {
             // Marks of other requests would begin what never ends. One from after `until` may be of the next request with the
             // number of one that is open.
             Record::Mark(mark) if mark.kind != MarkKind::Size => {
-                let before = self.requests.range(..=(mark.request, mark.at)).next_back();
-                before.is_some_and(|((number, _), ends)| {
-                    *number == mark.request && mark.at <= until.min(*ends)
-                })
+                self.has(mark.request, mark.at, until)
             }
+            Record::Hop(hop) => self.has(hop.request, hop.at, until),
             _ => self.windows.touch(start, end),
         }
+    }
+
+    /// At this time the request was one that is kept.
+    fn has(&self, request: u64, at: Ticks, until: Ticks) -> bool {
+        let before = self.requests.range(..=(request, at)).next_back();
+        before.is_some_and(|((number, _), ends)| *number == request && at <= until.min(*ends))
     }
 
     /// No mark from before `from` is held any more.

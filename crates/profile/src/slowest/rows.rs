@@ -50,7 +50,7 @@ pub struct CallRow {
     /// It began before the recording, or had not ended with it.
     pub open: bool,
     /// Where the time went, from the middle of its start to that of its end: running, waiting, and unknown where the scanner
-    /// was away. A call neither queues nor is blocked.
+    /// was away. A call neither queues nor is pending.
     pub parts: Parts,
     /// What it waited for, longest first, at most twenty.
     pub waits: Vec<WaitRow>,

@@ -97,5 +97,13 @@ fn request(slow: &Slow) -> Request {
     // A damaged trace may say otherwise.
     let start = start.min(end);
     let part = Part { from: start, to: end, what: What::Work(thread) };
-    Request { number: generation, start, end, parts: vec![part], parts_left_out: 0 }
+    Request {
+        number: generation,
+        start,
+        end,
+        parts: vec![part],
+        parts_left_out: 0,
+        called: None,
+        legs: vec![],
+    }
 }

@@ -3,12 +3,12 @@
 use super::error::Trouble;
 use super::header::decode_clock;
 use super::kernel;
-use super::shape::{Memory, Shape, WITH_SITE, entry, event};
+use super::shape::{FIRST_HOP, Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::Cursor;
 use crate::record::{
-    Call, CallFlags, Figure, Function, FunctionId, Gap, Looks, Loss, LossKind, Mark, MarkKind,
-    Measured, Module, Record, Thread, ThreadId, Wait, WaitKind,
+    Call, CallFlags, Figure, Function, FunctionId, Gap, Hop, HopKind, Looks, Loss, LossKind, Mark,
+    MarkKind, Measured, Module, Record, Thread, ThreadId, Wait, WaitKind,
 };
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -21,7 +21,7 @@ pub(super) fn event(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Reco
     }
     match first {
         event::WAIT => wait(cursor, memory).map(Record::Wait),
-        event::MARK => mark(cursor, memory).map(Record::Mark),
+        event::MARK => mark(cursor, memory),
         event::GAP => gap(cursor, memory).map(Record::Gap),
         event::LOSS => loss(cursor).map(Record::Loss),
         event::LOOKS => looks(cursor).map(Record::Looks),
@@ -139,21 +139,36 @@ fn wait_kind(byte: u8) -> Result<WaitKind> {
     })
 }
 
-fn mark(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Mark> {
+fn mark(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Record> {
     let thread = ThreadId(cursor.small()?);
-    let kind = match cursor.byte()? {
+    let kind = cursor.byte()?;
+    let kind = match kind {
         0 => MarkKind::Start,
         1 => MarkKind::Block,
         2 => MarkKind::End,
         3 => MarkKind::EndAll,
         4 => MarkKind::Enqueue,
         5 => MarkKind::Size,
-        other => return Err(Trouble::Kind(other)),
+        FIRST_HOP.. => return hop(cursor, memory, thread, kind).map(Record::Hop),
     };
     let request = cursor.delta(memory.request)?;
     let at = cursor.delta(memory.last)?;
     (memory.request, memory.last) = (request, at);
-    Ok(Mark { thread, request, kind, at })
+    Ok(Record::Mark(Mark { thread, request, kind, at }))
+}
+
+fn hop(cursor: &mut Cursor<'_>, memory: &mut Memory, thread: ThreadId, kind: u8) -> Result<Hop> {
+    let kind = match kind - FIRST_HOP {
+        0 => HopKind::Called,
+        1 => HopKind::Sent,
+        2 => HopKind::Answered,
+        _ => return Err(Trouble::Kind(kind)),
+    };
+    let request = cursor.delta(memory.request)?;
+    let call = cursor.delta(memory.named)?;
+    let at = cursor.delta(memory.last)?;
+    (memory.request, memory.named, memory.last) = (request, call, at);
+    Ok(Hop { thread, request, kind, call, at })
 }
 
 fn gap(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Gap> {

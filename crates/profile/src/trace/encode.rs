@@ -2,10 +2,10 @@
 
 use super::header::encode_clock;
 use super::kernel::{put_interruption, put_state};
-use super::shape::{Memory, Shape, WITH_SITE, entry, event};
+use super::shape::{FIRST_HOP, Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::{put, put_bytes, put_delta, put_optional, put_text};
-use crate::record::{Call, Function, Gap, Looks, Loss, Mark, Module, Record, Thread, Wait};
+use crate::record::{Call, Function, Gap, Hop, Looks, Loss, Mark, Module, Record, Thread, Wait};
 
 /// Appends a record of an events block.
 pub(super) fn event(out: &mut Vec<u8>, memory: &mut Memory, record: &Record) {
@@ -13,6 +13,7 @@ pub(super) fn event(out: &mut Vec<u8>, memory: &mut Memory, record: &Record) {
         Record::Call(call) => self::call(out, memory, call),
         Record::Wait(wait) => self::wait(out, memory, wait),
         Record::Mark(mark) => self::mark(out, memory, mark),
+        Record::Hop(hop) => self::hop(out, memory, hop),
         Record::Gap(gap) => self::gap(out, memory, gap),
         Record::Loss(loss) => self::loss(out, loss),
         Record::Looks(looks) => self::looks(out, looks),
@@ -123,6 +124,17 @@ fn mark(out: &mut Vec<u8>, memory: &mut Memory, mark: &Mark) {
     put_delta(out, mark.request, memory.request);
     put_delta(out, mark.at, memory.last);
     (memory.request, memory.last) = (mark.request, mark.at);
+}
+
+/// A mark of a kind that tells of a call as well.
+fn hop(out: &mut Vec<u8>, memory: &mut Memory, hop: &Hop) {
+    out.push(event::MARK);
+    put(out, u64::from(hop.thread.0));
+    out.push(FIRST_HOP + hop.kind as u8);
+    put_delta(out, hop.request, memory.request);
+    put_delta(out, hop.call, memory.named);
+    put_delta(out, hop.at, memory.last);
+    (memory.request, memory.named, memory.last) = (hop.request, hop.call, hop.at);
 }
 
 fn gap(out: &mut Vec<u8>, memory: &mut Memory, gap: &Gap) {

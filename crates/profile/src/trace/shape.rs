@@ -46,6 +46,8 @@ pub(super) struct Memory {
     /// The request, lock and place named last.
     pub(super) request: u64,
     pub(super) object: u64,
+    /// The name of a call between processes that was told last.
+    pub(super) named: u64,
     pub(super) site: u64,
 }
 
@@ -58,6 +60,7 @@ impl Memory {
             call: (0, 0, 0, 0),
             request: 0,
             object: 0,
+            named: 0,
             site: 0,
         }
     }
@@ -91,6 +94,9 @@ pub(super) mod event {
     /// A call's end and its slack are those of the call before.
     pub(in super::super) const SAME_END: u8 = 32;
 }
+
+/// Kinds of marks from here on tell of a call between processes as well.
+pub(super) const FIRST_HOP: u8 = 6;
 
 /// Two bytes follow a shape's flags, or a wait: the low bits of an address in the function concerned.
 pub(super) const WITH_SITE: u8 = 16;

@@ -164,6 +164,7 @@ fn about(record: &Record) -> (Option<ThreadId>, Option<(Ticks, Ticks)>) {
         Record::Call(call) => (Some(call.thread), Some((call.start, call.end))),
         Record::Wait(wait) => (Some(wait.thread), Some((wait.start, wait.end.max(wait.released)))),
         Record::Mark(mark) => (Some(mark.thread), Some((mark.at, mark.at))),
+        Record::Hop(hop) => (Some(hop.thread), Some((hop.at, hop.at))),
         Record::Gap(gap) => (gap.thread, Some((gap.start, gap.end))),
         Record::Loss(loss) => (loss.thread, None),
         Record::Looks(looks) => (Some(looks.thread), None),

@@ -121,7 +121,7 @@ fn analyse(bytes: &[u8]) {
         let sum = parts.running_ns
             + parts.waiting_ns
             + parts.queued_ns
-            + parts.blocked_ns
+            + parts.pending_ns
             + parts.unknown_ns;
         assert_eq!(sum, row.total_ns, "request {}", row.request);
     }

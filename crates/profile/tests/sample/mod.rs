@@ -6,8 +6,8 @@ use tailwater_profile::kernel::{
     After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
 };
 use tailwater_profile::record::{
-    Call, CallFlags, Clock, Figure, Function, FunctionId, Gap, Looks, Loss, LossKind, Mark,
-    MarkKind, Measured, Module, Record, Thread, ThreadId, Wait, WaitKind,
+    Call, CallFlags, Clock, Figure, Function, FunctionId, Gap, Hop, HopKind, Looks, Loss, LossKind,
+    Mark, MarkKind, Measured, Module, Record, Thread, ThreadId, Wait, WaitKind,
 };
 use tailwater_profile::trace::{Header, Writer};
 
@@ -146,6 +146,10 @@ pub(crate) fn mark(kind: MarkKind, at: u64) -> Record {
     Record::Mark(Mark { thread: ThreadId(0), request: 42, kind, at })
 }
 
+pub(crate) fn hop(kind: HopKind, at: u64) -> Record {
+    Record::Hop(Hop { thread: ThreadId(0), request: 42, kind, call: 4_242, at })
+}
+
 pub(crate) fn module() -> Record {
     Record::Module(Module {
         start: 0x40_0000,
@@ -182,6 +186,12 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
             let kind = [Start, Block, End, EndAll, Enqueue, Size][kind];
             Record::Mark(Mark { thread: ThreadId(thread), request: request % 5, kind, at })
         }),
+        3 => (id(), any::<u64>(), 0usize..3, any::<u64>(), time()).prop_map(
+            |(thread, request, kind, call, at)| {
+                let kind = [HopKind::Called, HopKind::Sent, HopKind::Answered][kind];
+                Record::Hop(Hop { thread: ThreadId(thread), request, kind, call, at })
+            }
+        ),
         1 => (maybe_thread(), time(), time())
             .prop_map(|(thread, start, end)| Record::Gap(Gap { thread, start, end })),
         1 => (maybe_thread(), 0usize..7, any::<u64>()).prop_map(|(thread, kind, count)| {

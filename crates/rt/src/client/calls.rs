@@ -9,7 +9,7 @@ use std::time::Duration;
 use tailwater_control::client::{Action, Call, Dispatch, Reply};
 use tailwater_control::{Client as Control, Offer, Outcome};
 use tailwater_core::{Instant, RequestId};
-use tailwater_wire::{Echo, GoodbyeCode, Grant, Limits, ReplyHead, Request};
+use tailwater_wire::{Echo, GoodbyeCode, Grant, Limits, ReplyHead, Request, call_name};
 
 /// Calls by number, with the server's half of the news about them: what is allowed, and how each ended.
 /// Those that wait are bounded by the control's queue, those that were sent by the session's limits, and
@@ -20,6 +20,8 @@ pub(super) struct Calls {
     events: VecDeque<Event>,
     /// Of the entries, those that were sent and given up: no longer anyone's, and not answered.
     given_up: usize,
+    /// The client's, as HELLO says.
+    client_id: u64,
     /// REQUEST frames of this connection.
     requests: u64,
     /// Whether arguments are kept until a call ends, so that it can be made again elsewhere.
@@ -43,12 +45,13 @@ struct Sent {
 }
 
 impl Calls {
-    pub(super) fn new(control: Control, keeps_arguments: bool) -> Self {
+    pub(super) fn new(control: Control, client_id: u64, keeps_arguments: bool) -> Self {
         Self {
             control,
             entries: Slots::default(),
             events: VecDeque::new(),
             given_up: 0,
+            client_id,
             requests: 0,
             keeps_arguments,
         }
@@ -111,6 +114,8 @@ impl Calls {
         match request(now, dispatch, &entry.call).encode(limits, out) {
             Ok(()) => {
                 entry.sent = Some(Sent { at: now, before: self.requests, given_up: false });
+                // Before the kernel has it: a server's clock is told by that it reads it later.
+                entry.call.caller.sent(call_name(self.client_id, dispatch.id));
                 self.requests += 1;
                 if !self.keeps_arguments {
                     // They are with the kernel soon; ten thousand clients need not keep them.
@@ -145,6 +150,8 @@ impl Calls {
         let Some(sent) = entry.sent else {
             return Err(Over::Broken(GoodbyeCode::Protocol));
         };
+        // Also of one that was given up: it says when the answer came, and so how the server's clock goes.
+        entry.call.caller.answered(call_name(self.client_id, head.id));
         let reply = Reply {
             outcome,
             offer: offer(head.grant),

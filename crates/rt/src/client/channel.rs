@@ -72,7 +72,8 @@ impl Channel {
         Self::seeded(config, key, control, config.client_id, true)
     }
 
-    /// A channel whose jitter is another's than its number says. One of several replicas keeps the
+    /// A channel whose jitter is another's than its number says. Without a number, that is what it tells the server, so that
+    /// its calls can be told from those of others. One of several replicas keeps the
     /// arguments of its calls until they end, and sends none to a server that has not said WELCOME.
     pub(super) fn seeded(
         config: &ChannelConfig,
@@ -81,9 +82,10 @@ impl Channel {
         seed: u64,
         has_replicas: bool,
     ) -> Self {
+        let number = if config.client_id == 0 { seed } else { config.client_id };
         Self {
             link: Link::new(config, key, seed),
-            session: Session::new(config, control, has_replicas),
+            session: Session::new(config, control, number, has_replicas),
             lost: Losses::default(),
         }
     }

@@ -39,8 +39,9 @@ pub struct ChannelConfig {
     /// Most requests that were sent and not answered, whatever the server allows; default 65,536, above
     /// zero. At the bound calls wait.
     pub outstanding_max: u32,
-    /// The client's own name, for the server's logs; zero for none. Also decides its jitter;
-    /// a [`Client`](super::Client) without a name draws one for that.
+    /// The client's own number, for the server's logs, and for traces of both ends: two connections of one number have calls
+    /// that cannot be told apart there. Also decides its jitter. Zero, the default: a [`Client`](super::Client), and each
+    /// connection of a tier, draws one; a [`Channel`](super::Channel) has none.
     pub client_id: u64,
 }
 

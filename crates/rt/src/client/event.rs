@@ -4,6 +4,7 @@ use bytes::Bytes;
 use tailwater_control::client::Reply;
 use tailwater_control::{DropReason, Reason};
 use tailwater_core::{Instant, MethodId};
+use tailwater_marks::Caller;
 use tailwater_wire::Fault;
 
 /// A call to be made.
@@ -19,6 +20,8 @@ pub struct NewCall {
     pub priority: u8,
     /// On whose behalf; zero for nobody in particular.
     pub tenant: u32,
+    /// The request for which it is made, as a profiler knows it; [`Caller::NONE`] for none.
+    pub caller: Caller,
 }
 
 /// A call has ended. Each submitted call ends in one event, but for those that were recalled or cancelled.

@@ -27,6 +27,7 @@ pub use channel::{Channel, Losses};
 pub use config::ChannelConfig;
 pub use event::{End, Event, NewCall};
 pub(crate) use exchange::{Exchange, Order, Replica};
+pub use tailwater_marks::Caller;
 pub use tailwater_wire::Fault;
 
 use crate::net::Address;
@@ -162,6 +163,7 @@ impl Client {
             deadline: Some(now() + options.deadline),
             priority: options.priority,
             tenant: options.tenant,
+            caller: Caller::present(),
         };
         let desk = self.inner.desk.clone();
         desk.order(Order { call, filler: Filler::new(slot.clone()) });

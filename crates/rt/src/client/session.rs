@@ -57,14 +57,20 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(config: &ChannelConfig, control: Control, has_replicas: bool) -> Self {
+    /// `number` is the client's, or what stands for it where it has none.
+    pub(super) fn new(
+        config: &ChannelConfig,
+        control: Control,
+        number: u64,
+        has_replicas: bool,
+    ) -> Self {
         Self {
             hello: Hello {
                 version_min: VERSION_MIN,
                 version_max: VERSION_MAX,
                 features: 0,
                 max_frame: config.frame_max,
-                client_id: config.client_id,
+                client_id: number,
                 tenant: 0,
             },
             output_max: config.output_max,
@@ -78,7 +84,7 @@ impl Session {
             ping: None,
             has_answered: false,
             objective: None,
-            calls: Calls::new(control, has_replicas),
+            calls: Calls::new(control, number, has_replicas),
             demand: DemandPace::default(),
             liveness: Liveness::new(config.ping_after, config.ping_patience),
         }

@@ -189,7 +189,7 @@ impl Future for Fan {
                 if state.desk.completion().is_sync() {
                     // No wake-up is needed meanwhile: the handler is being polled.
                     let waker = state.set_waker(None);
-                    state.hold();
+                    self.terms.caller.pauses(|| state.hold());
                     state.set_waker(waker);
                 }
                 state

@@ -45,6 +45,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::retry::HedgeCounts;
+use tailwater_marks::Caller;
 
 /// What a call may take whose request has no deadline.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -123,7 +124,9 @@ impl Tier {
     pub fn fan(&self, request: &Request) -> Fan {
         let deadline = request.deadline.unwrap_or_else(|| now() + DEADLINE);
         let Request { priority, tenant, .. } = *request;
-        let terms = Terms { deadline, priority, tenant, reached_only: false, hedged: false };
+        let caller = Caller::present();
+        let terms =
+            Terms { deadline, priority, tenant, caller, reached_only: false, hedged: false };
         Fan::new(self.clone(), terms)
     }
 }

@@ -7,6 +7,7 @@ use crate::client::{CallError, Fill, NewCall};
 use bytes::Bytes;
 use std::rc::Rc;
 use tailwater_core::{Instant, MethodId};
+use tailwater_marks::Caller;
 
 /// A call to be made. The shard is counted over all tiers.
 pub(super) struct Planned {
@@ -21,6 +22,8 @@ pub(super) struct Terms {
     pub(super) deadline: Instant,
     pub(super) priority: u8,
     pub(super) tenant: u32,
+    /// The request, as a profiler knows it.
+    pub(super) caller: Caller,
     /// A call waits for no connection after one was lost.
     pub(super) reached_only: bool,
     /// A call may be carried out twice.
@@ -29,9 +32,9 @@ pub(super) struct Terms {
 
 impl Terms {
     pub(super) fn of(self, planned: Planned) -> NewCall {
-        let Self { deadline, priority, tenant, reached_only: _, hedged: _ } = self;
+        let Self { deadline, priority, tenant, caller, reached_only: _, hedged: _ } = self;
         let Planned { method, payload, .. } = planned;
-        NewCall { method, payload, deadline: Some(deadline), priority, tenant }
+        NewCall { method, payload, deadline: Some(deadline), priority, tenant, caller }
     }
 }
 

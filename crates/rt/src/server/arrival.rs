@@ -14,7 +14,7 @@ use std::time::Duration;
 use tailwater_control::{Arrival, Echo, Reached, Reason, Verdict};
 use tailwater_core::{Class, MethodId, RequestId};
 use tailwater_sync::budget::TaskBudget;
-use tailwater_wire::{ClientFrame, GoodbyeCode, Hello, Ping, Pong};
+use tailwater_wire::{ClientFrame, GoodbyeCode, Hello, Ping, Pong, call_name};
 
 /// A connection that says goodbye waits for its answers for this long.
 const ANSWERS_DUE: Duration = Duration::from_secs(1);
@@ -223,7 +223,7 @@ fn admit(
     own: bool,
     budget: Option<Box<TaskBudget>>,
 ) -> Job {
-    let bytes = request.payload.len();
+    let (bytes, name) = (request.payload.len(), call_name(connection.client_id, request.id));
     // A CANCEL that came before was for a call of the same number that had ended.
     connection.work.was_cancelled(origin.key.id);
     connection.work.queued += 1;
@@ -236,7 +236,7 @@ fn admit(
         tenant: if request.tenant == 0 || own { connection.tenant } else { request.tenant },
         peer: connection.peer.clone(),
     };
-    Job { origin: Origin { bytes, ..origin }, recalled: false, budget, request }
+    Job { origin: Origin { bytes, ..origin }, name, recalled: false, budget, request }
 }
 
 /// What a request's header and our clocks say.

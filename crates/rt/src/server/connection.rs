@@ -40,6 +40,8 @@ pub(super) struct Connection {
     pub(super) is_greeted: bool,
     pub(super) limits: Limits,
     pub(super) tenant: u32,
+    /// The client's number, as HELLO says; zero for none.
+    pub(super) client_id: u64,
     /// Known once HELLO is there, and with it TLS's handshake over.
     pub(super) peer: PeerRef,
     /// The newest offer, repeated on answers that the controller does not see.
@@ -63,6 +65,7 @@ impl Connection {
             // Strangers get no more than this buffered; HELLO fits.
             limits: Limits::new(Limits::FLOOR),
             tenant: 0,
+            client_id: 0,
             peer: PeerRef::default(),
             offer: Offer { window: 0, seq: 0, level: 0, pause: Pause::NONE },
             input: Input::new(now),

@@ -24,6 +24,7 @@ pub(super) fn greet(
     let version = negotiate(hello.version_min, hello.version_max)
         .map_err(|error| (GoodbyeCode::VersionUnsupported, error.to_string()))?;
     (connection.phase, connection.is_greeted) = (Phase::Open, true);
+    connection.client_id = hello.client_id;
     connection.peer = connection.stream.peer().map(PeerRef::from).unwrap_or_default();
     connection.tenant = match (&config.tenants, connection.peer.get()) {
         (None, _) => hello.tenant,

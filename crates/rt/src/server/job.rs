@@ -3,6 +3,7 @@
 use super::key::RequestKey;
 use crate::executor::Panicked;
 use crate::service::{Reply, Request};
+use std::num::NonZeroU64;
 use std::time::Duration;
 use tailwater_core::{Class, Instant};
 use tailwater_marks::Mark;
@@ -25,6 +26,8 @@ pub(crate) struct Origin {
 /// An admitted request that waits to be run.
 pub(crate) struct Job {
     pub(crate) origin: Origin,
+    /// What both ends call it in traces; `None` of a client without a number.
+    pub(crate) name: Option<NonZeroU64>,
     /// It comes from the parked ones of its connection, whose first it was.
     pub(crate) recalled: bool,
     /// How long it may queue, where that is limited. In a box: without one a request is half as long, and
@@ -45,7 +48,7 @@ impl Job {
 
     /// It begins to run now: what a profiler is told of it.
     pub(crate) fn mark(&self, started: Instant) -> Mark {
-        Mark::arrived(started.since(self.origin.arrived))
+        Mark::arrived(started.since(self.origin.arrived)).of_call(self.name)
     }
 
     /// What is left until its deadline; `None` without one.

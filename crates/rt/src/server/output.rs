@@ -27,7 +27,8 @@ impl Output {
         self.outgoing.buffer()
     }
 
-    /// The answer to this request was appended. It lasts until that is first offered to the kernel.
+    /// The answer to this request was appended. It lasts until just before that is first offered to the kernel: a client's
+    /// clock is told by that it reads it later.
     pub(super) fn answered(&mut self, mark: Mark) {
         if mark.is_read() {
             self.marks.push(mark);
@@ -46,8 +47,8 @@ impl Output {
     pub(super) fn flush(&mut self, stream: &Stream, now: Instant) -> Flushed {
         self.prompt = false;
         let before = self.unsent();
-        let flushed = self.outgoing.flush(stream);
         self.marks.clear();
+        let flushed = self.outgoing.flush(stream);
         match flushed {
             Flushed::Blocked => {
                 let blocked = self.blocked.get_or_insert_with(|| Progress::begin(now));

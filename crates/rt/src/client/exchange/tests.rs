@@ -1,6 +1,7 @@
 //! Second tries, against two servers that never answer: what they would say comes as an event, and time as it is told.
 
 use super::*;
+use crate::client::Caller;
 use crate::time::now;
 use crate::{Reply as Answered, Request, Server, ServerConfig};
 use std::cell::{Cell, RefCell};
@@ -50,7 +51,7 @@ struct Pair {
 
 fn call() -> NewCall {
     let (method, payload) = (MethodId(1), bytes::Bytes::new());
-    NewCall { method, payload, deadline: None, priority: 128, tenant: 0 }
+    NewCall { method, payload, deadline: None, priority: 128, tenant: 0, caller: Caller::NONE }
 }
 
 fn silent(controller: &Controller) -> Server {

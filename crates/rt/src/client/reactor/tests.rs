@@ -1,3 +1,4 @@
+use super::super::Caller;
 use super::super::answer::CallError;
 use super::super::call::CallFuture;
 use super::super::config::ChannelConfig;
@@ -33,7 +34,8 @@ fn reactor_of(addresses: Vec<Address>, retry: RetryConfig) -> Reactor {
 fn order(reactor: &Reactor, deadline: Option<Instant>) -> CallFuture {
     let slot = Arc::new(Slot::default());
     let (method, payload) = (MethodId(1), bytes::Bytes::new());
-    let call = NewCall { method, payload, deadline, priority: 128, tenant: 0 };
+    let call =
+        NewCall { method, payload, deadline, priority: 128, tenant: 0, caller: Caller::NONE };
     reactor.desk.order(Order { call, filler: Filler::new(slot.clone()) });
     CallFuture::new(slot, reactor.desk.clone())
 }
@@ -52,7 +54,8 @@ fn calls_of_a_reactor_that_is_gone_are_told() {
     drop(reactor);
     let slot = Arc::new(Slot::default());
     let (method, payload) = (MethodId(1), bytes::Bytes::new());
-    let call = NewCall { method, payload, deadline: None, priority: 128, tenant: 0 };
+    let call =
+        NewCall { method, payload, deadline: None, priority: 128, tenant: 0, caller: Caller::NONE };
     desk.order(Order { call, filler: Filler::new(slot.clone()) });
     for call in [taken, waits, CallFuture::new(slot, desk)] {
         assert_eq!(call.wait(), Err(CallError::Disconnected));

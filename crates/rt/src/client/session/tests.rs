@@ -5,6 +5,7 @@ mod greeting;
 mod life;
 
 use super::*;
+use crate::client::Caller;
 use crate::net::Address;
 use tailwater_control::breakwater::CreditGate;
 use tailwater_control::client::{ClientConfig, Expiry, Gate, OpenGate};
@@ -42,12 +43,19 @@ fn queueing(gate: Box<dyn Gate>) -> Control {
 
 fn call(length: usize) -> NewCall {
     let (method, payload) = (MethodId(1), vec![7; length]);
-    NewCall { method, payload: payload.into(), deadline: None, priority: 128, tenant: 0 }
+    NewCall {
+        method,
+        payload: payload.into(),
+        deadline: None,
+        priority: 128,
+        tenant: 0,
+        caller: Caller::NONE,
+    }
 }
 
 impl Scripted {
     fn new(config: &ChannelConfig, control: Control, has_replicas: bool) -> Self {
-        let session = Session::new(config, control, has_replicas);
+        let session = Session::new(config, control, config.client_id, has_replicas);
         Self { session, now: Instant::from_nanos(1_000_000_000), seq: 0 }
     }
 

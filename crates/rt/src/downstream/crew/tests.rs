@@ -7,6 +7,7 @@ use super::super::fan::Fan;
 use super::super::{Tier, TierConfig};
 use super::*;
 use crate::bell::Doorbell;
+use crate::client::Caller;
 use crate::client::{CallError, ChannelConfig};
 use crate::poll::EventBell;
 use bytes::Bytes;
@@ -60,7 +61,8 @@ fn home(crew: &Arc<Crew>, number: usize, config: TierConfig) -> Tier {
 fn plan(tier: &Tier) -> Fan {
     let deadline = Instant::FAR_FUTURE;
     let (priority, tenant) = (128, 0);
-    let terms = Terms { deadline, priority, tenant, reached_only: false, hedged: false };
+    let caller = Caller::NONE;
+    let terms = Terms { deadline, priority, tenant, caller, reached_only: false, hedged: false };
     Fan::new(tier.clone(), terms)
 }
 

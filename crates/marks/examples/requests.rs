@@ -2,7 +2,7 @@
 //! another.
 //!
 //! ```sh
-//! tailwater profile build -- cargo build --release --package tailwater-profile-rt --example requests
+//! tailwater profile build -- cargo build --release --package tailwater-marks --example requests
 //! tailwater profile record -o out/requests.trace -- target/x86_64-unknown-linux-gnu/release/examples/requests
 //! tailwater profile requests out/requests.trace
 //! ```
@@ -11,32 +11,35 @@ use std::hint::black_box;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
-use tailwater_profile_rt::request::{Request, now};
+use tailwater_marks::Mark;
 
 fn main() {
     let (to, from) = channel();
     let worker = thread::spawn(move || {
-        for (request, enqueued) in from {
-            serve(Request::start_queued(request, enqueued));
+        for request in from {
+            serve(request);
         }
     });
     let pairs =
         std::env::args().nth(1).map_or(5, |pairs| pairs.parse().expect("a number of pairs"));
-    for pair in 0..pairs {
+    for _ in 0..pairs {
         // One batch serves both; the second goes on to the worker.
-        let (first, second) = (Request::start(2 * pair), Request::start(2 * pair + 1));
+        let [mut first, mut second] = [Mark::new(), Mark::new()];
+        first.works();
+        second.works();
         parse(Duration::from_millis(2));
-        second.block();
-        to.send((2 * pair + 1, now())).expect("the worker listens");
+        second.queues();
+        to.send(second).expect("the worker listens");
         drop(first);
     }
     drop(to);
     worker.join().expect("the worker ends by itself");
 }
 
-fn serve(request: Request) {
+/// The request is answered when its mark is dropped.
+fn serve(mut request: Mark) {
+    request.works();
     compute(Duration::from_millis(5));
-    request.finish();
 }
 
 #[inline(never)]

@@ -1,0 +1,112 @@
+//! `tailwater profile requests A.trace B.trace …`: the slowest requests of the first, followed into the others.
+
+mod text;
+mod page;
+
+use super::blame::{name_calls, name_wait};
+use super::output::write_whole;
+use super::reading::Trace;
+use super::symbols::Symbols;
+use crate::failure::{Failure, say};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use tailwater_profile::tiers::{Joined, Report, Review, Survey, Tier};
+
+/// Traces that are read together; each takes some hundred megabytes at most.
+const TRACES_MAX: usize = 32;
+
+/// How much is told, and how.
+pub(super) struct Shown {
+    pub(super) slowest: usize,
+    /// As one JSON object.
+    pub(super) json: bool,
+}
+
+pub(super) fn requests(
+    traces: &[PathBuf],
+    shown: &Shown,
+    page: Option<&Path>,
+) -> Result<(), Failure> {
+    if traces.len() > TRACES_MAX {
+        return Err(Failure::usage(format!(
+            "{} traces were given, and at most {TRACES_MAX} are read together; leave some out",
+            traces.len()
+        )));
+    }
+    let mut report = read(traces, shown.slowest)?;
+    name_places(&mut report);
+    let text = text::text(&report);
+    if let Some(path) = page {
+        write_whole(path, &traces[0], &page::page(&report, &text))?;
+    }
+    if shown.json {
+        return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
+    }
+    say(&text)
+}
+
+fn read(traces: &[PathBuf], slowest: usize) -> Result<Report, Failure> {
+    let names = names(traces);
+    let surveys = traces.iter().zip(&names).map(|(path, name)| survey(path, name));
+    let joined = Joined::new(surveys.collect::<Result<_, _>>()?, slowest);
+    let mut reviews = Vec::new();
+    for (place, path) in traces.iter().enumerate() {
+        reviews.push(reviewed(path, joined.review(place))?);
+    }
+    Ok(joined.finish(reviews))
+}
+
+fn survey(path: &Path, name: &str) -> Result<Tier, Failure> {
+    let trace = Trace::open(path)?;
+    let mut survey = Survey::new(name, trace.header());
+    let ending = trace.read(|item| match item {
+        Ok(record) => survey.add(record),
+        Err(error) => survey.damaged(error),
+    });
+    Ok(survey.finish(&ending))
+}
+
+fn reviewed(path: &Path, mut review: Review) -> Result<Review, Failure> {
+    Trace::open(path)?.read(|item| {
+        // Damage was counted in the first reading.
+        if let Ok(record) = item {
+            review.add(record);
+        }
+    });
+    Ok(review)
+}
+
+/// What people call the traces: their files' names without the ending, or their paths where these are not distinct.
+fn names(traces: &[PathBuf]) -> Vec<String> {
+    let stem = |path: &PathBuf| path.file_stem().unwrap_or_default().display().to_string();
+    let stems: Vec<String> = traces.iter().map(stem).collect();
+    let distinct: BTreeSet<&String> = stems.iter().collect();
+    if distinct.len() == stems.len() {
+        return stems;
+    }
+    traces.iter().map(|path| path.display().to_string()).collect()
+}
+
+fn name_places(report: &mut Report) {
+    for (place, trace) in report.traces.iter().enumerate() {
+        let mut symbols = Symbols::new(&trace.names);
+        let met = report.slowest.iter_mut().flat_map(|root| &mut root.requests);
+        for row in met.filter(|one| one.trace == place).filter_map(|one| one.row.as_mut()) {
+            row.waits.iter_mut().for_each(|wait| name_wait(wait, &mut symbols));
+            name_calls(&mut row.running, &mut symbols);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_of_one_name_go_by_their_paths() {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(names(&paths(&["out/front.trace", "leaf.trace"])), ["front", "leaf"]);
+        let same = ["a/server.trace", "b/server.trace"];
+        assert_eq!(names(&paths(&same)), same);
+    }
+}

@@ -1,0 +1,106 @@
+//! `requests` of several traces: on traces of which all is known.
+
+use crate::made::{function, profile, told, trace};
+use serde_json::Value;
+use std::path::PathBuf;
+use tailwater_profile::record::{
+    Call, CallFlags, Clock, FunctionId, Hop, HopKind, Mark, MarkKind, Record, Thread, ThreadId,
+};
+
+const MS: u64 = 1_000_000;
+
+/// What all traces begin with; a tick is a nanosecond.
+fn begun() -> Vec<Record> {
+    let clock = Clock { ticks: 1 << 40, raw_ns: 1 << 40, real_ns: 1 << 40 };
+    let thread = Thread { id: ThreadId(0), tid: 100, name: "server".into() };
+    vec![Record::Clock(clock), function(1, "looks_up"), Record::Thread(thread)]
+}
+
+fn mark(request: u64, kind: MarkKind, at: u64) -> Record {
+    Record::Mark(Mark { thread: ThreadId(0), request, kind, at })
+}
+
+fn hop(request: u64, kind: HopKind, call: u64, at: u64) -> Record {
+    Record::Hop(Hop { thread: ThreadId(0), request, kind, call, at })
+}
+
+/// A front whose tenth request waits 50 ms for its leaf, which looks something up; others take 1 ms.
+fn traces(name: &str) -> [PathBuf; 2] {
+    let (mut front, mut leaf) = (begun(), begun());
+    for n in 1..=20 {
+        let work = if n == 10 { 50 * MS } else { MS };
+        let sent = n * 100 * MS;
+        let answered = sent + work + 200_000;
+        front.extend([
+            mark(n, MarkKind::Start, sent - 1_000),
+            hop(n, HopKind::Sent, n, sent),
+            mark(n, MarkKind::Block, sent),
+            hop(n, HopKind::Answered, n, answered),
+            mark(n, MarkKind::Start, answered),
+            mark(n, MarkKind::EndAll, answered + 1_000),
+        ]);
+        let (from, to) = (sent + 100_000, sent + 100_000 + work);
+        leaf.extend([mark(n, MarkKind::Start, from), hop(n, HopKind::Called, n, from)]);
+        leaf.push(Record::Call(Call {
+            thread: ThreadId(0),
+            function: FunctionId(1),
+            parent: None,
+            depth: 0,
+            generation: n,
+            start: from,
+            start_slack: 0,
+            end: to,
+            end_slack: 0,
+            flags: CallFlags::default(),
+            site: 0,
+        }));
+        leaf.push(mark(n, MarkKind::EndAll, to));
+    }
+    [("front", front), ("leaf", leaf)]
+        .map(|(tier, records)| trace(&format!("{name}-{tier}.trace"), &records, 0))
+}
+
+#[test]
+fn the_slowest_request_names_its_leaf_and_what_that_did() {
+    let [front, leaf] = traces("named");
+    let leaf = leaf.to_str().expect("a path");
+    let text = told(&profile("requests", &front, &[leaf, "--slowest", "1"]));
+    for words in [
+        "Of 20 calls of requests of named-front the other traces tell of 20.",
+        "named-leaf: one counter of one machine with named-front; 20 calls agree with that.",
+        "request 10, 50.2 ms, mainly in named-leaf: 50.0 ms:",
+        "named-leaf, its request 10 at +101 µs: 50.0 ms of 50.0 ms (running 50.0 ms)",
+        "ran in looks_up 50.0 ms",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    let said = told(&profile("requests", &front, &[leaf, "--slowest", "1", "--json"]));
+    let json: Value = serde_json::from_str(&said).expect("JSON");
+    let parts = &json["slowest"][0]["parts"];
+    assert_eq!(parts[1]["running_ns"], 50 * MS);
+    assert_eq!(parts[1]["between_ns"], 200_000);
+    assert_eq!(json["clocks"][1]["basis"], "same_counter");
+}
+
+#[test]
+fn the_page_has_a_row_for_each_process() {
+    let [front, leaf] = traces("page");
+    let page = front.with_file_name("tiers.html");
+    let flags = [leaf.to_str().expect("a path"), "--slowest", "2", "--page"];
+    told(&profile("requests", &front, &[&flags[..], &[page.to_str().expect("a path")]].concat()));
+    let page = std::fs::read_to_string(page).expect("it was written");
+    assert_eq!(page.matches("<figure").count(), 2);
+    for words in
+        ["where the time went", "page-front 10", "page-leaf 10", "call to page-leaf: 50.2 ms"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn traces_in_the_wrong_order_are_told_of() {
+    let [front, leaf] = traces("wrong");
+    let text = told(&profile("requests", &leaf, &[front.to_str().expect("a path")]));
+    let words = "No request of wrong-leaf has told of a call to another process";
+    assert!(text.contains(words), "{text}");
+}

@@ -1,0 +1,75 @@
+//! Requests across processes: traces that were recorded at once, joined by the names of the calls between them.
+//!
+//! A [`Survey`] reads each trace once, for its requests and their calls. [`Joined`] brings the clocks to one axis and
+//! follows the slowest requests of the first trace into the others. [`Review`]s read each trace again for what
+//! happened in the requests that are met so, and [`Joined::finish`] divides the time.
+
+mod offset;
+mod survey;
+mod clocks;
+mod tree;
+mod path;
+mod review;
+mod report;
+
+pub use clocks::{Basis, ClockRow};
+pub use path::Doing;
+pub use report::{LegRow, Part, PathStep, Report, RootRow, TierRequest, TierRow};
+pub use review::Review;
+pub use survey::{Survey, Tier};
+
+use crate::record::Ticks;
+use clocks::Axis;
+use std::collections::BTreeSet;
+use tree::{Roots, Tree};
+
+/// Slow requests told of at most.
+pub const SLOWEST_MAX: usize = 100;
+
+/// Traces that are read together.
+pub struct Joined {
+    tiers: Vec<Tier>,
+    axis: Axis,
+    trees: Vec<Tree>,
+    /// Calls of all requests of the first trace that a trace has; and all.
+    found: (u64, u64),
+}
+
+impl Joined {
+    /// Of so many slowest requests of the first trace.
+    #[must_use]
+    pub fn new(tiers: Vec<Tier>, slowest: usize) -> Self {
+        let axis = Axis::new(&tiers);
+        let roots = Roots::new(&tiers, &axis);
+        let trees = roots.slowest(slowest.clamp(1, SLOWEST_MAX));
+        let found = roots.found();
+        Self { tiers, axis, trees, found }
+    }
+
+    /// How many traces these are.
+    #[must_use]
+    pub const fn tiers(&self) -> usize {
+        self.tiers.len()
+    }
+
+    /// Begins the second reading of a trace, by its place among them.
+    #[must_use]
+    pub fn review(&self, tier: usize) -> Review {
+        let met = self.trees.iter().flat_map(|tree| &tree.nodes);
+        let wanted: BTreeSet<(u64, Ticks)> = met
+            .filter(|node| node.tier == tier)
+            .map(|node| {
+                let brief = &self.tiers[tier].requests[node.request];
+                (brief.number, brief.start)
+            })
+            .collect();
+        let windows = self.tiers[tier].windows(&wanted);
+        Review::new(wanted, windows)
+    }
+
+    /// Concludes, with the second reading of each trace.
+    #[must_use]
+    pub fn finish(self, reviews: Vec<Review>) -> Report {
+        report::build(self, reviews)
+    }
+}

@@ -1,0 +1,65 @@
+//! The second reading of a trace: what happened in the requests that were met.
+
+use crate::names::Names;
+use crate::record::{MarkKind, Record, Ticks};
+use crate::requests::{Assembly, Kept, Request, Scene};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The second reading of one trace.
+pub struct Review {
+    wanted: BTreeSet<(u64, Ticks)>,
+    assembly: Assembly,
+    names: Names,
+    kept: Kept,
+    found: BTreeMap<(u64, Ticks), Request>,
+}
+
+/// What it found.
+pub(super) struct Seen {
+    pub(super) names: Names,
+    pub(super) scene: Scene,
+    /// By number and start.
+    pub(super) requests: BTreeMap<(u64, Ticks), Request>,
+    /// What was left out for want of room.
+    pub(super) left_out: u64,
+}
+
+impl Review {
+    pub(super) fn new(wanted: BTreeSet<(u64, Ticks)>, windows: Vec<(Ticks, Ticks)>) -> Self {
+        Self {
+            wanted,
+            assembly: Assembly::default(),
+            names: Names::default(),
+            kept: Kept::new(windows),
+            found: BTreeMap::new(),
+        }
+    }
+
+    /// Takes the next record of the second reading.
+    pub fn add(&mut self, record: &Record) {
+        self.names.add(record);
+        self.kept.add(record);
+        let done = match record {
+            Record::Mark(mark) if mark.kind != MarkKind::Size => self.assembly.add(mark),
+            Record::Hop(hop) => self.assembly.add_hop(hop),
+            _ => None,
+        };
+        self.note(done);
+    }
+
+    pub(super) fn finish(mut self) -> Seen {
+        while let Some(done) = self.assembly.next() {
+            self.note(done);
+        }
+        let left_out = self.kept.left_out() + self.names.forgotten();
+        Seen { names: self.names, scene: self.kept.scene(), requests: self.found, left_out }
+    }
+
+    fn note(&mut self, done: Option<Request>) {
+        let Some(request) = done else { return };
+        let key = (request.number, request.start);
+        if self.wanted.contains(&key) {
+            self.found.insert(key, request);
+        }
+    }
+}

@@ -9,6 +9,7 @@
 mod calls;
 mod command;
 mod granularity;
+mod guide;
 mod make;
 mod memcached;
 mod place;
@@ -54,6 +55,12 @@ struct Args {
 enum Verb {
     /// Load a memcached with SET requests, as the last part does, and check every answer.
     Load(memcached::LoadArgs),
+    /// From symptom to cause on a program that is not ours, and its p99 before and after; examples/profiling/guide.sh.
+    Guide(guide::GuideArgs),
+    /// What clients of a server see while it is recorded.
+    Recorded(guide::RecordedArgs),
+    /// Print the folder of SQLite's sources.
+    Sqlite,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,6 +106,9 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let done = match &args.verb {
         Some(Verb::Load(load)) => memcached::load(load),
+        Some(Verb::Guide(args)) => guide::guide(args),
+        Some(Verb::Recorded(args)) => guide::recorded(args),
+        Some(Verb::Sqlite) => place::sqlite().map(|folder| println!("{}", folder.display())),
         None => measure(&args),
     };
     match done {

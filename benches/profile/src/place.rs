@@ -78,27 +78,27 @@ impl Place {
         [self.home.join("libtailwater_profile_pass.so"), archive]
     }
 
-    /// SQLite's single file and its header, which lie in a crate.
-    pub(crate) fn sqlite(&self) -> Result<PathBuf> {
-        let mut command = cargo();
-        command.args(["metadata", "--format-version", "1", "--all-features", "--locked"]);
-        command.arg("--manifest-path").arg(self.root.join("benches/profile/Cargo.toml"));
-        let metadata: serde_json::Value = serde_json::from_str(&output(&mut command)?)
-            .map_err(|error| format!("could not read cargo's metadata: {error}"))?;
-        let packages = metadata["packages"].as_array().into_iter().flatten();
-        let manifest = packages
-            .filter(|package| package["name"] == "libsqlite3-sys")
-            .find_map(|package| package["manifest_path"].as_str());
-        let folder = manifest.and_then(|manifest| Path::new(manifest).parent());
-        folder.map(|folder| folder.join("sqlite3")).ok_or_else(|| "found no SQLite".to_owned())
-    }
-
     /// Whether clang compiles a line with these words: headers and flags are there, or not.
     pub(crate) fn compiles(&self, compiler: &str, words: &[&str]) -> bool {
         let empty = self.program("empty.cpp");
         let mut command = Command::new(compiler);
         works(command.args(words).arg(empty).arg("-o").arg(self.made("empty")))
     }
+}
+
+/// The folder of SQLite's single file and its header, which lie in a crate.
+pub(crate) fn sqlite() -> Result<PathBuf> {
+    let mut command = cargo();
+    command.args(["metadata", "--format-version", "1", "--all-features", "--locked"]);
+    command.args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
+    let metadata: serde_json::Value = serde_json::from_str(&output(&mut command)?)
+        .map_err(|error| format!("could not read cargo's metadata: {error}"))?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let manifest = packages
+        .filter(|package| package["name"] == "libsqlite3-sys")
+        .find_map(|package| package["manifest_path"].as_str());
+    let folder = manifest.and_then(|manifest| Path::new(manifest).parent());
+    folder.map(|folder| folder.join("sqlite3")).ok_or_else(|| "found no SQLite".to_owned())
 }
 
 /// Cargo without what this program was itself started with.

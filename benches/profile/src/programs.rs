@@ -2,7 +2,7 @@
 //! every build.
 
 use crate::make::Source;
-use crate::place::{Place, cargo};
+use crate::place::{Place, cargo, sqlite};
 use crate::table::{Line, Section};
 use crate::tool::{Build, Tool, present};
 use crate::turns::{by_turns, ratios};
@@ -79,7 +79,7 @@ fn programs(place: &Place, short: bool, left_out: &mut Vec<String>) -> Result<Ve
                 .to_owned(),
         );
     } else {
-        let folder = place.sqlite()?;
+        let folder = sqlite()?;
         let files = vec![place.program("sqlite.c"), folder.join("sqlite3.c")];
         let source = Source { name: "sqlite", files, includes: vec![folder] };
         all.push(of("SQLite", Make::C(source), &[], 3, Some(1.12)));

@@ -1,6 +1,6 @@
 //! The tables of the pages that have a result file: redrawn from it and compared, so that no number stands
 //! in a page that the file does not hold. Below the words `<!-- drawn: FILE NAME -->` stands a table that
-//! `tables` draws; one that compares names two files. The other tables of BENCHMARKING.md and docs/claims/ say that they have no file.
+//! `tables` draws, or a block of what a command said; a table that compares names two files. The other tables of BENCHMARKING.md and docs/claims/ say that they have no file.
 
 mod tables;
 
@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 const MEND: &str = "TAILWATER_PAGES=write cargo test -p tailwater-cli --test pages";
 /// Stands above a drawn table, before file and name.
 const DRAWN: &str = "<!-- drawn: ";
+/// Around what a command said, where that is drawn.
+const BLOCK: &str = "```text";
+const BLOCK_END: &str = "```";
 /// Stands above a table that nothing can redraw.
 const TYPED: &str = "*Without a result file:*";
 /// The page of all measurements. Its explanations are in [`CLAIMS`].
@@ -124,7 +127,12 @@ fn redraw(page: &str) -> (String, u32) {
         };
         let (files, name) = said.rsplit_once(' ').expect("files and a name");
         count += 1;
-        while lines.next_if(|line| line.is_empty() || line.starts_with('|')).is_some() {}
+        let is_table = |line: &&str| line.is_empty() || line.starts_with('|');
+        while lines.next_if(is_table).is_some() {}
+        if lines.next_if_eq(&BLOCK).is_some() {
+            lines.by_ref().find(|line| *line == BLOCK_END);
+            while lines.next_if(|line| line.is_empty()).is_some() {}
+        }
         let results: Vec<String> = files.split(' ').map(read).collect();
         let _ = writeln!(text, "\n{}", tables::draw(name, &results));
     }

@@ -7,10 +7,12 @@ mod by_demand;
 mod classes;
 mod crowds;
 mod figures;
+mod guide;
 mod hostile;
 mod last_credit;
 mod losses;
 mod models;
+mod profiler;
 mod ready;
 mod recoveries;
 mod side_by_side;
@@ -29,6 +31,8 @@ use tailwater_stats::result::{Experiment, Spread};
 pub(crate) fn draw(name: &str, results: &[String]) -> String {
     match results {
         _ if name == "crowds" => crowds::table(results),
+        _ if name == "guide" => guide::table(results),
+        _ if name == "profile-recorded" => profiler::recorded(results),
         _ if name == "skus" => skus::table(results),
         _ if name == "tiers" => tiers::table(results),
         [result] => of_one(name, result),
@@ -53,6 +57,7 @@ fn of_one(name: &str, result: &str) -> String {
         "first" => side_by_side::first(result),
         "hostile" => hostile::table(result),
         "models" => models::table(result),
+        "profile-diff" => profiler::diff(result),
         "ready-bell" => ready::bell(result),
         "ready-epoll" => ready::epoll(result),
         "ready-finding" => ready::finding(result),
@@ -75,7 +80,10 @@ fn of_one(name: &str, result: &str) -> String {
         "tls" => tls::table(result),
         "tuning" => tuning::table(result),
         "validation" => validation::table(result),
-        _ => panic!("no table is called {name}"),
+        _ => match name.strip_prefix("guide-said-") {
+            Some(number) => guide::said(result, number),
+            None => panic!("no table is called {name}"),
+        },
     }
 }
 

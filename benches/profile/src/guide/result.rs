@@ -1,0 +1,94 @@
+//! What is kept of a program: what the profiler said, and what clients saw before and after.
+
+use crate::Result;
+use machine::Machine;
+use serde::Serialize;
+use std::path::Path;
+use tailwater_stats::Histogram;
+use tailwater_stats::result::Spread;
+
+/// One run, as its clients saw it. Latencies count from the times at which requests were due.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Reading {
+    /// Requests that were due in the window.
+    pub(super) requests: u64,
+    /// Of these, answered by its end or soon after.
+    pub(super) answered: u64,
+    pub(super) p50_us: f64,
+    pub(super) p99_us: f64,
+    pub(super) p999_us: f64,
+}
+
+impl Reading {
+    pub(super) fn of(requests: u64, answered: u64, latency: &Histogram) -> Self {
+        let at = |quantile| latency.quantile(quantile).as_secs_f64() * 1e6;
+        Self { requests, answered, p50_us: at(0.5), p99_us: at(0.99), p999_us: at(0.999) }
+    }
+
+    pub(super) fn line(&self) -> String {
+        let Self { requests, answered, p50_us, p99_us, p999_us } = self;
+        format!("p50 {p50_us:.0}, p99 {p99_us:.0}, p99.9 {p999_us:.0} µs; {answered} of {requests}")
+    }
+}
+
+/// A command and its output.
+#[derive(Debug, Serialize)]
+pub(super) struct Said {
+    pub(super) typed: String,
+    pub(super) output: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct GuideResult {
+    pub(super) title: String,
+    pub(super) machine: Machine,
+    /// Counted of each run.
+    pub(super) seconds: u64,
+    /// What distinguishes *after*.
+    pub(super) change: String,
+    pub(super) said: Vec<Said>,
+    /// Before, after, after, before.
+    pub(super) quads: Vec<[Reading; 4]>,
+}
+
+impl GuideResult {
+    /// The p99 after over that before, of neighbours: the first two of a quad, and the last two.
+    pub(super) fn summary(&self) -> String {
+        if self.quads.is_empty() {
+            return format!("{}: the trace was asked, nothing was measured", self.title);
+        }
+        let pairs = self.quads.iter().flat_map(|[a, b, c, d]| [(a, b), (d, c)]);
+        let ratios: Vec<f64> = pairs.map(|(before, after)| after.p99_us / before.p99_us).collect();
+        let Spread { min, median, max } = Spread::of(&ratios);
+        format!("{}: p99 × {median:.2} [{min:.2}–{max:.2}]", self.title)
+    }
+}
+
+/// As JSON. The file is whole or as it was.
+pub(super) fn write(result: &impl Serialize, file: &Path) -> Result {
+    let failed = |error: std::io::Error| format!("{}: {error}", file.display());
+    let text = serde_json::to_string_pretty(result).map_err(|error| error.to_string())?;
+    let beside = file.with_extension("part");
+    std::fs::write(&beside, text + "\n").map_err(failed)?;
+    std::fs::rename(&beside, file).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_compared() {
+        let of = |p99_us| Reading { p99_us, ..Reading::default() };
+        let result = GuideResult {
+            title: "x".into(),
+            machine: Machine::default(),
+            seconds: 1,
+            change: String::new(),
+            said: vec![],
+            quads: vec![[of(100.0), of(50.0), of(30.0), of(120.0)]],
+        };
+        // 50 / 100 and 30 / 120.
+        assert_eq!(result.summary(), "x: p99 × 0.38 [0.25–0.50]");
+    }
+}

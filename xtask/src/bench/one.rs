@@ -170,7 +170,7 @@ mod tests {
             ("scenarios/split.toml", "[[fault]]\nkind = \"partition\"\n"),
             ("scenarios/store.toml", "[server]\napplication = \"store\"\n"),
             ("scenarios/twice.toml", "[[tier]]\nhedge = {}\n"),
-            ("benches/Cargo.toml", ""),
+            ("Cargo.toml", ""),
             ("benches/shared/Cargo.toml", ""),
             ("benches/shared/src/lib.rs", ""),
             ("benches/transport/Cargo.toml", "shared = { path = \"../shared\" }"),

@@ -461,8 +461,8 @@ fn the_report_names_the_lock_its_holder_and_the_line() {
     let folder = folder("blamed");
     let program = folder.join("scenes");
     scenes(&program);
-    let said = in_time(1, |_| {
-        succeeds(record_program(&folder, &program).arg("locks"));
+    let said = in_time(20_000, |us| {
+        succeeds(record_program(&folder, &program).args(["locks", us]));
         let report = |options: &[&str]| {
             let mut command = Command::new(&tools().tailwater);
             command.args(["profile"]).args(options).arg(folder.join("x.trace"));

@@ -38,7 +38,7 @@ fn a_neighbour_is_named_as_the_cause_and_a_sleep_is_not_blamed_on_it() {
     let [program, hog] = built(&folder, "", SOURCE);
     let trace = folder.join("x.trace");
     // Of a call that the scanner never saw nothing is told, so it must last: longer each time.
-    for ms in [30, 100, 400] {
+    for ms in [30, 100, 400, 400, 400] {
         let done = on_one_core(|| {
             let _neighbours = Neighbours::of(&hog, HOGS);
             succeeds(record_with(&folder, &["--kernel"], &program).arg(ms.to_string()))
@@ -52,6 +52,12 @@ fn a_neighbour_is_named_as_the_cause_and_a_sleep_is_not_blamed_on_it() {
         }
         let (run, sleep) = (account(&trace, "planted_run"), account(&trace, "planted_sleep"));
         if run.is_null() || sleep.is_null() {
+            continue;
+        }
+        // What reads the events is on that core too, and may come too late for some. That must be said.
+        if run["cause"] == "unknown" {
+            let told = report(&trace, &["--slowest", "1", "--function", "planted_run"]);
+            assert!(told.contains("events of the kernel were lost"), "{told}");
             continue;
         }
         assert_eq!(run["cause"], "runnable", "{run}");
@@ -73,7 +79,7 @@ fn a_neighbour_is_named_as_the_cause_and_a_sleep_is_not_blamed_on_it() {
         exported(&trace);
         return;
     }
-    panic!("no call was seen in any of the recordings");
+    panic!("no recording has both calls and their causes");
 }
 
 /// The time line has the states of the program's thread.

@@ -1,11 +1,13 @@
 //! `neighbours`: HDSearch's indexes beside hnsw_rs, on the same points and queries, in one thread and without sockets.
 //!
 //! Recall is against the true nearest of all points. An answer of ours must besides be the one that plain code finds; one
-//! of hnsw_rs must have points of the set at their distances, in order. `--write DIR` writes the vectors for `faiss_peer.py`.
+//! of hnsw_rs must have points of the set at their distances, in order. `--write DIR` writes the vectors for `faiss_peer.py`,
+//! and keeps the graph there.
 
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod graph;
 mod ours;
 mod peer;
 mod write;
@@ -66,8 +68,10 @@ fn run() -> Result<(), String> {
     if let Some(folder) = &arguments.write {
         write::all(&known, folder)?;
     }
+    // The graph first: it is kept, and the next run finds it, wherever this one is ended.
+    let peer = peer::rows(&known, arguments.write.as_deref())?;
     println!("| index | settings | recall@10 | p50, µs | p99, µs |\n|---|---|---|---|---|");
-    for row in ours::rows(&known)?.iter().chain(&peer::rows(&known)?) {
+    for row in ours::rows(&known)?.iter().chain(&peer) {
         let Row { index, settings, recall_10, p50_us, p99_us } = row;
         println!("| {index} | {settings} | {recall_10:.3} | {p50_us:.0} | {p99_us:.0} |");
     }

@@ -1,17 +1,13 @@
 //! hnsw_rs: a graph of near neighbours in layers (Malkov and Yashunin, 2018).
 
+use crate::graph::{self, EDGES, Graph};
 use crate::{Known, NEIGHBOURS, Row};
-use hnsw_rs::prelude::{DistL2, Hnsw};
+use hnsw_rs::prelude::HnswIo;
 use std::collections::BTreeSet;
-use std::time::Instant;
-use tailwater_hdsearch::frontier::Times;
+use std::path::Path;
+use tailwater_hdsearch::frontier::{Times, Worked};
 use tailwater_hdsearch::nearest::Found;
 use tailwater_hdsearch::quality::recall;
-
-/// Edges of a point, and how widely it is looked around when it is inserted: those of the authors' measurements.
-const EDGES: usize = 24;
-const WIDTH_OF_BUILDING: usize = 400;
-const LAYERS: usize = 16;
 
 /// How widely a query looks around.
 const WIDTHS: [usize; 6] = [10, 20, 40, 80, 160, 320];
@@ -22,17 +18,21 @@ const WARM_UP: usize = 50;
 /// Distances are computed in another order than ours.
 const TOLERANCE: f32 = 1e-3;
 
-pub(crate) fn rows(known: &Known) -> Result<Vec<Row>, String> {
-    let points = known.set.points.rows();
-    let index =
-        Hnsw::<f32, DistL2>::new(EDGES, points.count(), LAYERS, WIDTH_OF_BUILDING, DistL2 {});
-    for number in 0..points.count() {
-        index.insert_slice((points.vector(number), number));
-    }
+/// By the graph that lies in this folder, if one is given; what lies there not yet is built first.
+pub(crate) fn rows(known: &Known, folder: Option<&Path>) -> Result<Vec<Row>, String> {
+    let Some(folder) = folder else { return asked(known, graph::build(known)) };
+    let name = graph::kept(known, folder)?;
+    let mut file = HnswIo::new(folder, &name);
+    let found = file.load_hnsw().map_err(|why| format!("{}: {why}", folder.display()))?;
+    asked(known, found)
+}
+
+fn asked(known: &Known, mut index: Graph<'_>) -> Result<Vec<Row>, String> {
+    index.set_searching_mode(true);
     WIDTHS.iter().map(|&width| row(known, &index, width)).collect()
 }
 
-fn row(known: &Known, index: &Hnsw<'_, f32, DistL2>, width: usize) -> Result<Row, String> {
+fn row(known: &Known, index: &Graph<'_>, width: usize) -> Result<Row, String> {
     let queries = known.set.queries.rows();
     let (mut times, mut recalls) = (Vec::new(), 0.0);
     for number in known.truth.len().saturating_sub(WARM_UP)..known.truth.len() {
@@ -40,7 +40,7 @@ fn row(known: &Known, index: &Hnsw<'_, f32, DistL2>, width: usize) -> Result<Row
     }
     for (number, truth) in known.truth.iter().enumerate() {
         let query = queries.vector(number);
-        let begun = Instant::now();
+        let begun = Worked::now();
         let found = index.search(query, NEIGHBOURS, width);
         times.push(begun.elapsed());
         let found: Vec<Found> = (found.iter())

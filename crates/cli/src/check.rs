@@ -11,7 +11,7 @@ use std::time::Duration;
 use tailwater_core::Nanos;
 use tailwater_core::duration::format_duration;
 use tailwater_experiment::{Shard, capacity, check as known, pieces};
-use tailwater_workload::scenario::{ControllerSpec, Problem, TextPlace};
+use tailwater_workload::scenario::{ControllerSpec, FreeLock, Problem, TextPlace};
 use tailwater_workload::{Scenario, ScenarioError};
 
 /// What one file says.
@@ -38,13 +38,19 @@ struct Plan {
     clients: Vec<u32>,
     demands: usize,
     controllers: Vec<String>,
+    /// What faults of nodes and links strike.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    strikes: Vec<String>,
     repetitions: u32,
     runs: u64,
     on: Vec<&'static str>,
-    /// Why it does not run everywhere.
+    /// What is sound, and most likely not what was meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+    /// Why it does not run everywhere; nothing where a place is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_elsewhere: Option<String>,
-    /// Why it does not run over sockets of this machine.
+    /// Why it does not run over sockets of this machine; nothing where the simulator is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_here: Option<String>,
     /// About how long it takes over sockets, capacity included; `None`: it does not run there.
@@ -125,13 +131,56 @@ fn one(file: &Path, on: Option<Driver>) -> Result<Plan, ScenarioError> {
         (Some(Driver::Loopback), (Some(error), _)) | (Some(Driver::Sim), (_, Some(error))) => {
             return Err(error.clone());
         }
+        (None, (Some(no_sockets), Some(no_simulator))) => {
+            return Err(nowhere(no_sockets, no_simulator));
+        }
         _ => {}
     }
     if elsewhere.0.is_none() {
         // Nothing is opened.
         applications::of(&scenario, Path::new(""))?;
     }
-    Ok(Plan { not_here: lacking, ..plan(&scenario, elsewhere) })
+    let plan = plan(&scenario, elsewhere);
+    let notes = notes(&scenario, &plan.on, on);
+    Ok(match on {
+        None => Plan { not_here: lacking, notes, ..plan },
+        // Nothing is told of the other place.
+        Some(_) => Plan { not_elsewhere: None, notes, ..plan },
+    })
+}
+
+/// Both reasons of a scenario that runs in no place.
+fn nowhere(no_sockets: &ScenarioError, no_simulator: &ScenarioError) -> ScenarioError {
+    let of_place = |place: &str, error: &ScenarioError| {
+        let told = |it: &Problem| Problem {
+            message: format!("runs nowhere, {place}: {}", it.message),
+            ..it.clone()
+        };
+        error.problems.iter().map(told).collect::<Vec<_>>()
+    };
+    let mut problems = of_place("not over sockets", no_sockets);
+    problems.extend(of_place("not in the simulator", no_simulator));
+    problems.sort();
+    ScenarioError { problems, ..no_sockets.clone() }
+}
+
+/// Locks that no request finds taken in the places that are meant.
+fn notes(scenario: &Scenario, places: &[&str], on: Option<Driver>) -> Vec<String> {
+    let on_sockets = on != Some(Driver::Sim) && places.contains(&"loopback");
+    let simulated = on != Some(Driver::Loopback) && places.contains(&"sim");
+    let told = |lock: FreeLock| {
+        let FreeLock { name, mend, simulated_too } = lock;
+        let place = match (on_sockets, simulated) {
+            (true, true) if !simulated_too => " over sockets",
+            (false, _) if !simulated_too => return None,
+            _ => "",
+        };
+        Some(format!(
+            "lock {name} is never found taken{place}: one loop without workers holds it only while it computes; \
+             type {mend}"
+        ))
+    };
+    scenario.free_locks().into_iter().filter_map(told).collect()
 }
 
 type Elsewhere = (Option<ScenarioError>, Option<ScenarioError>);
@@ -145,12 +194,14 @@ fn plan(scenario: &Scenario, (no_sockets, no_simulator): Elsewhere) -> Plan {
         clients: scenario.clients.counts.clone(),
         demands: scenario.demand.courses.len(),
         controllers: scenario.controllers.iter().map(ControllerSpec::title).collect(),
+        strikes: scenario.strikes(),
         repetitions: scenario.repetitions,
         runs: scenario.runs(),
         on: on.iter().filter(|(_, possible)| *possible).map(|(name, _)| *name).collect(),
         loopback_s: no_sockets.is_none().then(|| over_sockets(scenario).as_secs_f64()),
         not_elsewhere: no_sockets.or(no_simulator).map(|error| error.to_string()),
         not_here: None,
+        notes: Vec::new(),
     }
 }
 
@@ -186,6 +237,7 @@ fn sound(file: &str, plan: &Plan) -> String {
         format!("  controllers: {}", plan.controllers.join(", ")),
         format!("  runs {}", places.join("; ")),
     ];
+    lines.extend(plan.strikes.iter().chain(&plan.notes).map(|note| format!("  {note}")));
     lines.extend(plan.not_elsewhere.iter().map(|why| format!("  {why}")));
     lines.extend(plan.not_here.iter().map(|why| format!("  not over sockets here: {why}")));
     lines.join("\n")

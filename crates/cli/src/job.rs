@@ -34,7 +34,8 @@ use tailwater_stats::result::{ConnectionReading, Run};
 use tailwater_stats::traits::Traits;
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step, Work};
-use watch::{Place, Watch};
+use watch::{Due, Place, Watch};
+pub(crate) use watch::{Part, Watching};
 
 /// What the generator is to do. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -60,8 +61,8 @@ pub(crate) struct Job {
     pub(crate) loses: Loses,
     /// The server spins: its CPU time says nothing, its busy time does.
     pub(crate) server_spins: bool,
-    /// What the operating system does to servers and tiers is watched, too.
-    pub(crate) watches: bool,
+    /// What is watched of what the operating system does to servers and tiers.
+    pub(crate) watching: Watching,
     pub(crate) kind: Kind,
 }
 
@@ -285,7 +286,8 @@ impl Job {
         // A moment for the connections to come to rest and the threads to start.
         let start = now() + Duration::from_millis(30);
         tell(Begins { measured_from_ns: start.as_nanos() + job.warm_up_ns })?;
-        let watch = self.watches.then(|| Watch::begin(self.watched(job, start)));
+        let watch = (self.watching != Watching::Nothing)
+            .then(|| Watch::begin(self.watched(job, start, &schedule)));
         let mut findings = Vec::new();
         std::thread::scope(|scope| {
             let running: Vec<_> = (0..)
@@ -329,7 +331,7 @@ impl Job {
     }
 
     /// The servers in the measured window.
-    fn watched(&self, job: &OpenJob, start: Instant) -> Place {
+    fn watched(&self, job: &OpenJob, start: Instant, schedule: &Schedule) -> Place {
         let tiers = self.tiers.iter().map(|tier| tier.metered.clone().unwrap_or_default());
         let from = start + Duration::from_nanos(job.warm_up_ns);
         Place {
@@ -337,6 +339,8 @@ impl Job {
             from,
             to: from + Duration::from_nanos(job.measure_ns),
             core: self.cores.first().copied(),
+            watching: self.watching,
+            due: Due::of(start, schedule),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
-use crate::job::{Asks, Job, Kind, Loses, OpenJob, OpenOutcome, Outcome, ServiceJob};
+use crate::job::{Asks, Job, Kind, Loses, OpenJob, OpenOutcome, Outcome, ServiceJob, Watching};
 use crate::prepare::prepare;
 use crate::scenarios::{self, Said};
 use crate::terminal;
@@ -78,7 +78,7 @@ fn job(options: &LoadOptions) -> Result<(Job, Vec<DataUsed>), Failure> {
         tiers: Vec::new(),
         loses: Loses::default(),
         server_spins: options.server_pid.is_none(),
-        watches: false,
+        watching: Watching::Nothing,
         kind,
     };
     Ok((job, data))

@@ -99,6 +99,74 @@ fn what_a_driver_cannot_run_is_said_and_refused_where_it_is_asked_for() {
     assert!(text(&refused.stderr).contains("faults of kind clock run in the simulator only"));
 }
 
+/// A fault of a link is the simulator's, and a command without a service is the sockets'.
+const NOWHERE: &str = r#"
+fault = { kind = "slow-link", at = "10ms", for = "10ms", factor = 3, tier = "leaf" }
+server.path = { steps = [{ call = "leaf" }] }
+tier = { name = "leaf", command = "memcached -p {port}" }
+"#;
+
+#[test]
+fn what_runs_nowhere_is_refused_with_every_places_reason() {
+    let folder = Folder::new("check-nowhere");
+    let service = "server.service = { distribution = \"constant\", mean = \"10us\" }";
+    assert!(SOUND.contains(service));
+    let file = folder.write("nowhere.toml", &(SOUND.replace(service, "") + NOWHERE));
+    let output = check(&[], &[&file]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    for word in [
+        "runs nowhere, not over sockets: faults of kind slow-link run in the simulator only",
+        "runs nowhere, not in the simulator: the simulator runs no commands; say by service",
+    ] {
+        assert!(said.contains(word), "{word:?} was needed in: {said}");
+    }
+    assert!(!said.contains("type --on"), "{said}");
+    let output = check(&["--json"], &[&file]);
+    let found: Value = serde_json::from_slice(&output.stdout).expect("one JSON list");
+    assert_eq!(found[0]["sound"], false);
+    assert_eq!(found[0]["problems"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn nothing_is_told_of_a_place_that_is_not_asked_for() {
+    let folder = Folder::new("check-asked");
+    let file = folder.write(
+        "faulty.toml",
+        &format!("{SOUND}fault = {{ kind = \"clock\", offset = \"1ms\" }}\n"),
+    );
+    let output = check(&["--on", "sim"], &[&file]);
+    assert_eq!(output.status.code(), Some(0));
+    let said = text(&output.stdout);
+    assert!(said.contains("runs --on sim") && !said.contains("simulator only"), "{said}");
+}
+
+#[test]
+fn locks_without_waiters_and_what_faults_strike_are_told() {
+    let folder = Folder::new("check-locks");
+    let service = "server.service = { distribution = \"constant\", mean = \"10us\" }";
+    let path = "server.path = { steps = [{ lock = \"A\", hold = \"2us\" }] }\nserver.replicas = 2";
+    let fault = "fault = { kind = \"server-pause\", at = \"10ms\", for = \"10ms\", node = 2 }\n";
+    let file = folder.write("locks.toml", &(SOUND.replace(service, path) + fault));
+    let output = check(&[], &[&file]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for word in [
+        "lock A is never found taken: one loop without workers holds it only while it computes; \
+         type server.loops = 2 or server.placement = \"workers:4\"",
+        "server-pause strikes replica 2 of the server",
+    ] {
+        assert!(said.contains(word), "{word:?} was needed in: {said}");
+    }
+    let mended = SOUND.replace(service, &format!("{path}\nserver.loops = 2"));
+    let output = check(&[], &[&folder.write("mended.toml", &mended)]);
+    assert!(!text(&output.stdout).contains("never found taken"));
+    let more = SOUND.replace(service, &format!("{path}\nsim.cores = 2"));
+    let more = folder.write("more.toml", &more);
+    assert!(text(&check(&[], &[&more]).stdout).contains("never found taken over sockets"));
+    assert!(!text(&check(&["--on", "sim"], &[&more]).stdout).contains("never found taken"));
+}
+
 /// No machine has a core of this number that may be used.
 #[test]
 fn a_core_that_is_not_there_is_a_note_and_refused_where_sockets_are_asked_for() {

@@ -48,9 +48,10 @@ fn a_service_runs_in_three_tiers_and_every_answer_is_right() {
         let tiers = run["tiers"].as_array().expect("tiers");
         let names: Vec<_> = tiers.iter().map(|tier| (&tier["tier"], &tier["nodes"])).collect();
         assert_eq!(names, [(&"".into(), &1.into()), (&"leaf".into(), &3.into())]);
-        let received = |tier: usize| tiers[tier]["received_rps"].as_f64().unwrap_or(0.0);
+        let rate = |tier: usize, of: &str| tiers[tier][of].as_f64().unwrap_or(0.0);
         // Each query that the front does not refuse goes to all leaves.
-        assert!(received(1) > received(0), "{tiers:?}");
+        assert!(rate(1, "received_rps") > rate(0, "served_rps"), "{tiers:?}");
+        assert!(tiers.iter().all(|tier| tier["drop_ratio"].as_f64() <= Some(1.0)), "{tiers:?}");
     }
     let data = result["data"].as_array().expect("data");
     assert_eq!(data.len(), 2);
@@ -107,11 +108,20 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
     for load in loads(&found) {
-        let traced = load["missing"].as_array().is_some_and(Vec::is_empty);
+        // On a full machine a part may be late for its third of a short window, and is named then.
+        let missing = load["missing"].as_array().expect("sentences");
+        let lacks = |what: &str| {
+            missing
+                .iter()
+                .filter_map(Value::as_str)
+                .any(|why| why.starts_with(&format!("No {what}")))
+        };
+        let traced = !lacks("system calls");
         for at in [0, 1] {
             let of = |key: &str| load["tiers"][at]["per_query"][key].as_f64();
             assert_eq!(of("syscalls").is_some(), traced, "{load}");
-            assert_eq!(of("net_rx").is_some(), traced, "{load}");
+            assert_eq!(of("net_rx").is_some(), !lacks("softirqs"), "{load}");
+            assert_eq!(of("waits").is_some(), !lacks("waits for a core"), "{load}");
             if traced {
                 let parts = ["futex", "send", "receive", "poll", "epoll_ctl", "other_calls"];
                 let parts: f64 = parts.into_iter().filter_map(of).sum();
@@ -140,7 +150,7 @@ fn without_the_kernels_events_the_rest_is_told_with_what_to_type() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     for load in loads(&found) {
         let missing = load["missing"].as_array().expect("sentences");
-        assert_eq!(missing.len(), 2, "{missing:?}");
+        assert_eq!(missing.len(), 3, "{missing:?}");
         let missing: Vec<&str> = missing.iter().filter_map(Value::as_str).collect();
         assert!(missing.iter().any(|why| why.starts_with("No system calls: ")), "{missing:?}");
         // What to do stands after a semicolon.

@@ -41,20 +41,31 @@ pub fn clip(text: &str) -> String {
     clipped
 }
 
-/// Leads into the list of what is known, with the nearest first where one is near: `did you mean NAME? Known are`,
-/// or `known are`.
+/// Leads into the list of what is known, with what is near first: `did you mean NAME? Known are`, or `known are`.
 #[must_use]
 pub fn suggestion(found: &str, known: &[&str]) -> String {
+    match nearest(found, known)[..] {
+        [] => "known are".into(),
+        ref near => format!("did you mean {}? Known are", near.join(" or ")),
+    }
+}
+
+/// The word that is nearest by typing errors; else those with a part of that spelling, such as `server-slow` for
+/// `slow`, at most three.
+#[must_use]
+pub fn nearest<'k>(found: &str, known: &[&'k str]) -> Vec<&'k str> {
     let near = known
         .iter()
         .map(|name| (distance(found, name), *name))
         // Of a single letter nothing would be left.
         .filter(|(distance, name)| *distance <= name.len().div_ceil(3) && *distance < name.len())
         .min();
-    match near {
-        Some((_, name)) => format!("did you mean {name}? Known are"),
-        None => "known are".into(),
+    if let Some((_, name)) = near {
+        return vec![name];
     }
+    let holds =
+        |name: &&&str| !found.is_empty() && name.split(['-', '_']).any(|part| part == found);
+    known.iter().filter(holds).take(3).copied().collect()
 }
 
 /// Levenshtein's distance in characters, of the first 40: typing errors happen in short words.
@@ -105,6 +116,11 @@ mod tests {
         for far in ["", "windbreaker", "x"] {
             assert_eq!(suggestion(far, &known), "known are", "{far}");
         }
+        let parted = ["server-slow", "slow-link", "flood", "target_delay"];
+        let said = suggestion("slow", &parted);
+        assert_eq!(said, "did you mean server-slow or slow-link? Known are");
+        assert_eq!(nearest("target", &parted), ["target_delay"]);
+        assert_eq!(suggestion("", &["a-"]), "known are");
         assert_eq!(suggestion("x", &[]), "known are");
         assert_eq!(suggestion("1", &["3", "5"]), "known are");
     }

@@ -21,7 +21,8 @@ const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 /// A kind of events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Source {
-    /// Switches, wakings, migrations, new threads. The others mean nothing without it.
+    /// Switches, wakings, migrations, new threads. Without it no state of a thread is known; the others still say which thread
+    /// they interrupted.
     Scheduling,
     /// Threads' new names.
     Names,
@@ -151,10 +152,14 @@ impl Probe {
         Self { layouts, found: found.to_vec() }
     }
 
-    /// The layouts of what was found; without scheduling, what is missing.
+    /// The layouts of what was found; what is missing where nothing was, or no scheduling though it is wanted.
     pub(crate) fn into_layouts(self) -> Result<Layouts, Missing> {
         match self.found.into_iter().next() {
-            Some((Source::Scheduling, Err(missing))) => Err(missing),
+            Some((source, Err(missing)))
+                if source == Source::Scheduling || self.layouts.ids().next().is_none() =>
+            {
+                Err(missing)
+            }
             _ => Ok(self.layouts),
         }
     }

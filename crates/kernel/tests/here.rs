@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::process::Command;
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use tailwater_kernel::schedule::{Fact, Interval, Machine, State, Waits};
+use tailwater_kernel::schedule::{Fact, Interrupting, Interval, Machine, State, Waits};
 use tailwater_kernel::{Event, Probe, Recorder, Source, Syscalls, What, now_ns};
 
 /// Says why a test shows nothing here, past the harness, which hides what tests that pass have printed.
@@ -115,6 +115,35 @@ fn page_faults_of_first_touches_are_told() {
     recorder.read(&mut count);
     let losses = recorder.finish(&mut count);
     assert!(faults > 0 || losses.events > 0, "{} bytes were new", memory.len());
+}
+
+/// Without switches, too, each says whom it interrupted: what is sent over loopback is received on the sender's time.
+#[test]
+fn softirqs_alone_are_those_of_the_thread_that_brought_them() {
+    let mut recorder = match Recorder::start(Probe::look().only(&[Source::Softirqs])) {
+        Ok(recorder) => recorder,
+        Err(missing) => return passed_over(&missing),
+    };
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let own_address = socket.local_addr().expect("its address");
+    let mut machine = Machine::new(recorder.cpus());
+    machine.follow(own_tid(), now_ns());
+    let softirqs = std::cell::Cell::new(0);
+    let mut count = |fact: Fact| {
+        let is_net_rx =
+            matches!(fact, Fact::Interruption(one) if one.by == Interrupting::Softirq(3));
+        softirqs.set(softirqs.get() + u64::from(is_net_rx));
+    };
+    // On a full machine a thread of the kernel's may take them for a while.
+    for _ in 0..10_000 {
+        socket.send_to(b"x", own_address).expect("it is sent");
+        recorder.read(|event| machine.apply(event, &mut count));
+        if softirqs.get() > 0 {
+            break;
+        }
+    }
+    let losses = recorder.finish(|event| machine.apply(event, &mut count));
+    assert!(softirqs.get() > 0 || losses.events > 0, "none of 10,000");
 }
 
 #[test]

@@ -81,6 +81,7 @@ fn reading(
     // A program of others says how much it was asked, and has answered that.
     let asked = used.commands.unwrap_or(0);
     let (received, shed) = (asked + sum(|totals| totals.received), sum(Totals::shed_total));
+    let served = asked + sum(|totals| totals.served);
     let cpu = if spins { sum(|totals| totals.busy_ns) } else { used.usage.cpu.nanos() } as f64;
     let by_reason = Reason::ALL.into_iter().enumerate().map(|(at, reason)| {
         (reason.name().to_owned(), totals.iter().map(|totals| totals.shed[at]).sum::<u64>())
@@ -91,8 +92,9 @@ fn reading(
         tier: tier.to_owned(),
         nodes: count,
         received_rps: per_second(received, length),
-        served_rps: per_second(asked + sum(|totals| totals.served), length),
-        drop_ratio: shed as f64 / received.max(1) as f64,
+        served_rps: per_second(served, length),
+        // What waited when the window began was received before it.
+        drop_ratio: shed as f64 / received.max(served + shed).max(1) as f64,
         shed_by_reason: by_reason.filter(|(_, count)| *count > 0).collect(),
         cores_used: cpu / length_ns,
         cpu_ns_per_request: if received == 0 { 0.0 } else { cpu / received as f64 },
@@ -245,5 +247,16 @@ mod tests {
         let found = readings(&[tier("leaf", 2)], &window, &all, false);
         let leaf = &found[1];
         assert_eq!((leaf.received_rps, leaf.cores_used, leaf.cpu_ns_per_request), (0.0, 0.3, 0.0));
+    }
+
+    #[test]
+    fn what_waited_when_the_window_began_makes_no_more_drops_than_requests() {
+        let mut counted = counted(100, 100, 0);
+        let totals = &mut counted.counts.as_mut().expect("counts").totals;
+        totals.received = 80;
+        totals.served = 25;
+        let length = Duration::from_secs(1);
+        let found = reading(("leaf", 1), (length, &used(0)), &[counted], false);
+        assert!((found.drop_ratio - 0.8).abs() < 1e-9, "{}", found.drop_ratio);
     }
 }

@@ -298,7 +298,7 @@ pub struct TierReading {
     pub received_rps: f64,
     /// Requests that its handlers answered, per second.
     pub served_rps: f64,
-    /// Requests that it refused ÷ received.
+    /// Requests that it refused ÷ received; those that waited when the window began count as received.
     pub drop_ratio: f64,
     /// These by reason.
     pub shed_by_reason: BTreeMap<String, u64>,

@@ -31,8 +31,9 @@ pub struct TierTraits {
     /// What its threads did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<ThreadTime>,
-    /// Softirqs that ran while its threads had the core, by kind.
-    pub softirqs: BTreeMap<String, SoftirqTraits>,
+    /// Softirqs that ran while its threads had the core, by kind: none of a kind that is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub softirqs: Option<BTreeMap<String, SoftirqTraits>>,
 }
 
 /// The key of all system calls together.

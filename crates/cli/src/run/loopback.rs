@@ -7,7 +7,7 @@ use super::generator::perform;
 use super::unchanged;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::job::{Asks, Job, Kind, Loses, OpenJob, Outcome};
+use crate::job::{Asks, Job, Kind, Loses, OpenJob, Outcome, Watching};
 use crate::machine::manifest;
 use crate::scenarios::Said;
 use std::time::Duration;
@@ -35,8 +35,8 @@ pub(super) struct Loopback<'a> {
     calibration: f64,
     /// Servers so far: each has a socket of its own.
     servers: u32,
-    /// What the operating system does in runs is watched, too.
-    watches: bool,
+    /// What is watched of what the operating system does in runs.
+    watching: Watching,
 }
 
 impl<'a> Loopback<'a> {
@@ -46,12 +46,20 @@ impl<'a> Loopback<'a> {
         interrupt: &'a Interrupt,
     ) -> Self {
         let calibration = Spinner::calibrate().speed();
-        Self { scenario, said, used, interrupt, calibration, servers: 0, watches: false }
+        Self {
+            scenario,
+            said,
+            used,
+            interrupt,
+            calibration,
+            servers: 0,
+            watching: Watching::Nothing,
+        }
     }
 
     /// The same, with what the operating system does in runs where that is asked for.
-    pub(super) fn watching(mut self, watches: bool) -> Self {
-        self.watches = watches;
+    pub(super) fn watching(mut self, watching: Watching) -> Self {
+        self.watching = watching;
         self
     }
 
@@ -111,7 +119,7 @@ impl<'a> Loopback<'a> {
                 Kind::Closed { .. } => Loses::default(),
             },
             server_spins: changed.chain([of.model]).any(|it| it.reception != Reception::Block),
-            watches: self.watches,
+            watching: self.watching,
             kind,
         }
     }

@@ -7,6 +7,7 @@ use super::{prepared, refuse_on_sockets};
 use crate::data_folder::DataFolder;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::job::Watching;
 use crate::progress::Progress;
 use crate::scenarios::Said;
 use std::path::PathBuf;
@@ -46,16 +47,16 @@ impl<'a> Stage<'a> {
         Ok(CapacityReading { clients, repetition: 0, points, plateau_rps })
     }
 
-    /// Plays a scenario whose demand is a share of this capacity or none, watched or not.
+    /// Plays a scenario whose demand is a share of this capacity or none, watched so.
     pub(crate) fn play(
         &self,
         mut scenario: Scenario,
         capacity: Rate,
-        watches: bool,
+        watching: Watching,
     ) -> Result<Experiment, Failure> {
         scenario.capacity.fixed = Some(capacity);
         let progress = Progress::new(pieces(&scenario, Shard::WHOLE, true));
-        let mut driver = self.driver(&scenario).watching(watches);
+        let mut driver = self.driver(&scenario).watching(watching);
         let mut watcher = Watcher::new(&progress, self.interrupt);
         let played = tailwater_experiment::run(&scenario, &mut driver, &mut watcher);
         if let Some(signal) = self.interrupt.signal() {

@@ -71,6 +71,15 @@ struct Tier {
 
 #[derive(Deserialize)]
 struct Cost {
+    #[serde(flatten)]
+    whole: Ratios,
+    /// None in files of before each was measured by itself.
+    #[serde(default)]
+    parts: BTreeMap<String, Ratios>,
+}
+
+#[derive(Deserialize)]
+struct Ratios {
     cpu: Option<Compared>,
     p50: Option<Compared>,
     p99: Option<Compared>,
@@ -268,20 +277,30 @@ pub(super) fn switches(result: &str) -> String {
 }
 
 /// What the watch takes, where the file has it.
+/// The watch as it is, then each of its parts all the time.
 pub(super) fn cost(result: &str) -> String {
-    let mut table = head(&["service", "CPU per query", "p50", "p99", "pairs"].map(Into::into));
+    let whole = ["service", "CPU per query", "p50", "p99", "pairs"];
+    let heads: Vec<String> = whole.iter().chain(&PARTS).map(|head| (*head).into()).collect();
+    let mut table = head(&heads);
     for (stated, service) in each(result) {
         let Some(cost) = service.cost else { continue };
-        let shown = |of: &Option<Compared>| {
-            of.as_ref().map_or_else(dash, |it| {
-                format!("× {:.3} ({:.3} to {:.3})", it.ratio, it.low, it.high)
-            })
-        };
-        let pairs = cost.cpu.as_ref().map_or_else(dash, |it| it.pairs.to_string());
-        let cells = [shown(&cost.cpu), shown(&cost.p50), shown(&cost.p99), pairs];
-        table += &line(&[vec![stated.name.into()], cells.to_vec()].concat());
+        let pairs = cost.whole.cpu.as_ref().map_or_else(dash, |it| it.pairs.to_string());
+        let Ratios { cpu, p50, p99 } = &cost.whole;
+        let mut cells = vec![stated.name.into(), shown(cpu), shown(p50), shown(p99), pairs];
+        cells.extend(
+            PARTS.iter().map(|part| cost.parts.get(*part).map_or_else(dash, |it| shown(&it.cpu))),
+        );
+        table += &line(&cells);
     }
     table
+}
+
+/// As the file has them.
+const PARTS: [&str; 3] = ["system calls", "waits", "softirqs"];
+
+fn shown(of: &Option<Compared>) -> String {
+    of.as_ref()
+        .map_or_else(dash, |it| format!("× {:.3} ({:.3} to {:.3})", it.ratio, it.low, it.high))
 }
 
 /// A line for each service, load and tier, and a column for each quantity.

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use settings::COMMON;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
-use tailwater_core::words::suggestion;
+use tailwater_core::words::{nearest, suggestion};
 
 /// Every controller there is, in the order of the help.
 static FAMILIES: &[&dyn AnyFamily] = &[
@@ -104,10 +104,7 @@ impl Spec {
     /// Names the part of the spec that is wrong, what was found and what is known.
     pub fn build(&self, site: &Site) -> Result<Controller, SpecError> {
         let family = FAMILIES.iter().find(|family| family.name() == self.name);
-        let family = family.ok_or_else(|| {
-            let known: Vec<_> = FAMILIES.iter().map(|family| family.name()).collect();
-            SpecError::unknown("controller", &self.name, &known)
-        })?;
+        let family = family.ok_or_else(|| SpecError::no_controller(&self.name))?;
         family.build(self, site)
     }
 }
@@ -141,21 +138,58 @@ impl SpecError {
         Self::new(found, format!("{what} '{found}' is unknown; {hint} {}", known.join(", ")))
     }
 
+    /// A name of the literature leads to the controller that has it in its summary.
+    fn no_controller(found: &str) -> Self {
+        let names: Vec<_> = FAMILIES.iter().map(|family| family.name()).collect();
+        let is_meant = |word: &&str| word.eq_ignore_ascii_case(found);
+        let by_summary = FAMILIES.iter().find_map(|family| {
+            let mut words = family.summary().split(|c: char| !c.is_alphanumeric());
+            let word = words.find(is_meant).filter(|word| word.starts_with(char::is_uppercase))?;
+            Some((word, family.name()))
+        });
+        let Some((word, name)) = by_summary else {
+            return Self::unknown("controller", found, &names);
+        };
+        let known = names.join(", ");
+        Self::new(
+            found,
+            format!("controller '{found}' is unknown; {word} is {name}. Known are {known}"),
+        )
+    }
+
     /// A setting that `controller` does not have: some other's, or nobody's.
     fn inapplicable(setting: &str, controller: &str) -> Self {
         let holds = |family: &&&dyn AnyFamily| family.settings().iter().any(|s| s.name == setting);
         let owners: Vec<_> = FAMILIES.iter().filter(holds).map(|family| family.name()).collect();
+        let own = SETTINGS.iter().filter(|known| known.controllers.contains(&controller));
+        let known: Vec<_> = own.map(|known| known.name).collect();
+        let near = nearest(setting, &known);
         if owners.is_empty() {
-            let own = SETTINGS.iter().filter(|known| known.controllers.contains(&controller));
-            let known: Vec<_> = own.map(|known| known.name).collect();
-            return Self::unknown("setting", setting, &known);
+            let unknown = Self::unknown("setting", setting, &known);
+            let of_others = near.is_empty().then(|| near_of_others(setting)).flatten();
+            return match of_others {
+                Some(near) => Self::new(setting, format!("{near}; {}", unknown.message)),
+                None => unknown,
+            };
         }
+        let own = match near.is_empty() {
+            true => String::new(),
+            false => format!(", whose own is {}", near.join(" or ")),
+        };
         let message = format!(
-            "setting '{setting}' does not apply to {controller}; it is one of {}",
+            "setting '{setting}' does not apply to {controller}{own}; it is one of {}",
             owners.join(", ")
         );
         Self::new(setting, message)
     }
+}
+
+/// A setting of other controllers that is spelt almost so, and whose it is.
+fn near_of_others(setting: &str) -> Option<String> {
+    let names: Vec<_> = SETTINGS.iter().map(|known| known.name).collect();
+    let near = *nearest(setting, &names).first()?;
+    let owner = SETTINGS.iter().find(|known| known.name == near)?;
+    Some(format!("{near} is a setting of {}", owner.controllers.join(", ")))
 }
 
 impl fmt::Display for SpecError {

@@ -72,6 +72,29 @@ fn errors_say_what_was_found_and_what_is_needed() {
     );
 }
 
+#[test]
+fn what_is_meant_by_another_name_is_told() {
+    let said = |name: &str, key: &str| {
+        let overrides = vec![(key.to_owned(), "1".to_owned())];
+        let spec = Spec { overrides, ..Spec::named(name) };
+        spec.build(&Site::one_loop(SLO, 1)).err().map(|error| error.message).unwrap_or_default()
+    };
+    let protego = said("protego", "x");
+    assert!(
+        protego
+            .starts_with("controller 'protego' is unknown; Protego is efficiency. Known are none,"),
+        "{protego}"
+    );
+    let near = said("breakwater", "target");
+    let own = "setting 'target' does not apply to breakwater, whose own is target_delay; it is one of codel,";
+    assert!(near.starts_with(own), "{near}");
+    let of_others = said("none", "target_dely");
+    assert!(of_others.starts_with("target_delay is a setting of breakwater"), "{of_others}");
+    assert!(of_others.contains("setting 'target_dely' is unknown"), "{of_others}");
+    // Words of a summary that are no names lead nowhere.
+    assert!(said("credits", "x").starts_with("controller 'credits' is unknown; known are"));
+}
+
 /// A sensible value for each setting, whichever controllers have it.
 const VALUES: &[(&str, &str)] = &[
     ("target_delay", "80us"),

@@ -177,6 +177,10 @@ mod tests {
         let counts = [0, 10, 400, 0, 30, 500, 40, 20];
         assert!(close(lower(&counts, 4.0, 30.0, 0.0), 2.0));
         assert!(close(lower(&counts, 4.0, 29.0, 0.0), 4.0 - 29.0 / 30.0));
+        assert!(
+            close(lower(&counts, 6.5, 12.0, 0.0), 6.0 - 2.0 / 40.0),
+            "half of a level holds ten"
+        );
         assert!(close(raise(&counts, 1.0, 400.0, 0.0), 3.0));
         assert!(close(raise(&counts, 1.0, 399.0, 0.0), 1.0 + 399.0 / 400.0));
     }

@@ -33,6 +33,9 @@ fn a_server_that_sheds_all_it_can_recovers_though_nothing_completes() {
         let slow = Config { delay_limit: SLO, ..config };
         let (dagor, mut shard, mut now) = shed_everything(slow);
         assert!(dagor.level() <= 1, "{}", dagor.level());
+        let important = Arrival { priority: 0, ..Arrival::default() };
+        let verdict = shard.on_request(now, SessionId(0), &important, Duration::ZERO, &mut Silent);
+        assert_eq!(verdict, Verdict::Admit, "of the first level");
         // Only what is shed arrives: no request starts, none completes.
         let hopeless = Arrival { priority: 255, ..Arrival::default() };
         let mut rounds = 0;

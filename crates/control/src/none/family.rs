@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 pub(crate) const FAMILY: Family<()> = Family {
     name: "none",
-    summary: "no control: every request is sent and served",
+    summary: "no control: every request is sent; servers refuse only what is past its deadline",
     profiles: &[
         Profile { name: "default", server: |_| (), client: clients::open },
         Profile { name: "paper", server: |_| (), client: clients::open },

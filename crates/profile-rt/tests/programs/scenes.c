@@ -157,17 +157,17 @@ static int refresh(uint64_t us, uint64_t ms) {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t both;
 
-APART static void snapshot(void) {
+APART static void snapshot(uint64_t us) {
     pthread_mutex_lock(&mutex);
     pthread_barrier_wait(&both);
-    spin(20000);
+    spin(us);
     pthread_mutex_unlock(&mutex);
 }
 
-static void *background(void *unused) {
+static void *background(void *us) {
     pthread_setname_np(pthread_self(), "background");
-    snapshot();
-    return unused;
+    snapshot((uint64_t)(uintptr_t)us);
+    return NULL;
 }
 
 APART static void handler(void) {
@@ -178,10 +178,10 @@ APART static void handler(void) {
     tw_req_end(7);
 }
 
-static int locks(void) {
+static int locks(uint64_t us) {
     pthread_t thread;
     pthread_barrier_init(&both, NULL, 2);
-    pthread_create(&thread, NULL, background, NULL);
+    pthread_create(&thread, NULL, background, (void *)(uintptr_t)us);
     pthread_barrier_wait(&both);
     handler();
     pthread_join(thread, NULL);
@@ -391,7 +391,7 @@ int main(int argc, char **argv) {
     if (!strcmp(scene, "refresh"))
         return refresh(first, second);
     if (!strcmp(scene, "locks"))
-        return locks();
+        return locks(first);
     if (!strcmp(scene, "relay"))
         return relay((unsigned)first);
     if (!strcmp(scene, "marks"))

@@ -11,6 +11,7 @@ use super::section::Section;
 use std::time::Duration;
 use tailwater_core::Ratio;
 use tailwater_core::duration::format_duration;
+use toml::de::DeValue;
 
 /// One thing that goes wrong for a while.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -149,7 +150,7 @@ pub(super) fn read(top: &Section<'_>, stage: &Stage<'_>) -> Vec<Fault> {
 fn fault(section: &Section<'_>, stage: &Stage<'_>) -> Option<Fault> {
     let variant: Option<&Variant> = section.needed("kind", |item| {
         let names: Vec<(&str, &Variant)> = FAULTS.iter().map(|kind| (kind.name, kind)).collect();
-        item.choice(&names)
+        other_word(item).map_or_else(|| item.choice(&names), |meant| refuse_word(item, meant))
     });
     let Variant { name, keys: known, .. } = variant?;
     for key in section.others(&["kind"], known) {
@@ -171,6 +172,28 @@ fn fault(section: &Section<'_>, stage: &Stage<'_>) -> Option<Fault> {
         way: section.choice("way", WAYS),
         kind,
     })
+}
+
+/// Words of other tools for kinds that are called differently here.
+const OTHER_WORDS: &[(&str, &str)] = &[
+    ("crash", "client-crash or server-restart"),
+    ("server-crash", "server-restart"),
+    ("server-kill", "server-restart"),
+];
+
+/// The kinds that are meant by a word of other tools.
+fn other_word(item: &Item<'_>) -> Option<&'static str> {
+    let DeValue::String(said) = item.value else {
+        return None;
+    };
+    OTHER_WORDS.iter().find(|(word, _)| word == said).map(|(_, meant)| *meant)
+}
+
+fn refuse_word<T>(item: &Item<'_>, meant: &str) -> Option<T> {
+    let names: Vec<&str> = FAULTS.iter().map(|kind| kind.name).collect();
+    let (found, known) = (item.text()?, names.join(", "));
+    item.problem(format!("{} is \"{found}\"; did you mean {meant}? Known are: {known}", item.name));
+    None
 }
 
 fn chosen(section: &Section<'_>, stage: &Stage<'_>) -> Option<Chosen> {
@@ -219,7 +242,7 @@ fn struck(section: &Section<'_>, stage: &Stage<'_>) -> Option<Struck> {
             ));
             return None;
         }
-        Some(item) => Some(item.choice(&names)?),
+        Some(item) => Some(tier(&item, &names)?),
         None => None,
     };
     let servers = |tier: usize| stage.tiers[tier].nodes * stage.tiers[tier].replicas;
@@ -231,7 +254,38 @@ fn struck(section: &Section<'_>, stage: &Stage<'_>) -> Option<Struck> {
     Some(Struck { tier, node })
 }
 
+fn tier(item: &Item<'_>, names: &[(&str, usize)]) -> Option<usize> {
+    let is_tier = |said: &str| names.iter().any(|(name, _)| *name == said);
+    match item.value {
+        DeValue::String(said) if is_tier(said) => {}
+        DeValue::String(said) if said == "server" => {
+            item.problem(format!(
+                "{} is \"server\", which is no tier; leave it out: the server is meant",
+                item.name
+            ));
+            return None;
+        }
+        // A tier could not be read, and may be what is meant.
+        DeValue::String(_) if is_tier("") => return None,
+        _ => {}
+    }
+    item.choice(names)
+}
+
+/// A slow link that is as fast as ever would be no fault.
+fn refuse_unslowed(section: &Section<'_>) {
+    if section.item("factor").is_none() && section.item("extra").is_none() {
+        section.problem(format!(
+            "{} has none of factor, extra; one of them is needed, for example extra = \"1ms\"",
+            section.name()
+        ));
+    }
+}
+
 fn kind(section: &Section<'_>, name: &str) -> Option<FaultKind> {
+    if name == "slow-link" {
+        refuse_unslowed(section);
+    }
     Some(match name {
         "client-crash" => FaultKind::ClientCrash,
         "server-restart" => FaultKind::ServerRestart,
@@ -353,6 +407,22 @@ controller = [{ name = "none" }]
                  partition, clock, lie, flood",
             ),
             (
+                "kind = \"server-crash\"",
+                "x.toml:9:8: fault.kind is \"server-crash\"; did you mean server-restart? Known are: \
+                 client-crash, server-restart, server-pause, server-slow, slow-link, lossy-link, \
+                 partition, clock, lie, flood",
+            ),
+            (
+                "kind = \"slow\"",
+                "x.toml:9:8: fault.kind is \"slow\"; did you mean server-slow or slow-link? Known are: \
+                 client-crash, server-restart, server-pause, server-slow, slow-link, lossy-link, \
+                 partition, clock, lie, flood",
+            ),
+            (
+                "kind = \"slow-link\"\nat = \"1ms\"\nfor = \"1ms\"",
+                "x.toml:8:1: fault has none of factor, extra; one of them is needed, for example extra = \"1ms\"",
+            ),
+            (
                 "kind = \"server-pause\"\nat = \"200ms\"\nfor = \"1ms\"",
                 "x.toml:10:6: fault.at is \"200ms\"; a time in the measured window, which lasts 200ms, is needed",
             ),
@@ -431,6 +501,10 @@ controller = [{ name = "none" }]
                 "x.toml:18:8: fault.node is 0; a whole number from 1 to 3 is needed",
             ),
             ("tier = \"leaves\"", "x.toml:17:8: fault.tier is \"leaves\"; known are: leaf"),
+            (
+                "tier = \"server\"",
+                "x.toml:17:8: fault.tier is \"server\", which is no tier; leave it out: the server is meant",
+            ),
         ] {
             assert_eq!(tiered(said).err().unwrap_or_default(), message, "{said}");
         }

@@ -11,6 +11,7 @@ mod choices;
 mod clients;
 mod command;
 mod configuration;
+mod contention;
 mod controller;
 mod demand;
 mod error;
@@ -29,6 +30,7 @@ mod shorten;
 mod sim;
 mod sockets;
 mod stalls;
+mod strikes;
 mod tier;
 mod times;
 mod validity;
@@ -43,6 +45,7 @@ pub use choices::{Claim, Direction, FirstReplica, Transport, Wake};
 pub use clients::Clients;
 pub use command::{Command, PORT};
 pub use configuration::Configuration;
+pub use contention::FreeLock;
 pub use controller::{ControllerSpec, Override, PresetUse};
 pub use demand::{Amount, Course, Cycle, CycleStep, Demand};
 pub use error::{Problem, ReadFile, ScenarioError, TextPlace};
@@ -266,12 +269,25 @@ impl Scenario {
     #[must_use]
     pub fn needs_simulator(&self) -> Option<ScenarioError> {
         let (place, what) = self.simulator_only.as_ref()?;
-        Some(self.error_at(*place, format!("{what}; type --on sim")))
+        let advice = if self.beyond_simulator().is_none() { "; type --on sim" } else { "" };
+        Some(self.error_at(*place, format!("{what}{advice}")))
     }
 
     /// Why the simulator cannot run this scenario, or nothing where it can.
     #[must_use]
     pub fn needs_sockets(&self) -> Option<ScenarioError> {
+        let mut refused = self.beyond_simulator()?;
+        if self.simulator_only.is_some() {
+            // Sockets refuse it, too: what is left to type is what mends the file.
+            for problem in &mut refused.problems {
+                problem.message = problem.message.replace(ON_SOCKETS, "");
+            }
+        }
+        Some(refused)
+    }
+
+    /// Why the simulator refuses it, whatever sockets do.
+    fn beyond_simulator(&self) -> Option<ScenarioError> {
         let has_crew = |it: &&ControllerSpec| it.model.is_some_and(|it| it.completion.crew() > 0);
         let named = self.controllers.iter().find(has_crew).map(|it| (it.name_place, CREW));
         if let Some((place, message)) = self.not_simulated.or(named) {
@@ -371,6 +387,9 @@ fn stage<'a>(
     let clients = clients.counts.iter().copied().min().unwrap_or(1);
     fault::Stage { window, clients, replicas, tiers }
 }
+
+/// The advice in what the simulator refuses that is void where sockets refuse the scenario, too.
+const ON_SOCKETS: &str = "type --on loopback, or ";
 
 /// What simulated threads do not do.
 const CREW: &str = "the simulator's threads make their own calls; type --on loopback, or leave out the \"+\" in model \

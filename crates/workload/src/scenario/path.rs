@@ -14,7 +14,7 @@ use tailwater_core::Ratio;
 pub struct Path {
     /// For people; its number, from 1, when left out.
     pub name: String,
-    /// The share of requests that takes it; those of all paths add up to 1.
+    /// The share of requests that takes it; those of all paths add up to 1. Default 1 where it is the only one.
     pub probability: Ratio,
     /// What such a request does, in this order.
     pub steps: Vec<PathStep>,
@@ -111,11 +111,20 @@ pub(super) struct Context<'c> {
 pub(super) fn read(item: &Item<'_>, context: &Context<'_>) -> Vec<Path> {
     let mut order = lock_order::Order::default();
     let mut paths = Vec::new();
-    for (number, item) in (1..).zip(item.one_or_list()) {
+    let items = item.one_or_list();
+    let is_only = items.len() == 1;
+    // What cannot be read is told by itself, and no sum is known.
+    let mut sum = Some(0.0);
+    for (number, item) in (1..).zip(items) {
         let Some(section) = item.section() else {
+            sum = None;
             continue;
         };
-        let probability = section.needed("probability", Item::number);
+        let probability = match section.item("probability") {
+            None if is_only => Some(1.0),
+            _ => section.needed("probability", Item::number),
+        };
+        sum = sum.zip(probability).map(|(sum, share)| sum + share);
         let steps = section.needed("steps", |item| {
             let reader = Reader { context, depth: 0 };
             reader.steps(item, &mut order)
@@ -126,8 +135,7 @@ pub(super) fn read(item: &Item<'_>, context: &Context<'_>) -> Vec<Path> {
             steps,
         });
     }
-    let sum: f64 = paths.iter().map(|path| path.probability.0).sum();
-    if !paths.is_empty() && (sum - 1.0).abs() > 1e-6 {
+    if let Some(sum) = sum.filter(|sum: &f64| !paths.is_empty() && (sum - 1.0).abs() > 1e-6) {
         item.problem(format!(
             "the probabilities of {} add up to {sum}; a sum of 1 is needed",
             item.name
@@ -205,6 +213,10 @@ impl Reader<'_> {
         let tiers = self.context.tiers;
         let Some(tier) = tiers.iter().position(|known| known.name == name) else {
             let names: Vec<&str> = tiers.iter().map(|tier| tier.name.as_str()).collect();
+            if names.contains(&"") {
+                // A tier could not be read, and may be what is meant.
+                return None;
+            }
             return if names.is_empty() {
                 said.wrong("the name of a [[tier]], of which there is none,")
             } else {

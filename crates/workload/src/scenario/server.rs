@@ -166,7 +166,11 @@ fn refuse_locks(section: &Section<'_>) {
 }
 
 fn needed_service(section: &Section<'_>) -> Option<(Service, Work)> {
-    section.needed("service", |item| item.section().map(|section| service(&section)))
+    section.needed("service", |item| match item.table() {
+        Some(section) => Some(service(&section)),
+        // A text is a constant, as everywhere.
+        None => times::read(item).map(|service| (service, Work::Spin)),
+    })
 }
 
 /// Takes the place of a service that could not be read, or that paths replace.

@@ -62,12 +62,14 @@ pub(super) struct Spinner<'a> {
     pub(super) mend: &'static str,
 }
 
-/// What can be called, before anything is read that calls it. Problems are noted by [`read`].
+/// What can be called, before anything is read that calls it. Problems are noted by [`read`]; what has no name that
+/// can be read has an empty one here.
 pub(super) fn callees(top: &Section<'_>) -> Vec<Callee> {
-    let Some(Item { value: DeValue::Array(tiers), .. }) = top.item("tier") else {
-        return Vec::new();
-    };
-    tiers.iter().map(|tier| callee(tier.get_ref())).collect()
+    match top.item("tier").map(|item| item.value) {
+        None => Vec::new(),
+        Some(DeValue::Array(tiers)) => tiers.iter().map(|tier| callee(tier.get_ref())).collect(),
+        Some(tier) => vec![callee(tier)],
+    }
 }
 
 fn callee(tier: &DeValue<'_>) -> Callee {
@@ -100,7 +102,7 @@ pub(super) fn read(
     };
     let mut tiers: Vec<Tier> = Vec::new();
     let mut items = Vec::new();
-    for item in item.list() {
+    for item in item.one_or_list() {
         let Some(section) = item.section() else {
             continue;
         };
@@ -125,6 +127,10 @@ pub(super) fn read(
 /// Refuses a tier that nothing calls.
 fn refuse_uncalled(tiers: &[Tier], index: usize, item: &Item<'_>, server: &Server) {
     let Tier { name, application, .. } = &tiers[index];
+    if name.is_empty() {
+        // That is told already, and no call could name it.
+        return;
+    }
     let mut callers = tiers.iter().map(|tier| &tier.paths).chain([&server.paths]);
     match (&server.application, application) {
         (Some(_), true) => {}
@@ -159,7 +165,7 @@ fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
         replicas,
         replicated: section.item("replicas").filter(|_| replicas > 1).map(|item| item.place()),
         hedge: hedge::read(section, replicas),
-        cores: section.whole("cores"),
+        cores: cores(section),
         pin: pin(section),
         connections: section.whole("connections").unwrap_or(1),
         slo: section.duration("slo"),
@@ -174,6 +180,18 @@ fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
         controller: command.as_ref().map(Command::controller).or(controller),
         command,
     }
+}
+
+/// How many; which ones they are is another key.
+fn cores(section: &Section<'_>) -> Option<u32> {
+    let item = section.item("cores")?;
+    if let DeValue::Array(_) = item.value {
+        return item.wrong(format_args!(
+            "how many cores each node has is said here, and their numbers go to {}.pin; a whole number",
+            section.name()
+        ));
+    }
+    item.whole()
 }
 
 /// The cores under `pin`; no more than there are nodes.

@@ -1,16 +1,18 @@
 //! What settings of an index are worth: how good its answers are, and what they cost.
 //!
-//! Each point of a frontier is measured twice: by one thread that is mid-tier and all leaves in turn ([`Point::compute_us`]),
-//! and over sockets, one query at a time ([`Point::latency_us`]). Both times every answer is checked.
+//! Each point of a frontier is measured twice: by the processor's time of one thread that is mid-tier and all leaves in turn
+//! ([`Point::compute_us`]), and over sockets, one query at a time ([`Point::latency_us`]). Both times every answer is checked.
 
 mod goals;
 mod grid;
 mod markdown;
 mod tiers;
+mod worked;
 
 pub use goals::{GOALS, Goal};
 pub use grid::{Build, Grid, Tried};
 pub use tiers::{Tiers, TiersError};
+pub use worked::Worked;
 
 use crate::check::Wrong;
 use crate::index::{Candidates, Index};
@@ -46,7 +48,7 @@ pub struct Frontier {
     pub leaves: usize,
     /// What it was measured on and with.
     pub machine: String,
-    /// The median time to look at every point, by one thread in one process.
+    /// The median of the processor's time to look at every point, by one thread in one process.
     pub all_us: f64,
     /// What was measured.
     pub measured: Vec<Point>,
@@ -63,7 +65,8 @@ pub struct Point {
     pub quality: Quality,
     /// Bytes of the index in the mid-tier.
     pub index_bytes: usize,
-    /// Of a query in one process and one thread: look-up, distances of all leaves one after another, merge.
+    /// The processor's time of a query in one process and one thread: look-up, distances of all leaves one after another, merge.
+    /// Where leaves work at the same time a query over sockets may take less.
     pub compute_us: Times,
     /// Of a query over sockets, from the client and back, one at a time.
     pub latency_us: Times,
@@ -160,7 +163,7 @@ impl<'a> Bench<'a> {
         let mut times = Vec::with_capacity(questions.count());
         for number in warmed(questions.count()) {
             let query = questions.query(number);
-            let start = Instant::now();
+            let start = Worked::now();
             let calls = midtier.plan(&query);
             let answers: Vec<_> = calls
                 .iter()

@@ -4,7 +4,7 @@ use crate::arguments::{FrontierArguments, Which};
 use crate::sets::{self, Named, bar};
 use crate::table;
 use std::path::Path;
-use tailwater_hdsearch::frontier::{Bench, Build, Frontier, Grid, Point, Times};
+use tailwater_hdsearch::frontier::{Bench, Build, Frontier, Grid, Point, Times, Worked};
 use tailwater_hdsearch::{oracle, vectors::Set};
 use tailwater_kernels::Kernels;
 use tailwater_program::{explain, print};
@@ -73,10 +73,10 @@ fn measured(bench: &Bench<'_>, arguments: &FrontierArguments) -> Result<Vec<Poin
     Ok(measured)
 }
 
-/// The median time to look at every point, for some queries.
+/// The median of the processor's time to look at every point, for some queries.
 fn all_us(set: &Set, neighbours: u16) -> f64 {
     let each = set.queries.rows().all().take(50).map(|query| {
-        let start = std::time::Instant::now();
+        let start = Worked::now();
         let found = oracle::nearest_of_all(set.points.rows(), query, neighbours.into());
         std::hint::black_box(found);
         start.elapsed()

@@ -37,7 +37,11 @@ tier = [{ name = "leaf", nodes = 4, application = true }]
 "#;
 
 fn made(settings: &[(&str, &str)]) -> Result<Arc<dyn Application>, BadSetting> {
-    let scenario = Scenario::parse("x.toml", SCENARIO).expect("a scenario");
+    made_of(SCENARIO, settings)
+}
+
+fn made_of(text: &str, settings: &[(&str, &str)]) -> Result<Arc<dyn Application>, BadSetting> {
+    let scenario = Scenario::parse("x.toml", text).expect("a scenario");
     let said: Vec<_> =
         settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     let server = &scenario.server;
@@ -228,6 +232,35 @@ fn every_answer_is_right_by_every_placement_and_choice() {
             let tiers = Tiers::start(&*application);
             assert_eq!(tiers.ask(&*application, 0..600), 600, "{placement}, {choice}");
         }
+    }
+}
+
+/// Requests one after the other: what each answers follows from those before it.
+#[test]
+fn one_two_four_and_sixteen_leaves_give_the_same_answers() {
+    let answers = |leaves: u32| -> Vec<(u16, Option<Vec<u8>>, usize)> {
+        let text = SCENARIO.replace("nodes = 4", &format!("nodes = {leaves}"));
+        let replicas = leaves.min(3).to_string();
+        let settings = [("keys", "40"), ("sets", "40"), ("memory", "8"), ("replicas", &replicas)];
+        let application = made_of(&text, &settings).expect("made");
+        let all = (0..leaves).map(|number| leaf(&*application, number, None)).collect();
+        let tiers = Tiers::of(&*application, all);
+        let answer = |number: u32| {
+            let Ask { method, payload } = application.ask(&order(number));
+            let told = tiers.client.call(method.0, payload).wait().expect("an answer");
+            assert!(application.is_answer(told.status, &told.payload, number), "{number}");
+            let read = wire::Answer::read(&told.payload).expect("an answer");
+            // Key and version; between them is the generator's number, which differs.
+            let said = read.value.get(..12).map(|head| [&head[..4], &head[8..]].concat());
+            (told.status, said, read.value.len())
+        };
+        (0..300).map(answer).collect()
+    };
+    let one = answers(1);
+    assert!(one.iter().any(|(_, said, _)| said.is_some()), "gets among them");
+    for leaves in [2, 4, 16] {
+        let differs = one.iter().zip(answers(leaves)).position(|(one, other)| *one != other);
+        assert_eq!(differs, None, "{leaves} leaves");
     }
 }
 

@@ -1,44 +1,68 @@
-//! What the watch costs: runs with it and without it, in blocks of four that a drift of the machine does not tell apart.
+//! What the watch costs: runs with it, with each part of it, and without, in blocks that a drift of the machine does not tell
+//! apart.
 
+use crate::job::{Part, Watching};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tailwater_stats::PairedRatio;
 use tailwater_stats::result::Run;
 
-/// Whether each run of a block is watched: what drifts steadily weighs on both alike.
-pub(super) const BLOCK: [bool; 4] = [false, true, true, false];
+/// What each run of a block watches, there and back: what drifts steadily weighs on all alike. The whole watch is next to
+/// none of it.
+pub(super) const BLOCK: [Watching; 10] = [
+    Watching::Nothing,
+    Watching::InTurn,
+    Watching::One(Part::Calls),
+    Watching::One(Part::Waits),
+    Watching::One(Part::Softirqs),
+    Watching::One(Part::Softirqs),
+    Watching::One(Part::Waits),
+    Watching::One(Part::Calls),
+    Watching::InTurn,
+    Watching::Nothing,
+];
 /// Blocks. Two pairs each: their spread is told with the mean.
 pub(super) const BLOCKS: usize = 3;
 /// The largest ratio that the watch was made for.
 const GOAL: f64 = 1.05;
 
-/// With the watch ÷ without it, from pairs that ran one after the other.
+/// What the watch costs a service at a load.
 #[derive(Serialize)]
 pub(super) struct Cost {
     /// Requests per second.
     pub(super) rps: f64,
-    /// CPU time of all tiers per query: a capacity that CPU limits falls by as much.
-    pub(super) cpu: Option<PairedRatio>,
-    pub(super) p50: Option<PairedRatio>,
-    pub(super) p99: Option<PairedRatio>,
+    /// Of the watch as it is, whose parts take turns.
+    #[serde(flatten)]
+    pub(super) whole: Ratios,
+    /// Of each part that watches all the time: what servers pay in its turn.
+    pub(super) parts: BTreeMap<&'static str, Ratios>,
     /// Runs that noise would set aside elsewhere; here they count in their pair.
     pub(super) noisy: usize,
     /// Answers that were not what was asked for.
     pub(super) wrong_answers: u64,
 }
 
-/// A step of a block: whether it was watched, and its run, if it had one.
-pub(super) type Step = (bool, Option<Run>);
+/// With it ÷ without it, from pairs of the same half of a block.
+#[derive(Serialize)]
+pub(super) struct Ratios {
+    /// CPU time of all tiers per query: a capacity that CPU limits falls by as much.
+    pub(super) cpu: Option<PairedRatio>,
+    pub(super) p50: Option<PairedRatio>,
+    pub(super) p99: Option<PairedRatio>,
+}
+
+/// A step of a block: what was watched, and its run, if it had one.
+pub(super) type Step = (Watching, Option<Run>);
 
 impl Cost {
     /// From the steps in the order of the blocks.
     pub(super) fn of(rps: f64, steps: &[Step]) -> Self {
-        let compared = |of: fn(&Run) -> f64| PairedRatio::of(&pairs(steps, of)).ok();
         let runs = || steps.iter().filter_map(|(_, run)| run.as_ref());
+        let part = |part: Part| (key(part), Ratios::of(steps, Watching::One(part)));
         Self {
             rps,
-            cpu: compared(cores_per_query),
-            p50: compared(|run| run.p50_us),
-            p99: compared(|run| run.p99_us),
+            whole: Ratios::of(steps, Watching::InTurn),
+            parts: Part::ALL.map(part).into(),
             noisy: runs().filter(|run| !run.valid).count(),
             wrong_answers: runs().map(|run| run.wrong_answers).sum(),
         }
@@ -46,27 +70,23 @@ impl Cost {
 
     /// In sentences.
     pub(super) fn text(&self) -> String {
-        let ratio = |name: &str, of: &Option<PairedRatio>| match of {
-            Some(PairedRatio { ratio, low, high, .. }) => {
-                format!("{name} × {ratio:.3} ({low:.3} to {high:.3})")
-            }
-            None => format!("{name} not known"),
-        };
-        let all =
-            [ratio("CPU per query", &self.cpu), ratio("p50", &self.p50), ratio("p99", &self.p99)];
-        let pairs = self.cpu.as_ref().map_or(0, |cpu| cpu.pairs);
+        let Ratios { cpu, p50, p99 } = &self.whole;
+        let all = [ratio("CPU per query", cpu), ratio("p50", p50), ratio("p99", p99)];
+        let parts: Vec<String> = self.parts.iter().map(|(key, of)| ratio(key, &of.cpu)).collect();
+        let pairs = cpu.as_ref().map_or(0, |cpu| cpu.pairs);
         format!(
-            "The watch costs, at {:.0} requests/s, in {pairs} pairs of ABBA blocks, with 95 % intervals: {}. {} {} of \
-             their runs were noisy.",
+            "The watch costs, at {:.0} requests/s, in {pairs} pairs with 95 % intervals: {}. {} Each part all the time, CPU \
+             per query: {}. {} of these runs were noisy.",
             self.rps,
             all.join(", "),
             self.verdict(),
+            parts.join(", "),
             self.noisy
         )
     }
 
     fn verdict(&self) -> String {
-        match &self.cpu {
+        match &self.whole.cpu {
             Some(cpu) if cpu.high <= GOAL => format!("CPU stays within the goal of × {GOAL}."),
             Some(cpu) if cpu.low > GOAL => format!("CPU misses the goal of × {GOAL}."),
             _ => format!("Whether CPU stays within the goal of × {GOAL} these pairs do not tell."),
@@ -74,15 +94,42 @@ impl Cost {
     }
 }
 
-/// Without the watch and with it, neighbours in time. A step without a run takes its neighbour with it, and no other.
-fn pairs(steps: &[Step], of: fn(&Run) -> f64) -> Vec<(f64, f64)> {
-    let pair = |two: &[Step]| match two {
-        [(false, Some(one)), (true, Some(other))] | [(true, Some(other)), (false, Some(one))] => {
-            Some((of(one), of(other)))
+impl Ratios {
+    fn of(steps: &[Step], watching: Watching) -> Self {
+        let compared = |of: fn(&Run) -> f64| PairedRatio::of(&pairs(steps, watching, of)).ok();
+        Self {
+            cpu: compared(cores_per_query),
+            p50: compared(|run| run.p50_us),
+            p99: compared(|run| run.p99_us),
         }
-        _ => None,
+    }
+}
+
+/// In JSON and in sentences.
+const fn key(part: Part) -> &'static str {
+    match part {
+        Part::Calls => "system calls",
+        Part::Waits => "waits",
+        Part::Softirqs => "softirqs",
+    }
+}
+
+fn ratio(name: &str, of: &Option<PairedRatio>) -> String {
+    match of {
+        Some(PairedRatio { ratio, low, high, .. }) => {
+            format!("{name} × {ratio:.3} ({low:.3} to {high:.3})")
+        }
+        None => format!("{name} not known"),
+    }
+}
+
+/// Without the watch and with it, of each half of a block. A step without a run takes the pair of its half, and no other.
+fn pairs(steps: &[Step], watching: Watching, of: fn(&Run) -> f64) -> Vec<(f64, f64)> {
+    let pair = |half: &[Step]| {
+        let run = |what| half.iter().find(|(watched, _)| *watched == what)?.1.as_ref();
+        Some((of(run(Watching::Nothing)?), of(run(watching)?)))
     };
-    steps.chunks(2).filter_map(pair).collect()
+    steps.chunks(BLOCK.len() / 2).filter_map(pair).collect()
 }
 
 fn cores_per_query(run: &Run) -> f64 {
@@ -95,43 +142,62 @@ mod tests {
     use super::*;
     use tailwater_stats::result::TierReading;
 
-    fn run(cores_used: f64, p50_us: f64) -> Run {
+    fn run(cores_used: f64) -> Run {
         let tier = TierReading { cores_used, received_rps: 100.0, ..TierReading::default() };
-        Run { tiers: vec![tier], p50_us, p99_us: 9.0, valid: true, ..Run::default() }
+        Run { tiers: vec![tier], p50_us: 100.0, p99_us: 9.0, valid: true, ..Run::default() }
+    }
+
+    /// The watch costs a tenth, system calls alone a fifth, and the others nothing.
+    fn steps() -> Vec<Step> {
+        let cores = |watching| match watching {
+            Watching::InTurn => 0.11,
+            Watching::One(Part::Calls) => 0.12,
+            _ => 0.10,
+        };
+        BLOCK.repeat(BLOCKS).into_iter().map(|it| (it, Some(run(cores(it))))).collect()
     }
 
     #[test]
-    fn neighbours_are_compared_whichever_came_first() {
-        // The machine becomes slower all the time; the watch costs a tenth.
-        let runs = [run(0.10, 100.0), run(0.11, 100.0), run(0.22, 100.0), run(0.20, 100.0)];
-        let runs: Vec<Step> = BLOCK.into_iter().zip(runs.map(Some)).collect();
-        let found = pairs(&runs, |run| run.tiers[0].cores_used);
-        assert_eq!(found, [(0.10, 0.11), (0.20, 0.22)]);
-        let cost = Cost::of(1_000.0, &runs);
-        let cpu = cost.cpu.as_ref().expect("two pairs");
-        assert!((cpu.ratio - 1.1).abs() < 1e-9 && cpu.pairs == 2, "{cpu:?}");
+    fn each_part_and_the_whole_are_held_against_runs_without() {
+        let cost = Cost::of(1_000.0, &steps());
+        let cpu = cost.whole.cpu.as_ref().expect("six pairs");
+        assert!((cpu.ratio - 1.1).abs() < 1e-9 && cpu.pairs == 6, "{cpu:?}");
+        let of = |key: &str| cost.parts[key].cpu.as_ref().map(|cpu| (cpu.ratio * 1e3).round());
+        let parts = [of("system calls"), of("waits"), of("softirqs")];
+        assert_eq!(parts, [Some(1_200.0), Some(1_000.0), Some(1_000.0)]);
         let text = cost.text();
-        assert!(
-            text.contains("CPU per query × 1.100") && text.contains("misses the goal"),
-            "{text}"
-        );
+        for wanted in ["CPU per query × 1.100", "misses the goal", "system calls × 1.200"] {
+            assert!(text.contains(wanted), "no {wanted} in {text}");
+        }
     }
 
     #[test]
-    fn a_step_without_a_run_shifts_no_other() {
-        let mut steps: Vec<Step> = (0..2)
-            .flat_map(|_| BLOCK)
-            .map(|watched| (watched, Some(run(if watched { 0.2 } else { 0.1 }, 1.0))))
-            .collect();
-        steps[1].1 = None;
-        let found = pairs(&steps, |run| run.tiers[0].cores_used);
-        assert_eq!(found, [(0.1, 0.2); 3], "each of a run without the watch and one with it");
+    fn a_machine_that_slows_down_all_the_time_changes_no_ratio() {
+        let mut steps = steps();
+        for (nth, (_, run)) in steps.iter_mut().enumerate() {
+            let run = run.as_mut().expect("each has one");
+            run.tiers[0].cores_used *= 1.0 + 0.001 * nth as f64;
+        }
+        let cost = Cost::of(1_000.0, &steps);
+        let calls = cost.parts["system calls"].cpu.as_ref().expect("six pairs");
+        assert!((calls.ratio - 1.2).abs() < 1e-4, "{calls:?}");
+    }
+
+    #[test]
+    fn a_step_without_a_run_takes_its_pair_and_no_other() {
+        let mut steps = steps();
+        assert_eq!(steps[8].0, Watching::InTurn);
+        steps[8].1 = None;
+        let found = |what| pairs(&steps, what, |run| run.tiers[0].cores_used);
+        assert_eq!(found(Watching::InTurn), [(0.10, 0.11); 5]);
+        assert_eq!(found(Watching::One(Part::Calls)), [(0.10, 0.12); 6]);
     }
 
     #[test]
     fn runs_without_numbers_tell_nothing() {
-        let cost = Cost::of(100.0, &[(false, Some(Run::default())), (true, Some(Run::default()))]);
-        assert!(cost.cpu.is_none() && cost.text().contains("p50 not known"), "{}", cost.text());
-        assert_eq!(cost.noisy, 2);
+        let steps = [(Watching::Nothing, Some(Run::default())), (Watching::InTurn, None)];
+        let cost = Cost::of(100.0, &steps);
+        assert!(cost.whole.cpu.is_none() && cost.text().contains("p50 not known"));
+        assert_eq!(cost.noisy, 1);
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct ServiceFound {
     pub(super) capacity: CapacityReading,
     /// What it was asked at.
     pub(super) chosen: Loads,
-    /// A load each, rising.
+    /// A load each, rising; none where it was measured what the watch costs.
     pub(super) loads: Vec<LoadFound>,
     /// What the watch costs, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]

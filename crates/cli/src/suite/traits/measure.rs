@@ -1,4 +1,4 @@
-//! A service is measured: its capacity, then watched runs at each load, then what the watch costs.
+//! A service is measured: its capacity, then watched runs at each load, or instead what the watch costs at the highest.
 
 use super::TraitsOptions;
 use super::cost::{BLOCK, BLOCKS, Cost};
@@ -6,6 +6,7 @@ use super::found::{ServiceFound, loads};
 use super::loads::Loads;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::job::Watching;
 use crate::run::{Stage, is_short};
 use crate::suite::choice::Choice;
 use crate::suite::place;
@@ -27,19 +28,16 @@ pub(super) fn service(
     let chosen = Loads::of(capacity.plateau_rps);
     let chosen = if is_short(options.short) { chosen.shorten() } else { chosen };
     let rate = Rate(capacity.plateau_rps);
-    let experiment = stage.play(at(&scenario, &chosen.rps), rate, true)?;
-    let cost = options.cost.then(|| cost(&stage, &scenario, rate, &chosen)).transpose()?;
-    let Experiment { manifest, data, .. } = &experiment;
-    let found = ServiceFound {
-        service: name.to_owned(),
-        title: scenario.title.clone(),
-        loads: loads(&experiment),
-        data: data.clone(),
-        capacity,
-        chosen,
-        cost,
+    let (loads, cost, experiment) = if options.cost {
+        let (cost, last) = cost(&stage, &scenario, rate, &chosen)?;
+        (Vec::new(), Some(cost), last)
+    } else {
+        let played = stage.play(at(&scenario, &chosen.rps), rate, Watching::InTurn)?;
+        (loads(&played), None, played)
     };
-    Ok((found, manifest.clone()))
+    let Experiment { manifest, data, .. } = experiment;
+    let (service, title) = (name.to_owned(), scenario.title.clone());
+    Ok((ServiceFound { service, title, capacity, chosen, loads, cost, data }, manifest))
 }
 
 fn scenario(choice: &Choice<'_>, options: &TraitsOptions) -> Result<Scenario, Failure> {
@@ -64,19 +62,20 @@ fn at(scenario: &Scenario, rps: &[f64]) -> Scenario {
     scenario
 }
 
-/// At the highest load, where there is most to watch.
+/// At the highest load, where there is most to watch; with the last of its runs.
 fn cost(
     stage: &Stage<'_>,
     scenario: &Scenario,
     capacity: Rate,
     chosen: &Loads,
-) -> Result<Cost, Failure> {
+) -> Result<(Cost, Experiment), Failure> {
     let rps = chosen.rps.last().copied().unwrap_or_default();
     let mut scenario = at(scenario, &[rps]);
     scenario.repetitions = 1;
-    let mut steps = Vec::new();
-    for watches in BLOCK.repeat(BLOCKS) {
-        steps.push((watches, stage.play(scenario.clone(), capacity, watches)?.runs.pop()));
+    let (mut steps, mut last) = (Vec::new(), Experiment::default());
+    for watching in BLOCK.repeat(BLOCKS) {
+        last = stage.play(scenario.clone(), capacity, watching)?;
+        steps.push((watching, last.runs.pop()));
     }
-    Ok(Cost::of(rps, &steps))
+    Ok((Cost::of(rps, &steps), last))
 }

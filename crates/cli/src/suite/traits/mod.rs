@@ -20,7 +20,7 @@ use crate::interrupt::Interrupt;
 use crate::run::{Conclusion, is_short};
 use crate::values::{duration, key_value};
 use clap::Args;
-use found::Found;
+use found::{Found, ServiceFound};
 use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_stats::result::Manifest;
@@ -56,7 +56,8 @@ pub(crate) struct TraitsOptions {
     /// Instead of the scenarios' seed: decides which queries are asked when.
     #[arg(long)]
     seed: Option<u64>,
-    /// Also measures what the watch costs, in twelve more runs of each service: with it and without it, in ABBA blocks.
+    /// Measures what the watch costs, and no loads: thirty runs of each service, with it, with each part of it and without,
+    /// in blocks that go there and back.
     #[arg(long)]
     cost: bool,
     /// A short version: one repetition, lowest and highest load. Its numbers prove that it works, and nothing else. Also
@@ -125,13 +126,21 @@ fn write(folder: &Folder<'_>, found: &Found, json: &str) -> Result<(), Failure> 
     folder.write("index.html", &page::page(found, &pictures))
 }
 
+/// Loads of which a run counts, or what the watch costs.
+fn has_numbers(service: &ServiceFound) -> bool {
+    match &service.cost {
+        Some(cost) => cost.whole.cpu.is_some(),
+        None => service.loads.iter().any(|load| load.valid > 0),
+    }
+}
+
 /// Wrong answers of runs beside the loads count, too.
 fn conclusion(found: &Found) -> Conclusion {
     let loads = || found.services.iter().flat_map(|one| &one.loads);
     let costs = found.services.iter().filter_map(|one| one.cost.as_ref());
     Conclusion {
         // Of each service, or its table would have no number that counts.
-        counts: found.services.iter().all(|one| one.loads.iter().any(|load| load.valid > 0)),
+        counts: found.services.iter().all(has_numbers),
         wrong_answers: loads().map(|load| load.wrong_answers).sum::<u64>()
             + costs.map(|cost| cost.wrong_answers).sum::<u64>(),
     }

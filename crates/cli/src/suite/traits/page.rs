@@ -15,7 +15,8 @@ const HEAT: &str = "system-calls";
 pub(super) fn pictures(found: &Found) -> Vec<(String, String)> {
     let latency = |one: &ServiceFound| (file_of(&one.service), latency(one).svg());
     let heat = heat(found).map(|heat| (HEAT.to_owned(), heat.svg()));
-    found.services.iter().map(latency).chain(heat).collect()
+    let asked = found.services.iter().filter(|one| !one.loads.is_empty());
+    asked.map(latency).chain(heat).collect()
 }
 
 /// Every name that a picture may have.

@@ -150,8 +150,7 @@ impl<'a> Seen<'a> {
 
     /// None are none where events were told.
     fn softirq(&self, name: &str) -> Option<SoftirqTraits> {
-        self.time()?;
-        Some(self.tier.softirqs.get(name).copied().unwrap_or_default())
+        Some(self.tier.softirqs.as_ref()?.get(name).copied().unwrap_or_default())
     }
 
     /// `None` where there were none.
@@ -198,7 +197,7 @@ pub(super) mod tests {
         let front = TierTraits {
             syscalls_per_s: calls(1_000.0, &[("sendto", 500.0), ("futex", 100.0), ("read", 20.0)]),
             time: Some(time),
-            softirqs: BTreeMap::new(),
+            softirqs: Some(BTreeMap::new()),
         };
         let tiers = vec![front, TierTraits::default()];
         Run {

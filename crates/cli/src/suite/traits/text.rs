@@ -21,7 +21,8 @@ pub(super) fn text(found: &Found) -> String {
         "Counts and times are of all threads of a tier, divided by the queries that the front received; system calls of \
          threads that began after the warm-up are missing. Parts of latency are of the mean query, and only of the front; CPU \
          time after its answer counts as well. The kernel's share comes from its timer's ticks, and says little at a low load. \
-         All but saturation was measured beside the watch; --cost tells what that takes."
+         All but saturation was measured beside the watch, whose parts took a third of the time each; --cost tells what that \
+         takes."
             .to_owned(),
     ];
     let missing: BTreeSet<&String> =
@@ -34,7 +35,10 @@ pub(super) fn text(found: &Found) -> String {
 
 fn service(found: &ServiceFound) -> String {
     let saturation = wrap(&saturation(found), WIDTH.into());
-    let mut parts = vec![saturation, latencies(found), tiers(found)];
+    let mut parts = vec![saturation];
+    if !found.loads.is_empty() {
+        parts.extend([latencies(found), tiers(found)]);
+    }
     parts.extend(found.loads.iter().filter_map(doubt));
     parts.extend(found.cost.iter().map(|cost| wrap(&cost.text(), WIDTH.into())));
     parts.join("\n\n")

@@ -78,6 +78,14 @@ fn idle_sessions_take_their_credits_along_within_the_pools_bounds() {
     pool.total.store(16, Relaxed);
     pool.set_active();
     assert_eq!((pool.total(), pool.active()), (16, 2), "the most that both could hold");
+    pool.set_idle(2);
+    pool.leave();
+    pool.forget_idle();
+    assert_eq!(
+        (pool.total(), pool.active()),
+        (14, 1),
+        "an idle one takes nothing along when it leaves"
+    );
 }
 
 #[test]

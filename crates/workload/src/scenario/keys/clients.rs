@@ -25,7 +25,7 @@ pub(super) static CLIENTS: Table = table(
             OneOrMore(&Whole(0..=limits::CORE_MAX)),
             Means("not pinned"),
             "1",
-            "Cores of the generator's threads, one for each. Two cores are needed where one cannot send the load.",
+            "The numbers of the cores of the generator's threads, one for each. Two are needed where one cannot send the load.",
         ),
         key("threads", Whole(1..=limits::THREADS_MAX), Is("1"), "1", "Threads of the generator."),
         key(

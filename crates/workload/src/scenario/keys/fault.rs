@@ -50,7 +50,7 @@ pub(super) static FAULT: Table = Table {
             Text,
             Means("the server that clients ask"),
             "\"leaf\"",
-            "Which tier it strikes.",
+            "Which tier it strikes; left out for the server.",
         ),
         key(
             "node",
@@ -58,7 +58,7 @@ pub(super) static FAULT: Table = Table {
             Means("all of them"),
             "2",
             "Which node of the tier, or which replica, from 1. Where nodes have replicas, all of these are counted, those of the \
-             first node first.",
+             first node first; tailwater check tells which it is.",
         ),
         key(
             "way",
@@ -142,7 +142,7 @@ pub(in crate::scenario) const VARIANTS: &[Variant] = &[
     kind(
         "slow-link",
         &["at", "for", "share", "client", "tier", "node", "way", "factor", "extra"],
-        "Every message takes longer.",
+        "Every message takes longer; factor, extra or both are needed.",
     ),
     kind(
         "lossy-link",

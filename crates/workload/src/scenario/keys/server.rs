@@ -2,7 +2,7 @@
 
 use super::Absent::{Is, Means, Needed, OneOf};
 use super::ValueKind::{
-    Number, OneOrMore, Pair, Settings, Table as One, Tables, Text, Time, Truth, Whole, Word,
+    Number, OneOrMore, Pair, Settings, Table as One, Tables, Text, Time, TimeOr, Truth, Whole, Word,
 };
 use super::{Table, Variant, key, names, table, times, words};
 use crate::limits;
@@ -25,15 +25,15 @@ pub(super) static SERVER: Table = Table {
             OneOrMore(&Whole(0..=limits::CORE_MAX)),
             Means("not pinned"),
             "0",
-            "Cores of the loops, one for each, which leaves workers to the kernel; or of loops and workers, one for each. Those \
-             of replicas follow one another. None may be among clients.cores.",
+            "The numbers of the loops' cores, one for each, which leaves workers to the kernel; or of loops and workers, one for \
+             each. Those of replicas follow one another. None may be among clients.cores.",
         ),
         key(
             "reception",
             Word(words::<Reception>),
             Is("\"block\""),
             "\"poll\"",
-            "How a loop waits for requests: asleep, spinning for a while and then asleep, or always spinning.",
+            "How a loop waits for requests: asleep, always spinning, or spinning for a while and then asleep.",
         ),
         key(
             "placement",
@@ -66,10 +66,10 @@ pub(super) static SERVER: Table = Table {
         ),
         key(
             "service",
-            One(&SERVICE),
+            TimeOr(times::MEANS, &SERVICE),
             Needed,
             "{ distribution = \"exponential\", mean = \"10us\" }",
-            "How long a handler works.",
+            "How long a handler works. A duration alone is a constant.",
         ),
         key(
             "classes",
@@ -191,7 +191,10 @@ pub(super) static LOCKS: Table = table(
             Word(words::<LockPolicy>),
             Is("\"asqm\""),
             "\"timed:50us\"",
-            "What a request does that finds a lock taken; docs/paths.md explains each.",
+            "What a request does that finds a lock taken: off and plain wait, off without any budgets; try is refused; timed:50us \
+             gives up after that long. asqm is refused if its budget cannot pay the wait, and gives up when it ends. asqm:paper is \
+             refused on entry alone. asqm:artifact is also refused a free lock if its budget is spent, in simulation alone \
+             (docs/paths.md).",
         ),
         key(
             "target",
@@ -225,7 +228,7 @@ pub(super) static PATH: Table = table(
         key(
             "probability",
             Number(0.0..=1.0, "share of requests"),
-            Needed,
+            Means("1 where there is one path; several need theirs"),
             "0.2",
             "The share of requests that takes it.",
         ),
@@ -270,8 +273,9 @@ static STEP: Table = Table {
             Text,
             Needed,
             "\"A\"",
-            "Which lock, or which set of locks. One loop without workers finds it taken only where it is held across a wait or \
-             a call.",
+            "Which lock, or which set of locks. The same name in two paths is the same lock; each server, tier and node has its \
+             own. One loop without workers, the default, finds it taken only where it is held across a wait or a call. For others set \
+             server.loops = 2 or server.placement = \"workers:4\"; in simulation sim.cores above the loops will do.",
         ),
         key(
             "hold",

@@ -19,7 +19,7 @@ pub(super) static SIM: Table = table(
             Whole(1..=limits::THREADS_MAX),
             Means("one for each loop"),
             "4",
-            "Cores that serve, equally many for each loop. Cores of one loop share its queues.",
+            "How many cores serve, equally many for each loop. Cores of one loop share its queues.",
         ),
         key(
             "stealing",

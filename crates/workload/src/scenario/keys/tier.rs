@@ -33,14 +33,14 @@ pub(super) static TIER: Table = table(
             Whole(1..=limits::THREADS_MAX),
             Means("as many as the server has"),
             "2",
-            "Cores of each. Simulator only; on sockets a node has one loop.",
+            "How many cores each node has; their numbers go to pin. Simulator only; on sockets a node has one loop.",
         ),
         key(
             "pin",
             OneOrMore(&Whole(0..=limits::CORE_MAX)),
             Means("not pinned"),
             "1",
-            "The cores that its nodes take in turn. Sockets only.",
+            "The numbers of the cores that its nodes take in turn. Sockets only.",
         ),
         key(
             "connections",

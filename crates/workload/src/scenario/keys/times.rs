@@ -7,7 +7,7 @@ use crate::limits;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-const MEANS: RangeInclusive<Duration> = Duration::ZERO..=limits::SERVICE_MAX;
+pub(super) const MEANS: RangeInclusive<Duration> = Duration::ZERO..=limits::SERVICE_MAX;
 const LONGEST: RangeInclusive<Duration> = Duration::from_nanos(1)..=limits::REQUEST_MAX;
 
 /// A time alone, which is a constant, or a table.

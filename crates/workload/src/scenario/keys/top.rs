@@ -32,7 +32,8 @@ pub static TOP: Table = table(
             OneOrMore(&Time(limits::SLO)),
             Needed,
             "\"400us\"",
-            "Objectives on the latency from intended time to answer, each a configuration of its own.",
+            "Objectives on the latency from intended time to answer, each a configuration of its own. The objective is \
+             also every request's deadline, from its intended time; calls to tiers have their request's.",
         ),
         key(
             "warm_up",

@@ -1,0 +1,193 @@
+//! What the operating system does to the servers of a run while it is measured.
+//!
+//! A thread of the generator's process opens the kernel's events and reads them until the window ends. Its parts take turns
+//! in the window, a third each: so at no time do the servers pay for more than one. Counts of a third are told as those of
+//! the window, by the requests that were due in both. Where the right to look is lacking, the thread reads what the kernel tells
+//! everybody, and says what is missing.
+
+mod due;
+mod turns;
+mod calls;
+mod threads;
+
+pub(super) use due::Due;
+pub(crate) use turns::{Part, Watching};
+
+use calls::Calls;
+use std::collections::BTreeMap;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tailwater_core::Instant;
+use tailwater_kernel::{Missing, System};
+use tailwater_rt::time::now;
+use tailwater_stats::traits::{TierTraits, Traits};
+use threads::Threads;
+use turns::Turn;
+
+/// Where a watch looks, when, and at what.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The processes of the front, and of each tier.
+    pub(super) pids: Vec<Vec<u32>>,
+    /// The measured window.
+    pub(super) from: Instant,
+    pub(super) to: Instant,
+    /// A core for it, which the servers' own cores are not.
+    pub(super) core: Option<usize>,
+    pub(super) watching: Watching,
+    /// When requests are.
+    pub(super) due: Due,
+}
+
+/// A watch under way.
+pub(super) struct Watch(JoinHandle<Traits>);
+
+impl Watch {
+    pub(super) fn begin(place: Place) -> Self {
+        Self(std::thread::spawn(move || watch(&place)))
+    }
+
+    /// What was seen, once the window has ended; `None` where the thread failed.
+    pub(super) fn finish(self) -> Option<Traits> {
+        self.0.join().ok()
+    }
+}
+
+fn watch(place: &Place) -> Traits {
+    if let Some(core) = place.core {
+        // Elsewhere it would take time from the servers; what is measured is right all the same.
+        let _ = tailwater_rt::cpu::pin(core);
+    }
+    let tiers = vec![TierTraits::default(); place.pids.len()];
+    let mut seen = Traits { tiers, ..Traits::default() };
+    let mut before = None;
+    for turn in place.watching.turns(place.from, place.to) {
+        let looked = look(place, turn, &mut seen, &mut before);
+        seen.missing.extend(looked.err());
+    }
+    sleep_until(place.to);
+    let after = System::read();
+    let (began, before) = before.unwrap_or_else(|| (place.from, System::read()));
+    let since = after.since(&before);
+    let window = Window { length: now().since(began), scale: 1.0 };
+    seen.retransmissions_per_s = since.retransmissions.map(|count| window.rate(count));
+    seen.softirqs_per_s = window.rates(since.softirqs);
+    seen
+}
+
+/// Looks at one part while its turn lasts; the error is a sentence. `machine` is what the whole machine had counted when that
+/// was first read, and when that was.
+fn look(
+    place: &Place,
+    turn: Turn,
+    seen: &mut Traits,
+    machine: &mut Option<(Instant, System)>,
+) -> Result<(), String> {
+    let opened = match turn.part {
+        Part::Calls => Calls::open(&place.pids).map(Open::Calls),
+        Part::Waits | Part::Softirqs => {
+            Threads::open(place, turn).map(|threads| Open::Threads(Box::new(threads)))
+        }
+    };
+    let mut opened = opened.map_err(|why| sentence(turn.part.name(), &why));
+    if let Ok(Open::Threads(threads)) = &mut opened {
+        threads.read_until(turn.from);
+    }
+    sleep_until(turn.from);
+    machine.get_or_insert_with(|| (now(), System::read()));
+    let began = now();
+    if began >= turn.to {
+        // What could not be opened is named by its own sentence.
+        let what = turn.part.name();
+        return opened.and(Err(format!("No {what}: the watch was late; end what else runs here.")));
+    }
+    // Of a part that was opened late its turn is shorter, and its counts are those of fewer requests.
+    let window = Window {
+        length: turn.to.since(began),
+        scale: place.due.scale((place.from, place.to), (began, turn.to)),
+    };
+    match opened? {
+        Open::Calls(calls) => {
+            let counts = calls.count_until(turn.to).into_iter().zip(&mut seen.tiers);
+            counts.for_each(|(counts, tier)| tier.syscalls_per_s = window.rates(counts));
+        }
+        Open::Threads(threads) => {
+            seen.events_lost += threads.watch_until(turn, &window, &mut seen.tiers);
+        }
+    }
+    Ok(())
+}
+
+/// A part that is watched.
+enum Open {
+    Calls(Calls),
+    Threads(Box<Threads>),
+}
+
+fn sentence(what: &str, why: &Missing) -> String {
+    format!("No {what}: {why}.")
+}
+
+fn sleep_until(until: Instant) {
+    let left = until.since(now());
+    if !left.is_zero() {
+        std::thread::sleep(left);
+    }
+}
+
+/// The time in which something was counted.
+struct Window {
+    length: Duration,
+    /// By what counts of it are too few for the whole window: see [`Due::scale`].
+    scale: f64,
+}
+
+impl Window {
+    #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
+    fn rate(&self, count: u64) -> f64 {
+        self.scale * count as f64 / self.length.as_secs_f64().max(1e-9)
+    }
+
+    fn rates(&self, counts: BTreeMap<String, u64>) -> BTreeMap<String, f64> {
+        counts.into_iter().map(|(name, count)| (name, self.rate(count))).collect()
+    }
+}
+
+/// The numbers of all threads of some processes.
+fn threads_of(pids: &[u32]) -> Vec<u32> {
+    let entries = pids.iter().flat_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")));
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    entries.flatten().flatten().filter_map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_per_second_of_the_window() {
+        let counts = || BTreeMap::from([("futex".to_owned(), 30_u64), ("read".to_owned(), 0)]);
+        let rates = |scale| Window { length: Duration::from_secs(2), scale }.rates(counts());
+        assert_eq!(rates(1.0), [("futex".to_owned(), 15.0), ("read".to_owned(), 0.0)].into());
+        assert_eq!(rates(0.5)["futex"], 7.5, "more were due meanwhile than in the mean");
+    }
+
+    /// With the right to trace or without it: what everybody may read is told, and what is missing named.
+    #[test]
+    fn a_watch_tells_what_it_saw_or_what_to_type() {
+        assert!(threads_of(&[std::process::id()]).contains(&std::process::id()));
+        let (pids, start) = (vec![vec![std::process::id()]], now());
+        let (from, to) = (start, start + Duration::from_millis(90));
+        let due = Due { start, at_ns: vec![0, 20_000_000, 70_000_000] };
+        let watching = Watching::InTurn;
+        let place = Place { pids, from, to, core: None, watching, due };
+        let traits = Watch::begin(place).finish().expect("it ends");
+        assert_eq!(traits.tiers.len(), 1);
+        let tier = &traits.tiers[0];
+        // On a busy machine the watch may come late to a part, which is named, and tell others.
+        let told = [!tier.syscalls_per_s.is_empty(), tier.time.is_some(), tier.softirqs.is_some()];
+        let untold = told.iter().filter(|is_told| !**is_told).count();
+        assert_eq!(traits.missing.len(), untold, "{traits:?}");
+        assert!(traits.missing.iter().all(|why| why.starts_with("No ") && why.ends_with('.')));
+    }
+}

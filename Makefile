@@ -50,7 +50,7 @@ pass: setup-pass ## build the profiler's compiler plugin and runtime into target
 	@$(CARGO) xtask pass
 
 docs: setup ## build the API documentation, warnings denied
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --locked
 
 fmt: setup ## format the code
 	$(CARGO) fmt --all
@@ -83,4 +83,4 @@ setup-ci:
 
 clean: ## remove what was built and measured
 	$(CARGO) clean
-	rm -rf out fuzz/target benches/target benches/*/target
+	rm -rf out fuzz/target benches/*/target

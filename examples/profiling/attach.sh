@@ -10,8 +10,9 @@ seconds=${1:-10}
 cd "$(dirname "$0")/../.."
 memcached=$(cargo xtask source memcached | tail -n 1)
 redis=$(cargo xtask source redis | tail -n 1)
-bench="env CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target} cargo run --quiet --release --locked --manifest-path benches/profile/Cargo.toml --"
-$bench --version >/dev/null
+# With tailwater, so that what both stand on is compiled once.
+cargo build --quiet --release --locked --package tailwater-cli --package profile
+bench=${CARGO_TARGET_DIR:-target}/release/profile
 [ -e "$memcached/Makefile" ] || (cd "$memcached" && tailwater profile build -- ./configure --quiet)
 tailwater profile build -- make --silent -C "$memcached" CFLAGS='-O2 -g -pthread -Wno-error' memcached
 tailwater profile build -- make --silent -C "$redis" MALLOC=libc redis-server redis-benchmark redis-cli

@@ -13,8 +13,9 @@ cd "$(dirname "$0")/../.."
 echo '#include <event.h>' | cc -E -o /dev/null - 2>/dev/null ||
     { echo "memcached.sh: found no event.h; type: apt-get install libevent-dev" >&2; exit 1; }
 sources=$(cargo xtask source memcached | tail -n 1)
-bench="env CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target} cargo run --quiet --release --locked --manifest-path benches/profile/Cargo.toml --"
-$bench --version >/dev/null
+# With tailwater, so that what both stand on is compiled once.
+cargo build --quiet --release --locked --package tailwater-cli --package profile
+bench=${CARGO_TARGET_DIR:-target}/release/profile
 
 [ -e "$sources/Makefile" ] || (cd "$sources" && tailwater profile build -- ./configure --quiet)
 tailwater profile build -- make --silent -C "$sources" CFLAGS='-O2 -g -pthread -Wno-error' memcached

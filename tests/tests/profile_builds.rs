@@ -217,17 +217,17 @@ fn code_for_another_version_of_the_runtime_is_refused_with_what_to_type() {
     assert_eq!(Command::new(&sound).arg("return").status().expect("it starts").code(), Some(5));
 }
 
-/// crates/marks/examples/requests.rs by a route, recorded until a function is seen.
+/// examples/profiling/requests by a route, recorded until a function is seen.
 fn rust(route: &str, sought: &str) -> Recorded {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("profile-rust").join(route);
     let mut build = tools().build(
         &["--rust-route", route],
-        &["cargo", "build", "--release", "--locked", "--package", "tailwater-marks"],
+        &["cargo", "build", "--release", "--locked", "--package", "requests"],
     );
-    build.args(["--example", "requests"]).current_dir(tools().root()).env_remove("RUSTFLAGS");
+    build.current_dir(tools().root()).env_remove("RUSTFLAGS");
     build.env("CARGO_TARGET_DIR", &target).env("CARGO_BUILD_TARGET", "x86_64-unknown-linux-gnu");
     succeeds(&mut build);
-    let program = target.join("x86_64-unknown-linux-gnu/release/examples/requests");
+    let program = target.join("x86_64-unknown-linux-gnu/release/requests");
     in_time(5, |pairs| {
         let folder = folder("rust");
         succeeds(record_with(&folder, &BUDGET, &program).arg(pairs));

@@ -72,7 +72,7 @@ fn one(root: &Path, args: &[&str]) -> Result<Tally> {
 /// Of every workspace.
 fn format(root: &Path) -> Result<Tally> {
     let mut tally = Tally::default();
-    for manifest in ["Cargo.toml".to_owned()].iter().chain(&bench::workspaces(root)?) {
+    for manifest in ["Cargo.toml".to_owned()].iter().chain(&bench::peer_manifests(root)?) {
         let check = ["fmt", "--all", "--check", "--manifest-path", manifest];
         tally.count(manifest, process::run(&mut cargo(root, &check)));
     }
@@ -80,12 +80,12 @@ fn format(root: &Path) -> Result<Tally> {
 }
 
 fn clippy(root: &Path) -> Result<Tally> {
-    const ALL: &str = "clippy --workspace --all-targets --all-features --locked -- -D warnings";
+    const ALL: &str = "clippy --all-targets --all-features --locked -- -D warnings";
     one(root, &ALL.split_whitespace().collect::<Vec<_>>())
 }
 
 fn docs(root: &Path) -> Result<Tally> {
-    let mut command = cargo(root, &["doc", "--workspace", "--no-deps", "--locked"]);
+    let mut command = cargo(root, &["doc", "--no-deps", "--locked"]);
     process::run(command.env("RUSTDOCFLAGS", "-D warnings")).map(|()| Tally::passed(1))
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
 /// Builds and runs every example, each counted as one.
 pub(crate) fn check(root: &Path) -> Result<Tally> {
     // With the features of the tests, or they would be built anew.
-    let build = ["build", "--workspace", "--all-features", "--examples", "--locked"];
+    let build = ["build", "--all-features", "--examples", "--locked"];
     let tree = Tree::read(root)?;
     process::run(&mut process::cargo(root, &build))?;
     let (servers, others): (Vec<_>, Vec<_>) =

@@ -36,41 +36,87 @@ type Result<T = ()> = std::result::Result<T, String>;
 
 struct Verb {
     name: &'static str,
+    /// What may follow the name.
+    args: &'static str,
     help: &'static str,
     run: fn(&Path, &[String]) -> Result,
 }
 
 const VERBS: &[Verb] = &[
-    Verb { name: "ci", help: "everything CI runs, with a timing table", run: ci::main },
-    Verb { name: "test", help: "[FLAGS of cargo]: every test, failures last", run: test::main },
-    Verb { name: "tidy", help: "check map, layers, unsafe and documents", run: tidy::main },
+    Verb { name: "ci", args: "", help: "everything CI runs, with a timing table", run: ci::main },
+    Verb {
+        name: "test",
+        args: "[FLAGS of cargo]",
+        help: "every test, failures last",
+        run: test::main,
+    },
+    Verb {
+        name: "tidy",
+        args: "",
+        help: "check map, layers, unsafe and documents",
+        run: tidy::main,
+    },
     Verb {
         name: "readme",
+        args: "",
         help: "run the ```sh blocks of README.md and docs/*.md",
         run: readme::main,
     },
-    Verb { name: "examples", help: "run the examples of the façade crate", run: examples::main },
-    Verb { name: "fresh", help: "COMMAND…: run it in a new Debian root", run: fresh::main },
-    Verb { name: "pass", help: "build the profiler's plugin and runtime", run: pass::main },
-    Verb { name: "source", help: "PACKAGE: fetch a Debian source package", run: source::main },
+    Verb {
+        name: "examples",
+        args: "",
+        help: "run the examples of the façade crate",
+        run: examples::main,
+    },
+    Verb {
+        name: "fresh",
+        args: "[--or-here] COMMAND…",
+        help: "run it in a new Debian root",
+        run: fresh::main,
+    },
+    Verb {
+        name: "pass",
+        args: "[--plugin]",
+        help: "build the profiler's plugin and runtime",
+        run: pass::main,
+    },
+    Verb {
+        name: "source",
+        args: "PACKAGE",
+        help: "fetch a Debian source package",
+        run: source::main,
+    },
     Verb {
         name: "bench",
-        help: "[--list] [--short] [--test] [NAME…]: run benches, or their tests",
+        args: "[--list] [--short] [--test] [NAME…]",
+        help: "run benches, or their tests",
         run: bench::main,
     },
-    Verb { name: "peers", help: "check the benches that CI leaves out", run: bench::peers::main },
+    Verb {
+        name: "peers",
+        args: "",
+        help: "check the benches that CI leaves out",
+        run: bench::peers::main,
+    },
     Verb {
         name: "sweep",
-        help: "SCENARIO SHARDS [PROGRAM]: simulate it shard by shard, and merge",
+        args: "SCENARIO SHARDS [PROGRAM]",
+        help: "simulate it shard by shard, and merge",
         run: sweep::main,
     },
-    Verb { name: "miri", help: "the tests of the kernels under Miri", run: miri::main },
+    Verb { name: "miri", args: "", help: "the tests of the kernels under Miri", run: miri::main },
     Verb {
         name: "mutants",
+        args: "[--seed S] [--sample N | --shard I/N] [--minutes M] | --again | --merge",
         help: "what tests of the laws notice; no part of CI",
         run: mutants::main,
     },
-    Verb { name: "fuzz", help: "SECONDS [TARGET…]: fuzz each target that long", run: fuzz::main },
+    Verb {
+        name: "fuzz",
+        args: "SECONDS [TARGET…]",
+        help: "fuzz each target that long",
+        run: fuzz::main,
+    },
 ];
 
 fn main() -> ExitCode {
@@ -85,7 +131,7 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(args: &[String]) -> Result {
-    let Some((name, rest)) = args.split_first() else {
+    let Some((name, rest)) = args.split_first().filter(|(name, _)| !asks_for_help(name)) else {
         println!("{}", usage());
         return Ok(());
     };
@@ -93,12 +139,28 @@ fn dispatch(args: &[String]) -> Result {
         .iter()
         .find(|verb| verb.name == name)
         .ok_or_else(|| format!("found no verb `{name}`\n{}", usage()))?;
+    if rest.first().is_some_and(|word| asks_for_help(word)) {
+        println!("{}", verb.usage());
+        return Ok(());
+    }
     (verb.run)(&root()?, rest)
+}
+
+fn asks_for_help(word: &str) -> bool {
+    matches!(word, "--help" | "-h" | "help")
+}
+
+impl Verb {
+    fn usage(&self) -> String {
+        let typed = format!("cargo xtask {} {}", self.name, self.args);
+        format!("usage: {}\n{}", typed.trim_end(), self.help)
+    }
 }
 
 fn usage() -> String {
     let verbs = VERBS.iter().map(|verb| format!("  {:<9} {}", verb.name, verb.help));
-    format!("usage: cargo xtask VERB\n{}", verbs.collect::<Vec<_>>().join("\n"))
+    let verbs = verbs.collect::<Vec<_>>().join("\n");
+    format!("usage: cargo xtask VERB\n{verbs}\n`cargo xtask VERB --help` says what may follow it")
 }
 
 /// The repository's root: the folder above this crate, which cargo names at run time.
@@ -118,6 +180,22 @@ mod tests {
         for verb in VERBS {
             assert_eq!(usage().matches(&format!("\n  {} ", verb.name)).count(), 1, "{}", verb.name);
         }
+    }
+
+    #[test]
+    fn help_is_no_failure_and_starts_nothing() {
+        let asked = |words: &[&str]| {
+            dispatch(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        };
+        for word in ["--help", "-h", "help"] {
+            assert_eq!(asked(&[word]), Ok(()));
+            // Would fetch a package of that name, or answer that it takes one.
+            assert_eq!(asked(&["source", word]), Ok(()));
+            assert_eq!(asked(&["sweep", word]), Ok(()));
+        }
+        let pass = VERBS.iter().find(|verb| verb.name == "pass").unwrap();
+        let said = "usage: cargo xtask pass [--plugin]\nbuild the profiler's plugin and runtime";
+        assert_eq!(pass.usage(), said);
     }
 
     #[test]

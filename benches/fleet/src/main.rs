@@ -4,6 +4,8 @@
 //!
 //! `fleet [--short]`; `fleet --clients N --seconds S` is one row. Needs Linux's `/proc`.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
+
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 use tailwater_control::catalog::Spec;

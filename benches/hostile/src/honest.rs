@@ -21,13 +21,34 @@ const MEAN: Duration = Duration::from_micros(50);
 const SLO: Duration = Duration::from_millis(20);
 /// Computes for as long as its first four bytes say, in nanoseconds.
 const SPIN: u16 = 2;
-/// Twice what the slowest convergence of the default law takes.
-const WARM_UP: Duration = Duration::from_secs(2);
 /// The p99 is taken in slices of some 500 calls. The host takes a core away for milliseconds now and then. This
 /// decides about the p99 of a whole window, and hits a minority of slices.
 const SLICE: Duration = Duration::from_millis(100);
 /// Beside the attacker; the server has core 0 alone.
 const CORE: usize = 1;
+
+/// How long it calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    /// Before anything counts. The first half is for connections.
+    pub(crate) warm_up: Duration,
+    pub(crate) window: Duration,
+}
+
+/// When it begins to call, when calls begin to count, and when it ends.
+#[derive(Clone, Copy)]
+struct Course {
+    first: Instant,
+    begin: Instant,
+    end: Instant,
+}
+
+impl Course {
+    fn from_now(span: Span) -> Self {
+        let begin = Instant::now() + span.warm_up;
+        Self { first: begin - span.warm_up / 2, begin, end: begin + span.window }
+    }
+}
 
 /// What the honest client saw.
 pub(crate) struct Honest {
@@ -45,26 +66,24 @@ type Latencies = Vec<(Duration, Option<Duration>)>;
 /// One call: when it was to be made, its argument, and what will come of it.
 type Made = (Instant, [u8; 8], CallFuture);
 
-/// Calls for the warm-up and then for `window`.
-pub(crate) fn run(server: SocketAddr, window: Duration) -> Result<Honest, String> {
-    let begin = Instant::now() + WARM_UP;
-    let end = begin + window;
+/// Calls for the warm-up and then for the window.
+pub(crate) fn run(server: SocketAddr, span: Span) -> Result<Honest, String> {
+    let course = Course::from_now(span);
     let threads: Result<Vec<_>, String> =
-        (0..CLIENTS).map(|number| start(server, number, begin, end)).collect();
+        (0..CLIENTS).map(|number| start(server, number, course)).collect();
     let mut latencies = Vec::new();
     for thread in threads? {
         let mut found = thread.join().map_err(|_| "an honest client panicked".to_owned())??;
         latencies.append(&mut found);
     }
-    Ok(summary(latencies, window))
+    Ok(summary(latencies, span.window))
 }
 
 /// A client's thread.
 fn start(
     server: SocketAddr,
     number: u32,
-    begin: Instant,
-    end: Instant,
+    course: Course,
 ) -> Result<JoinHandle<Result<Latencies, String>>, String> {
     std::thread::Builder::new()
         .name("honest".into())
@@ -72,34 +91,29 @@ fn start(
             machine::pin(CORE)?;
             // The client's own threads inherit both.
             machine::put_first()?;
-            call(server, number, begin, end)
+            call(server, number, course)
         })
         .map_err(|error| error.to_string())
 }
 
-fn call(
-    server: SocketAddr,
-    number: u32,
-    begin: Instant,
-    end: Instant,
-) -> Result<Latencies, String> {
+fn call(server: SocketAddr, number: u32, course: Course) -> Result<Latencies, String> {
     let client = Client::connect(Address::Tcp(server)).map_err(|error| error.to_string())?;
     let (made, making) = channel();
     let waiter = std::thread::Builder::new()
-        .spawn(move || wait(&making, begin))
+        .spawn(move || wait(&making, course.begin))
         .map_err(|error| error.to_string())?;
-    keep_schedule(&client, number, begin, end, &made);
+    keep_schedule(&client, number, course, &made);
     drop(made);
     waiter.join().map_err(|_| "an honest client's waiter panicked".to_owned())?
 }
 
 /// Makes each call at its time, or as soon after as it can.
-fn keep_schedule(client: &Client, number: u32, begin: Instant, end: Instant, made: &Sender<Made>) {
+fn keep_schedule(client: &Client, number: u32, course: Course, made: &Sender<Made>) {
     let mut rng = Rng::from_seed(u64::from(number));
     let gap = f64::from(CLIENTS) / RATE;
     // So that its first answer is there before the schedule begins to count.
-    let mut at = begin - WARM_UP / 2;
-    while at < end {
+    let mut at = course.first;
+    while at < course.end {
         std::thread::sleep(at.saturating_duration_since(Instant::now()));
         let service = Duration::from_secs_f64(rng.exponential(MEAN.as_secs_f64()));
         let argument = argument(service, rng.below(u32::MAX));

@@ -3,6 +3,7 @@
 //! `README.md` says what is attacked, measured and judged.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod attack;
 mod attacker;
@@ -14,6 +15,7 @@ mod report;
 use attack::Attack;
 use attacker::{Attacker, Deed};
 use clap::{Parser, ValueEnum as _};
+use honest::Span;
 use programs::{Programs, Server};
 use report::{Pair, Report};
 use std::process::ExitCode;
@@ -52,24 +54,30 @@ fn main() -> ExitCode {
     }
 }
 
+/// Twice what the slowest convergence of the default law takes.
+const WARM_UP: Duration = Duration::from_secs(2);
+/// Each part of a short pass, of which nothing is judged.
+const SHORT: Duration = Duration::from_millis(500);
+
 /// Whether every goal was met.
 fn run(args: &Args) -> Result<bool, String> {
     machine::raise_descriptor_limit();
     let programs = Programs::find()?;
     let attacks = if args.only.is_empty() { Attack::value_variants() } else { &args.only[..] };
-    let (repetitions, window) = if args.short {
-        (1, Duration::from_millis(500))
+    let (repetitions, warm_up, window) = if args.short {
+        (1, SHORT, SHORT)
     } else {
-        (args.repetitions.max(1), Duration::from_millis(args.window_ms))
+        (args.repetitions.max(1), WARM_UP, Duration::from_millis(args.window_ms))
     };
+    let span = Span { warm_up, window };
     let mut report = Report::new(args.short);
     for repetition in 0..repetitions {
         for &attack in attacks {
             // A short pass shows that everything works, and is not judged.
             let pairs = if args.short {
-                abba(&programs, attack, repetition, window)?
+                abba(&programs, attack, repetition, span)?
             } else {
-                repeat(&programs, attack, repetition, window)?
+                repeat(&programs, attack, repetition, span)?
             };
             for pair in pairs {
                 report.add(pair);
@@ -89,11 +97,11 @@ fn repeat(
     programs: &Programs,
     attack: Attack,
     repetition: u32,
-    window: Duration,
+    span: Span,
 ) -> Result<[Pair; 2], String> {
     for tried in 1.. {
         let (began, before) = (Instant::now(), machine::stolen()?);
-        let pairs = abba(programs, attack, repetition, window)?;
+        let pairs = abba(programs, attack, repetition, span)?;
         let stolen = machine::stolen()?.saturating_sub(before);
         if stolen < began.elapsed().mul_f64(STOLEN_MOST) {
             return Ok(pairs);
@@ -111,23 +119,23 @@ fn abba(
     programs: &Programs,
     attack: Attack,
     repetition: u32,
-    window: Duration,
+    span: Span,
 ) -> Result<[Pair; 2], String> {
-    let first = once(programs, Deed::Attack(attack), window)?;
+    let first = once(programs, Deed::Attack(attack), span)?;
     let share = first.attacker_share;
-    let burn = || once(programs, Deed::Burn(share), window);
+    let burn = || once(programs, Deed::Burn(share), span);
     let (second, third) = (burn()?, burn()?);
-    let fourth = once(programs, Deed::Attack(attack), window)?;
+    let fourth = once(programs, Deed::Attack(attack), span)?;
     let pair = |attacked, baseline| Pair { attack, repetition, attacked, baseline };
     Ok([pair(first, second), pair(fourth, third)])
 }
 
 /// One run on a fresh server.
-fn once(programs: &Programs, deed: Deed, window: Duration) -> Result<report::Seen, String> {
+fn once(programs: &Programs, deed: Deed, span: Span) -> Result<report::Seen, String> {
     let server = Server::start(programs)?;
     let attacker = Attacker::start(server.address, deed)?;
     let (began, cpu) = (Instant::now(), machine::cpu_of(server.pid)?);
-    let honest = honest::run(server.address, window)?;
+    let honest = honest::run(server.address, span)?;
     let server_cpu = machine::cpu_of(server.pid)?.saturating_sub(cpu);
     let attacker_share = attacker.stop()?;
     Ok(report::Seen {

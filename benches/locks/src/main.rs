@@ -1,6 +1,7 @@
 //! `locks`: nanoseconds per acquisition of tailwater's locks and their twins, in one interleaved run.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod locks;
 

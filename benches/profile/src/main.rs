@@ -5,6 +5,7 @@
 //! [`table::Section`]. [`tool`] lists the tools, [`place`] knows where everything lies and builds it.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod calls;
 mod command;

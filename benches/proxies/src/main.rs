@@ -3,6 +3,7 @@
 //! `README.md` says how it is measured.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod blocks;
 mod programs;

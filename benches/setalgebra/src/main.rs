@@ -1,6 +1,7 @@
 //! `setalgebra`: what a posting takes, and what an intersection takes by each method. Every answer is checked.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod intersections;
 mod postings;

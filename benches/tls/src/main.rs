@@ -4,6 +4,7 @@
 //! again as the servers ([`serve`]).
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod certificates;
 mod compare;

@@ -5,6 +5,7 @@
 //! ([`raw`], [`peers`]) and as the generator ([`drive`]), which may be used by hand as well.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod compare;
 mod drive;

@@ -3,6 +3,7 @@
 //! `README.md` says what is measured and judged.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod block;
 mod redraw;

@@ -3,7 +3,7 @@
 //! A controller whose signal goes wrong (delay that load did not cause) can shed everything; the
 //! guard bounds that harm, and lets an operator watch decisions before enforcing them.
 
-use crate::server::{Admission, Arrival, Completion, Gauges, Offer, Reason, Shard, Verdict, Wish};
+use crate::server::{Admission, Arrival, Gauges, Offer, Reason, RequestEnd, Shard, Verdict, Wish};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
@@ -230,7 +230,7 @@ impl Shard for GuardedShard {
         self.inner.on_sent(now, id);
     }
 
-    fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
+    fn on_done(&mut self, now: Instant, id: SessionId, done: &RequestEnd) -> Offer {
         let offer = self.inner.on_done(now, id, done);
         self.present(now, id, offer)
     }

@@ -34,7 +34,7 @@ pub use client::{Action, Call, Client, ClientConfig, Dispatch, DropReason, Gate,
 pub use config_error::ConfigError;
 pub use retry::{Replicas, RetryConfig};
 pub use server::{
-    Admission, Arrival, Completion, Echo, Gauges, Offer, Outcome, Reached, Reason, Shard, Verdict,
+    Admission, Arrival, Echo, Gauges, Offer, Outcome, Reached, Reason, RequestEnd, Shard, Verdict,
     Wish,
 };
 pub use site::Site;

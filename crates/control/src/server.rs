@@ -84,7 +84,7 @@ pub trait Shard: Send {
     fn on_sent(&mut self, _: Instant, _: SessionId) {}
 
     /// A response or a reject is about to leave; the returned offer rides on it.
-    fn on_done(&mut self, _: Instant, _: SessionId, _: &Completion) -> Offer {
+    fn on_done(&mut self, _: Instant, _: SessionId, _: &RequestEnd) -> Offer {
         Offer::OPEN
     }
 
@@ -244,7 +244,7 @@ impl Offer {
 
 /// How a request ended at the server.
 #[derive(Clone, Copy, Debug)]
-pub struct Completion {
+pub struct RequestEnd {
     /// Served or shed.
     pub outcome: Outcome,
     /// How far it had come.
@@ -268,7 +268,7 @@ pub enum Reached {
     Start,
 }
 
-/// See [`Completion`].
+/// See [`RequestEnd`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The handler answered.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_control::{
-    Admission, Arrival, Completion, Echo, Offer, Outcome, Reached, Shard, Site, Verdict,
+    Admission, Arrival, Echo, Offer, Outcome, Reached, RequestEnd, Shard, Site, Verdict,
 };
 use tailwater_core::{Class, Instant, SessionId, Silent};
 
@@ -52,7 +52,7 @@ impl Server {
     fn answer(&mut self, session: SessionId) -> Offer {
         let (outcome, reached) = (Outcome::Served, Reached::Start);
         let (waited, service) = (Duration::ZERO, INTERVAL);
-        let done = Completion { outcome, reached, waited, service, class: Class::default() };
+        let done = RequestEnd { outcome, reached, waited, service, class: Class::default() };
         self.shards[0].on_done(self.now, session, &done)
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
-use tailwater_control::{Arrival, Completion, Echo, Outcome, Reached, Shard, Site, Verdict};
+use tailwater_control::{Arrival, Echo, Outcome, Reached, RequestEnd, Shard, Site, Verdict};
 use tailwater_core::{Class, Instant, SessionId, Silent, Stamp};
 
 const SLO: Duration = Duration::from_millis(2);
@@ -49,7 +49,7 @@ impl World {
             }
             Verdict::Shed(why) | Verdict::Close(why) => (Outcome::Shed(why), Reached::Arrival),
         };
-        let done = Completion {
+        let done = RequestEnd {
             outcome,
             reached,
             waited: Duration::ZERO,

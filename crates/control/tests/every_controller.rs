@@ -10,7 +10,7 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use std::time::Duration;
 use tailwater_control::catalog::{CONTROLLERS, Spec, profiles_of};
-use tailwater_control::{Arrival, Completion, Offer, Reason, Shard, Site, Verdict, Wish};
+use tailwater_control::{Arrival, Offer, Reason, RequestEnd, Shard, Site, Verdict, Wish};
 use tailwater_core::{Instant, Observer, SessionId};
 
 /// Every controller under every profile it has.
@@ -133,7 +133,7 @@ impl Shard for Mutant {
         self.inner.on_sent(now, id);
     }
 
-    fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
+    fn on_done(&mut self, now: Instant, id: SessionId, done: &RequestEnd) -> Offer {
         self.inner.on_done(now, id, done)
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::{
-    Admission, Arrival, Completion, Dispatch, Gauges, Offer, Shard, Verdict, Wish,
+    Admission, Arrival, Dispatch, Gauges, Offer, RequestEnd, Shard, Verdict, Wish,
 };
 use tailwater_core::{Class, Instant, SessionId, Silent};
 
@@ -230,7 +230,7 @@ impl Control {
         &mut self,
         now: Instant,
         client: u32,
-        done: &Completion,
+        done: &RequestEnd,
         space: &mut Space,
     ) -> Offer {
         let session = self.session(client);

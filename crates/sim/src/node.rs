@@ -29,7 +29,7 @@ use run_loop::RunLoop;
 use staff::Staff;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tailwater_control::{Completion, Offer, Outcome, Reached, Reason, Verdict};
+use tailwater_control::{Offer, Outcome, Reached, Reason, RequestEnd, Verdict};
 use tailwater_core::{Instant, Nanos};
 use walk::Walk;
 
@@ -387,7 +387,7 @@ impl Node {
         let class = self.spec.class_of(request.service);
         let (client, again) = (request.client, request.answer.is_some());
         space.tell(Fact::Answered { client, again });
-        let done = Completion { outcome, reached, waited, service, class };
+        let done = RequestEnd { outcome, reached, waited, service, class };
         let offer = self.control.done(now, client, &done, space);
         self.control.sent(now, client);
         if let Some(request) = space.requests.get_mut(key) {

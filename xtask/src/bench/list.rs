@@ -52,7 +52,7 @@ fn program(tree: &Tree, name: &str, excluded: &[String]) -> Result<Option<Bench>
         return if excluded.iter().any(|folder| folder == name) {
             Ok(None)
         } else {
-            Err(format!("found no {path}; write it, or `exclude` the folder in benches/Cargo.toml"))
+            Err(format!("found no {path}; write it, or `exclude` the folder in Cargo.toml"))
         };
     };
     let main = format!("{FOLDER}{name}/src/main.rs");
@@ -77,11 +77,12 @@ fn is_apart(manifest: &str) -> bool {
     manifest.lines().any(|line| line == "[workspace]")
 }
 
+/// Folders there that are no members of the workspace.
 fn excluded(tree: &Tree) -> Result<Vec<String>> {
-    let manifest = table(tree, "benches/Cargo.toml")?;
+    let manifest = table(tree, "Cargo.toml")?;
     let exclude = manifest.get("workspace").and_then(|workspace| workspace.get("exclude"));
-    let names = exclude.and_then(Value::as_array).into_iter().flatten();
-    Ok(names.filter_map(Value::as_str).map(str::to_owned).collect())
+    let paths = exclude.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    Ok(paths.filter_map(|path| path.strip_prefix(FOLDER)).map(str::to_owned).collect())
 }
 
 fn table(tree: &Tree, path: &str) -> Result<Table> {
@@ -89,8 +90,9 @@ fn table(tree: &Tree, path: &str) -> Result<Table> {
     text.parse().map_err(|error| format!("{path}: {error}"))
 }
 
-/// Packages of the benches' workspace that have tests. A peer must have none: no verb would run them.
-pub(super) fn tested(tree: &Tree) -> Result<BTreeSet<String>> {
+/// Packages in `benches/` that have tests, and in which targets, as cargo's flags choose them. A peer must have none: no
+/// verb would run them.
+pub(super) fn tested(tree: &Tree) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let mut packages = BTreeMap::new();
     for (path, text) in tree.matching(FOLDER, "/Cargo.toml") {
         let package = table(tree, path)?;
@@ -100,19 +102,30 @@ pub(super) fn tested(tree: &Tree) -> Result<BTreeSet<String>> {
             packages.insert(folder, (name.to_owned(), is_apart(text)));
         }
     }
-    let mut found = BTreeSet::new();
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, _) in tree.matching(FOLDER, ".rs").filter(|(_, text)| has_tests(text)) {
         // The deepest folder that holds it comes last.
         let owner = packages.iter().rfind(|(folder, _)| path.starts_with(**folder));
-        let (_, (name, apart)) = owner.ok_or_else(|| format!("{path}: it is in no package"))?;
+        let (folder, (name, apart)) =
+            owner.ok_or_else(|| format!("{path}: it is in no package"))?;
         if *apart {
             return Err(format!(
                 "{path}: found a test in a workspace of its own, which no verb runs"
             ));
         }
-        found.insert(name.clone());
+        let target = target(tree, folder, path, name);
+        found.entry(name.clone()).or_default().insert(target);
     }
     if found.is_empty() { Err("found no tests in benches/".into()) } else { Ok(found) }
+}
+
+/// The flag that chooses the tests of this file, which lies in the folder of this package.
+fn target(tree: &Tree, folder: &str, path: &str, name: &str) -> String {
+    match path[folder.len()..].strip_prefix("tests/") {
+        Some(file) => format!("--test {}", file.trim_end_matches(".rs")),
+        None if tree.text(&format!("{folder}src/lib.rs")).is_some() => "--lib".to_owned(),
+        None => format!("--bin {name}"),
+    }
 }
 
 fn has_tests(text: &str) -> bool {
@@ -127,7 +140,7 @@ mod tests {
 
     fn told(files: &[(&str, &str)]) -> Result<Vec<String>> {
         let all =
-            [("scenarios/s.toml", ""), ("benches/Cargo.toml", "[workspace]\nexclude = [\"py\"]")];
+            [("scenarios/s.toml", ""), ("Cargo.toml", "[workspace]\nexclude = [\"benches/py\"]")];
         let tree = Tree::of(all.iter().chain(files));
         Ok(list(&tree)?.into_iter().map(|bench| bench.name).collect())
     }
@@ -135,8 +148,7 @@ mod tests {
     #[test]
     fn lists_that_are_empty_are_errors() {
         assert!(told(&[]).unwrap_err().contains("no program in benches/"));
-        let tree =
-            Tree::of([("benches/Cargo.toml", ""), ("benches/a/Cargo.toml", ""), MAIN].iter());
+        let tree = Tree::of([("Cargo.toml", ""), ("benches/a/Cargo.toml", ""), MAIN].iter());
         assert!(list(&tree).unwrap_err().contains("no scenario"));
         assert!(tested(&tree).unwrap_err().contains("no tests"));
     }
@@ -173,8 +185,8 @@ mod tests {
             ("benches/o/in/src/lib.rs", "    #[test]\n"),
             ("benches/p/Cargo.toml", peer.as_str()),
         ];
-        let names = tested(&Tree::of(files.iter())).unwrap();
-        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["inner"]);
+        let found = tested(&Tree::of(files.iter())).unwrap();
+        assert_eq!(found, BTreeMap::from([("inner".into(), BTreeSet::from(["--lib".into()]))]));
         let wrong = [&files[..], &[("benches/p/src/main.rs", "#[test]\n")]].concat();
         let told = tested(&Tree::of(wrong.iter())).unwrap_err();
         assert!(told.starts_with("benches/p/src/main.rs: found a test"), "{told}");
@@ -184,6 +196,7 @@ mod tests {
     fn those_of_this_repository_are_found() {
         let tree = Tree::read(&crate::root().unwrap()).unwrap();
         assert!(list(&tree).unwrap().iter().any(|bench| bench.kind == Kind::Peer));
-        assert!(tested(&tree).unwrap().contains("transport"));
+        let targets = &tested(&tree).unwrap()["transport"];
+        assert!(targets.iter().map(String::as_str).eq(["--bin transport", "--test short"]));
     }
 }

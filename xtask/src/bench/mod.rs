@@ -2,9 +2,9 @@
 //!
 //! A scenario runs with the release binary on loopback, writing to `out/bench/NAME`, and in simulation,
 //! writing to `out/bench/NAME-sim`, and the two are compared; one that needs the simulator or real sockets
-//! runs there only. The programs are a workspace apart, so that what they compare with stays out of the common build.
-//! All that were chosen are built at once: several stand on the same crates, and a core that one leaves idle builds
-//! another. Peers that take minutes to build are workspaces of their own, which CI leaves out; `peers` checks them.
+//! runs there only. No build but theirs has the programs: what they compare with stays out of it. All that were chosen
+//! are built with `tailwater`, whose crates they stand on. Peers that take minutes to build are workspaces of their own,
+//! which CI leaves out; `peers` checks them.
 
 mod list;
 mod one;
@@ -17,10 +17,13 @@ use crate::tree::Tree;
 use crate::{Result, lanes, test};
 use list::list;
 use one::{Bench, Kind};
+use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What all programs but peers belong to.
-const COMMON: &str = "benches/Cargo.toml";
+/// With what the programs share most.
+const COMMAND: &str = "tailwater-cli";
+/// Programs whose peers ask for features that nothing else has: what they share with `tailwater` is compiled anew.
+const APART: [&str; 2] = ["tls", "transport"];
 const FLAGS: [&str; 3] = ["--list", "--short", "--test"];
 
 /// `cargo xtask bench [--list] [--short] [--test] [NAME…]`.
@@ -52,35 +55,52 @@ pub(crate) fn check(root: &Path) -> Result<Tally> {
 
 /// The tests inside of the benches' workspace. What short benches have built is used.
 pub(crate) fn tests(root: &Path) -> Result<Tally> {
-    let packages = list::tested(&Tree::read(root)?)?;
-    test::benches(root, &packages.iter().map(String::as_str).collect::<Vec<_>>())
+    let tested = list::tested(&Tree::read(root)?)?;
+    let mut tally = Tally::default();
+    for packages in builds(tested.keys().map(String::as_str)) {
+        let mut words = chosen(&packages);
+        // The command's own tests are no part of this.
+        let targets: BTreeSet<&String> =
+            packages.iter().filter_map(|name| tested.get(*name)).flatten().collect();
+        words.extend(targets.iter().flat_map(|target| target.split(' ')));
+        tally.add(test::benches(root, &words)?);
+    }
+    Ok(tally)
 }
 
-/// The manifests of all workspaces in `benches/`: the common one, and those of the peers.
-pub(crate) fn workspaces(root: &Path) -> Result<Vec<String>> {
+/// The manifests of the peers, each the only one of its workspace.
+pub(crate) fn peer_manifests(root: &Path) -> Result<Vec<String>> {
     let all = list(&Tree::read(root)?)?;
-    let peers = all.into_iter().filter(|bench| bench.kind == Kind::Peer).map(|bench| bench.path);
-    Ok([COMMON.to_owned()].into_iter().chain(peers).collect())
+    Ok(all.into_iter().filter(|bench| bench.kind == Kind::Peer).map(|bench| bench.path).collect())
 }
 
 /// Short benches at a time. They show that everything works: each is tried once, its windows have a fixed length, and
 /// nothing is judged by the numbers, so that it may be disturbed.
 const SHORT_AT_A_TIME: usize = 3;
 
-/// Builds the programs among these, in our target folder: what others wrote and the binary has with the same features is
-/// built already. Our crates are built anew, since cargo tells those of one workspace from those of another.
+/// Builds the programs among these. What the binary has with the same features is built already.
 fn build(root: &Path, benches: &[&Bench]) -> Result {
-    let programs: Vec<&str> = benches
-        .iter()
-        .filter(|bench| bench.kind == Kind::Program)
-        .flat_map(|bench| ["--package", &*bench.name])
-        .collect();
-    if programs.is_empty() {
-        return Ok(());
+    let programs = benches.iter().filter(|bench| bench.kind == Kind::Program);
+    for packages in builds(programs.map(|bench| &*bench.name)) {
+        let mut command = process::cargo(root, &["build", "--release", "--locked"]);
+        process::run(command.args(chosen(&packages)))?;
     }
-    let build = ["build", "--release", "--locked", "--manifest-path", COMMON];
-    let mut command = process::cargo(root, &build);
-    process::run(command.args(programs).env("CARGO_TARGET_DIR", process::built(root, "")))
+    Ok(())
+}
+
+/// The packages of each build that has these programs. Cargo gives a crate the features that all packages of a build
+/// ask for. So the command is among them: what it shares with them is then the same as where it is built alone.
+fn builds<'a>(programs: impl Iterator<Item = &'a str>) -> Vec<Vec<&'a str>> {
+    let (apart, mut common): (Vec<_>, Vec<_>) = programs.partition(|name| APART.contains(name));
+    if !common.is_empty() {
+        common.push(COMMAND);
+    }
+    [common, apart].into_iter().filter(|packages| !packages.is_empty()).collect()
+}
+
+/// In cargo's words.
+fn chosen<'a>(packages: &[&'a str]) -> Vec<&'a str> {
+    packages.iter().flat_map(|name| ["--package", *name]).collect()
 }
 
 fn choose<'a>(all: &'a [Bench], names: &[&str]) -> Result<Vec<&'a Bench>> {
@@ -120,4 +140,26 @@ fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
     });
     slow.print();
     tally
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_whose_peers_want_other_features_are_built_apart() {
+        let both = builds(["hostile", "tls", "ready"].into_iter());
+        assert_eq!(both, [vec!["hostile", "ready", COMMAND], vec!["tls"]]);
+        assert_eq!(builds(["transport"].into_iter()), [["transport"]]);
+        assert!(builds(std::iter::empty()).is_empty());
+        assert_eq!(chosen(&both[1]), ["--package", "tls"]);
+    }
+
+    #[test]
+    fn what_is_built_apart_is_a_bench() {
+        let all = list(&Tree::read(&crate::root().unwrap()).unwrap()).unwrap();
+        for name in APART {
+            assert!(choose(&all, &[name]).unwrap()[0].kind == Kind::Program, "{name}");
+        }
+    }
 }

@@ -65,9 +65,9 @@ fn aside(root: &Path) -> Tally {
     tally
 }
 
-/// Tests of these programs in benches/. They measure, so that they run one by one.
-pub(crate) fn benches(root: &Path, packages: &[&str]) -> Result<Tally> {
-    one_by_one(root, "tests of benches", Suite::benches(root, packages))
+/// Tests of the programs in benches/ that these words of cargo choose. They measure, so that they run one by one.
+pub(crate) fn benches(root: &Path, which: &[&str]) -> Result<Tally> {
+    one_by_one(root, "tests of benches", Suite::benches(root, which))
 }
 
 fn one_by_one(root: &Path, name: &str, suite: Suite) -> Result<Tally> {

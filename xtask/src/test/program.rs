@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(super) const LIMIT: Duration = Duration::from_mins(15);
 
 /// What the documentation's examples are tested with: the tests have the same, so that one build has both.
-const ALL: [&str; 2] = ["--workspace", "--all-features"];
+const ALL: &str = "--all-features";
 
 /// Names the program `tailwater` to tests that start it from another package.
 const BINARY: &str = "TAILWATER_BINARY";
@@ -125,7 +125,7 @@ impl Program {
             Self::Docs(root) => {
                 // Its examples are children of cargo's child, and end with it.
                 let mut command = limited(root, LIMIT, &cargo_program());
-                command.args(["test", "--locked", "--doc", "--no-fail-fast"]).args(ALL);
+                command.args(["test", "--locked", "--doc", "--no-fail-fast"]).arg(ALL);
                 command
             }
         };
@@ -160,7 +160,7 @@ impl Program {
         match self {
             Self::Built { suite, .. } if test == WHOLE => format!("{} {self}", suite.typed()),
             Self::Built { suite, .. } => format!("{} {self} -- --exact {test}", suite.typed()),
-            Self::Docs(_) => format!("cargo test {} --doc", ALL.join(" ")),
+            Self::Docs(_) => format!("cargo test {ALL} --doc"),
         }
     }
 }

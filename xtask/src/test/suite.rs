@@ -27,9 +27,9 @@ pub(super) struct Suite {
 const YIELDING: [&str; 3] = ["nice", "-n", "5"];
 
 impl Suite {
-    /// Every test of the workspace: one build has those with features and those without.
+    /// Every test but those of benches: one build has those with features and those without.
     pub(super) fn all() -> Self {
-        Self { how: words("--all-features"), which: words("--workspace"), ..Self::default() }
+        Self { how: words("--all-features"), ..Self::default() }
     }
 
     /// What these flags of cargo choose.
@@ -60,12 +60,13 @@ impl Suite {
         }
     }
 
-    /// Tests of these programs in benches/, as short benches are built, so that nothing of it is built anew.
-    pub(super) fn benches(root: &Path, packages: &[&str]) -> Self {
+    /// What these words choose of the programs in benches/, as short benches are built, so that nothing of it is built
+    /// anew.
+    pub(super) fn benches(root: &Path, which: &[&str]) -> Self {
         let target = built(root, "").display().to_string();
         Self {
-            how: words("--release --manifest-path benches/Cargo.toml"),
-            which: packages.iter().flat_map(|name| ["-p".to_owned(), (*name).to_owned()]).collect(),
+            how: words("--release"),
+            which: which.iter().map(|word| (*word).to_owned()).collect(),
             // Some run what lies there.
             env: vec![("CARGO_TARGET_DIR", target.clone()), ("TAILWATER_TARGET", target)],
             ..Self::default()

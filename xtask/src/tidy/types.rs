@@ -19,7 +19,6 @@ const OF_FIGURES: &str = "of a figure; no code of figures names the one of scena
 const KNOWN: &[Twins] = &[
     ("Claim", &["figures", "workload"], OF_FIGURES),
     ("Client", &["control", "rt"], A_LAYER_DOWN),
-    ("Completion", &["control", "core"], "docs/glossary.md tells the two apart"),
     ("Config", &["control"], FAMILIES),
     ("Course", &["figures", "workload"], OF_FIGURES),
     ("Event", &["core", "rt"], "what a controller tells its observer, and a channel its driver"),

@@ -1,6 +1,6 @@
 //! What constants of a law are worth: `scenarios/ablations/calm.toml` and its twin with stalls.
 
-use super::{head, line, variants};
+use super::{head, line, of_repetitions, variants};
 use tailwater_stats::result::{Experiment, Run};
 
 const CLIENTS: [(u32, &str); 2] = [(1_000, "1,000 clients: "), (100, "100 clients: ")];
@@ -39,5 +39,5 @@ pub(super) fn table(result: &str) -> String {
 fn mean(runs: &[&Run], of: impl Fn(&Run) -> f64) -> String {
     assert!(!runs.is_empty(), "no valid run");
     let sum: f64 = runs.iter().map(|run| of(run)).sum();
-    format!("{:.1} %", 100.0 * sum / runs.len() as f64)
+    of_repetitions(format!("{:.1} %", 100.0 * sum / runs.len() as f64), runs.len())
 }

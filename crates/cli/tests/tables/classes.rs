@@ -1,6 +1,6 @@
 //! Blind and by class side by side: `scenarios/classes.toml`.
 
-use super::{head, line, variants};
+use super::{head, line, of_repetitions, variants};
 use tailwater_report::percent;
 use tailwater_stats::result::{Experiment, Run, Spread};
 
@@ -46,5 +46,5 @@ pub(super) fn table(result: &str) -> String {
 
 fn median(runs: &[&Run], of: impl Fn(&Run) -> f64) -> String {
     let values: Vec<f64> = runs.iter().map(|run| of(run)).collect();
-    format!("{} %", percent(Spread::of(&values).median))
+    of_repetitions(format!("{} %", percent(Spread::of(&values).median)), runs.len())
 }

@@ -105,6 +105,14 @@ fn variants(result: &Experiment) -> Vec<(&str, &str)> {
     seen
 }
 
+/// Repetitions of which a median is told without saying how many there are.
+const ENOUGH: usize = 3;
+
+/// What was found in so many valid repetitions; a reader is told where these are few.
+fn of_repetitions(text: String, n: usize) -> String {
+    if n < ENOUGH { format!("{text} (n = {n})") } else { text }
+}
+
 /// One line of a table.
 fn line(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))

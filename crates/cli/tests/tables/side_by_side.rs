@@ -1,6 +1,6 @@
 //! Every controller of `scenarios/controllers.toml` beside the others.
 
-use super::{head, line};
+use super::{head, line, of_repetitions};
 use tailwater_report::{percent, time};
 use tailwater_stats::result::{Experiment, Summary};
 
@@ -89,13 +89,12 @@ fn find<'a>(
     })
 }
 
-/// In per cent of capacity; a median of one says so.
+/// In per cent of capacity.
 fn goodput(summary: Option<&Summary>) -> String {
     let Some(summary) = summary else {
         return NONE_VALID.into();
     };
-    let text = percent(summary.of["goodput_of_capacity"].median);
-    if summary.repetitions == 1 { format!("{text} (n = 1)") } else { text }
+    of_repetitions(percent(summary.of["goodput_of_capacity"].median), summary.repetitions as usize)
 }
 
 /// Median of the valid repetitions.

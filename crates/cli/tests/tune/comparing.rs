@@ -10,7 +10,7 @@ const QUIET: [&str; 2] = ["--steal-max", "100%"];
 const KNOB: [&str; 2] = ["--knob", "netdev-budget=600"];
 
 /// Costs 5 % less with a larger budget.
-const GAIN: &str = "f=$(awk -v b=$(cat \"$root/proc/sys/net/core/netdev_budget\") 'BEGIN { print b == 600 ? 0.95 : 1 }')
+const GAIN: &str = "read b <\"$root/proc/sys/net/core/netdev_budget\"; f=1; [ $b = 600 ] && f=0.95
 awk -v f=$f -v z=$noise 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"errors\\\": 0}\\n\", 1000 * f * z }'";
 
 /// Costs the same whatever the knobs.
@@ -90,7 +90,7 @@ fn words_in_braces_are_knobs_and_more_may_be_better() {
 #[test]
 fn a_guard_that_gets_worse_ends_it() {
     let machine = Machine::new("guard");
-    let lines = "b=$(cat \"$root/proc/sys/net/core/netdev_budget\")
+    let lines = "read b <\"$root/proc/sys/net/core/netdev_budget\"
 awk -v b=$b -v z=$noise 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"errors\\\": %d}\\n\", 1000 * z, b == 600 ? 3 : 0 }'";
     let program = machine.program("guard", lines);
     let more =
@@ -104,7 +104,7 @@ awk -v b=$b -v z=$noise 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"errors\\\": %
 #[test]
 fn a_setting_without_a_quantity_is_an_alarm_though_no_quad_counts() {
     let machine = Machine::new("spoilt");
-    let lines = "b=$(cat \"$root/proc/sys/net/core/netdev_budget\")\nif [ $b = 600 ]; then echo 0; else echo $noise; fi";
+    let lines = "read b <\"$root/proc/sys/net/core/netdev_budget\"\nif [ $b = 600 ]; then echo 0; else echo $noise; fi";
     let program = machine.program("spoilt", lines);
     let more = ["--pilot", "4", "--effect", "0.5%", "--accept-weak"];
     let output = machine.tune("ab", &flags(&[&KNOB[..], &more].concat(), &program));

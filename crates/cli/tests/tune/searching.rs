@@ -139,7 +139,7 @@ fn within_its_time_it_ends_and_says_what_was_not_tried() {
 #[test]
 fn knobs_that_are_files_are_put_back_after_a_search_and_plans_name_each_value() {
     let machine = Machine::new("sku-files");
-    let lines = "b=$(cat \"$root/proc/sys/net/core/netdev_budget\")
+    let lines = "read b <\"$root/proc/sys/net/core/netdev_budget\"
 awk -v z=$noise -v b=$b 'BEGIN { print 100 * z * (b == 600 ? 0.9 : 1) }'";
     let program = machine.program("cost", lines);
     let text = format!(

@@ -14,7 +14,7 @@ mod mean;
 mod pace;
 
 use super::config::Config;
-use crate::server::{Completion, Outcome, Reached};
+use crate::server::{Outcome, Reached, RequestEnd};
 use backlog::Backlog;
 use held::Held;
 use mean::Mean;
@@ -191,7 +191,7 @@ impl Classes {
 
     /// A request ended, while so many wait to be started. Whatever ran is charged and tells the cost of its
     /// class, however it ended: a caller who gives up late has used the server.
-    pub(super) fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion, waiting: u32) {
+    pub(super) fn on_done(&mut self, now: Instant, id: SessionId, done: &RequestEnd, waiting: u32) {
         self.backlog.advance(now, self.pace.cores());
         if done.outcome == Outcome::Served || !done.service.is_zero() {
             let counted_ns = self.learn(done);
@@ -224,7 +224,7 @@ impl Classes {
     }
 
     /// What a request counts as, from what this one took.
-    fn learn(&mut self, done: &Completion) -> u64 {
+    fn learn(&mut self, done: &RequestEnd) -> u64 {
         let service_ns = done.service.nanos();
         self.usual.learn(service_ns);
         let most_ns = self.most_ns;

@@ -16,7 +16,7 @@ use super::session::Session;
 use super::share_shed::Tally;
 use super::stranded::{Entry, Stranded};
 use super::typical::Typical;
-use crate::server::{Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict, Wish};
+use crate::server::{Arrival, Offer, Outcome, Reached, Reason, RequestEnd, Shard, Verdict, Wish};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{Event, Instant, Observer, Pause, Rng, SessionId};
@@ -112,7 +112,7 @@ impl BreakwaterShard {
     /// Counts what came of a request, for the laws. A request that its caller gave up, or that found the
     /// server shutting down, says nothing of overload: it is as if it had not come. One that waited past
     /// its deadline came on a credit and brought nothing, as any other drop.
-    fn count(&mut self, now: Instant, done: &Completion) {
+    fn count(&mut self, now: Instant, done: &RequestEnd) {
         let meter = self.pool.meter();
         match done.outcome {
             Outcome::Served => {
@@ -265,7 +265,7 @@ impl Shard for BreakwaterShard {
         }
     }
 
-    fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
+    fn on_done(&mut self, now: Instant, id: SessionId, done: &RequestEnd) -> Offer {
         self.count(now, done);
         if done.reached == Reached::Queue {
             self.leave_queue(id);

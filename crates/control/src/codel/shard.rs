@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::law::Law;
-use crate::server::{Arrival, Completion, Offer, Reached, Reason, Shard, Verdict};
+use crate::server::{Arrival, Offer, Reached, Reason, RequestEnd, Shard, Verdict};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -90,7 +90,7 @@ impl Shard for CodelShard {
         Verdict::Admit
     }
 
-    fn on_done(&mut self, _: Instant, id: SessionId, done: &Completion) -> Offer {
+    fn on_done(&mut self, _: Instant, id: SessionId, done: &RequestEnd) -> Offer {
         if done.reached == Reached::Queue {
             self.dequeue(id, 1);
             self.note_drained();

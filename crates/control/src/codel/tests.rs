@@ -1,7 +1,7 @@
 //! What CoDel's shards must forget, and which queue they judge.
 
 use super::*;
-use crate::server::{Arrival, Completion, Outcome, Reached, Reason, Verdict};
+use crate::server::{Arrival, Outcome, Reached, Reason, RequestEnd, Verdict};
 use tailwater_core::{Class, Instant, SessionId, Silent};
 
 const SLO: Duration = Duration::from_micros(200);
@@ -70,10 +70,10 @@ fn start(shard: &mut dyn Shard, now: Instant, id: u32) -> Verdict {
     shard.on_start(now, SessionId(id), Duration::from_micros(500), None, &mut Silent)
 }
 
-fn ended(reached: Reached) -> Completion {
+fn ended(reached: Reached) -> RequestEnd {
     let outcome = Outcome::Shed(Reason::Cancelled);
     let (waited, service) = (Duration::ZERO, Duration::ZERO);
-    Completion { outcome, reached, waited, service, class: Class::default() }
+    RequestEnd { outcome, reached, waited, service, class: Class::default() }
 }
 
 const SHED: Verdict = Verdict::Shed(Reason::Delay);

@@ -1,7 +1,7 @@
 //! One loop's half of a DAGOR server: compares levels and keeps the tally.
 
 use super::regulator::{Shared, Tally};
-use crate::server::{Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict};
+use crate::server::{Arrival, Offer, Outcome, Reached, Reason, RequestEnd, Shard, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{Event, Instant, Observer, SessionId};
@@ -60,7 +60,7 @@ impl Shard for DagorShard {
         Verdict::Admit
     }
 
-    fn on_done(&mut self, _: Instant, _: SessionId, done: &Completion) -> Offer {
+    fn on_done(&mut self, _: Instant, _: SessionId, done: &RequestEnd) -> Offer {
         // What waited past its deadline is the longest wait there is. Left out, the mean of the rest
         // could never exceed a deadline below the limit.
         let late = done.outcome == Outcome::Shed(Reason::Deadline);

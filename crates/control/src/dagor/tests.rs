@@ -1,7 +1,7 @@
 //! DAGOR's server by what it is told, and what must not stop it from recovering.
 
 use super::*;
-use crate::server::{Arrival, Completion, Outcome, Reached, Reason, Verdict};
+use crate::server::{Arrival, Outcome, Reached, Reason, RequestEnd, Verdict};
 use proptest::prelude::*;
 use std::time::Duration;
 use tailwater_core::{Class, Instant, SessionId, Silent};
@@ -70,7 +70,7 @@ fn rejects_carry_the_threshold_as_well() {
     for outcome in [shed, Outcome::Served] {
         let reached = if outcome == shed { Reached::Arrival } else { Reached::Start };
         let (waited, service) = (Duration::ZERO, Duration::ZERO);
-        let done = Completion { outcome, reached, waited, service, class: Class::default() };
+        let done = RequestEnd { outcome, reached, waited, service, class: Class::default() };
         let offer = shard.on_done(now, SessionId(0), &done);
         assert_eq!((offer.level, offer.window), (4, u32::MAX), "levels 0 and 1, 2 priorities each");
     }
@@ -163,7 +163,7 @@ fn what_waited_past_its_deadline_counts_into_the_mean_and_nothing_else_that_did_
         let arrival = Arrival { priority: 200, ..Arrival::default() };
         shard.on_request(now, SessionId(0), &arrival, Duration::ZERO, &mut Silent);
         let (waited, service) = (10 * SLO, Duration::ZERO);
-        let done = Completion { outcome, reached, waited, service, class: Class::default() };
+        let done = RequestEnd { outcome, reached, waited, service, class: Class::default() };
         shard.on_done(now, SessionId(0), &done);
         shard.on_tick(now + config.update_every, Duration::ZERO, &mut Silent);
         let seen = dagor.gauges().delay;

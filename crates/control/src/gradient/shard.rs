@@ -1,7 +1,7 @@
 //! One loop's half of a gradient server: counts what is inside and refuses beyond the limit.
 
 use super::Shared;
-use crate::server::{Arrival, Completion, Offer, Outcome, Reason, Shard, Verdict};
+use crate::server::{Arrival, Offer, Outcome, Reason, RequestEnd, Shard, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{Event, Instant, Observer, SessionId};
@@ -70,7 +70,7 @@ impl Shard for GradientShard {
         Verdict::Shed(Reason::Limit)
     }
 
-    fn on_done(&mut self, _: Instant, id: SessionId, done: &Completion) -> Offer {
+    fn on_done(&mut self, _: Instant, id: SessionId, done: &RequestEnd) -> Offer {
         // What was shed tells nothing of how long serving takes.
         if done.outcome == Outcome::Served {
             self.shared.served(self.index, done.waited, done.service);

@@ -1,7 +1,7 @@
 //! The gradient server by its requests.
 
 use super::*;
-use crate::server::{Arrival, Completion, Outcome, Reached, Reason, Verdict};
+use crate::server::{Arrival, Outcome, Reached, Reason, RequestEnd, Verdict};
 use tailwater_core::{Class, SessionId, Silent};
 
 const ID: SessionId = SessionId(0);
@@ -10,13 +10,13 @@ fn ask(shard: &mut dyn Shard, now: Instant, id: SessionId) -> Verdict {
     shard.on_request(now, id, &Arrival::default(), Duration::ZERO, &mut Silent)
 }
 
-fn done(outcome: Outcome) -> Completion {
+fn done(outcome: Outcome) -> RequestEnd {
     let reached = match outcome {
         Outcome::Shed(Reason::Limit) => Reached::Arrival,
         _ => Reached::Start,
     };
     let service = Duration::from_micros(10);
-    Completion { outcome, reached, waited: Duration::ZERO, service, class: Class::default() }
+    RequestEnd { outcome, reached, waited: Duration::ZERO, service, class: Class::default() }
 }
 
 /// Two loops with a connection each under one limit of 20.
@@ -64,7 +64,7 @@ fn requests_are_counted_while_another_loop_learns() {
     for n in 0..8 {
         let shard = &mut shards[n % 2];
         assert_eq!(ask(&mut **shard, Instant::ZERO, ID), Verdict::Admit);
-        let served = Completion { waited: Duration::from_micros(5), ..done(Outcome::Served) };
+        let served = RequestEnd { waited: Duration::from_micros(5), ..done(Outcome::Served) };
         shard.on_done(Instant::ZERO, ID, &served);
         shard.on_tick(Instant::ZERO, Duration::ZERO, &mut Silent);
     }

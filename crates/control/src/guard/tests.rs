@@ -23,7 +23,7 @@ fn ask(shard: &mut dyn Shard, delay: Duration, acked: u32) -> (Verdict, Offer) {
         Verdict::Admit => (Outcome::Served, Reached::Start),
         Verdict::Shed(why) | Verdict::Close(why) => (Outcome::Shed(why), Reached::Arrival),
     };
-    let done = Completion {
+    let done = RequestEnd {
         outcome,
         reached,
         waited: delay,
@@ -74,7 +74,7 @@ fn switching_back_is_no_trap_for_clients_that_were_told_to_send_at_will() {
     // Told that limits are back, it has a second, whatever it goes on echoing.
     let (waited, service) = (Duration::ZERO, Duration::ZERO);
     let (outcome, reached) = (Outcome::Served, Reached::Start);
-    let done = Completion { outcome, reached, waited, service, class: Class::default() };
+    let done = RequestEnd { outcome, reached, waited, service, class: Class::default() };
     shard.on_done(Instant::ZERO, ID, &done);
     let later = Instant::ZERO + 2 * AMNESTY;
     let refused = (0..200).any(|_| {
@@ -156,7 +156,7 @@ impl Shard for Scribe {
     fn on_sent(&mut self, _: Instant, _: SessionId) {
         self.note("sent");
     }
-    fn on_done(&mut self, _: Instant, _: SessionId, _: &Completion) -> Offer {
+    fn on_done(&mut self, _: Instant, _: SessionId, _: &RequestEnd) -> Offer {
         self.offer
     }
     fn on_tick(&mut self, _: Instant, _: Duration, _: &mut dyn Observer) {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_control::guard::Mode;
 use tailwater_control::{
-    Arrival, Completion, Dispatch, Offer, Outcome, Reached, Reason, Reply, Shard, Verdict, Wish,
+    Arrival, Dispatch, Offer, Outcome, Reached, Reason, Reply, RequestEnd, Shard, Verdict, Wish,
 };
 use tailwater_core::{Class, Instant, RequestId, SessionId, Silent};
 
@@ -156,7 +156,7 @@ impl Server {
 
     fn answer(&mut self, now: Instant, work: Work, outcome: Outcome, reached: Reached) -> Reply {
         let (waited, service) = (work.started.since(work.arrived), now.since(work.started));
-        let done = Completion { outcome, reached, waited, service, class: Class::default() };
+        let done = RequestEnd { outcome, reached, waited, service, class: Class::default() };
         let offer = self.shard.on_done(now, work.session, &done);
         self.shard.on_sent(now, work.session);
         let (elapsed, sojourn) = (Duration::ZERO, now.since(work.arrived));

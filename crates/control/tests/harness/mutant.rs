@@ -1,7 +1,7 @@
 //! Planted bugs: a shard that does nearly what it should.
 
 use std::time::Duration;
-use tailwater_control::{Arrival, Completion, Offer, Reason, Shard, Verdict, Wish};
+use tailwater_control::{Arrival, Offer, Reason, RequestEnd, Shard, Verdict, Wish};
 use tailwater_core::{Instant, Observer, SessionId};
 
 /// What is wrong with the shard.
@@ -107,7 +107,7 @@ impl Shard for Mutant {
         self.inner.on_sent(now, id);
     }
 
-    fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
+    fn on_done(&mut self, now: Instant, id: SessionId, done: &RequestEnd) -> Offer {
         let offer = self.inner.on_done(now, id, done);
         self.spoil(offer)
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use tailwater_control::guard::Mode;
 use tailwater_control::{
-    Admission, Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict, Wish,
+    Admission, Arrival, Offer, Outcome, Reached, Reason, RequestEnd, Shard, Verdict, Wish,
 };
 use tailwater_core::{Class, Instant, RequestId, SessionId, Silent};
 
@@ -181,7 +181,7 @@ impl Server {
         goodbye: bool,
     ) -> Result<Answer, Breach> {
         let waited = work.started.since(work.arrived);
-        let done = Completion {
+        let done = RequestEnd {
             outcome,
             reached,
             waited,

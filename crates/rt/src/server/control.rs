@@ -5,7 +5,7 @@ use super::job::Origin;
 use crate::config::LockRules;
 use std::time::Duration;
 use tailwater_control::{
-    Arrival, Completion, Offer, Outcome, Reached, Reason, Shard, Verdict, Wish,
+    Arrival, Offer, Outcome, Reached, Reason, RequestEnd, Shard, Verdict, Wish,
 };
 use tailwater_core::{Event, Instant, Observer, SessionId};
 use tailwater_sync::budget::TaskBudget;
@@ -99,7 +99,7 @@ impl Control {
     }
 
     /// An answer is about to leave; the offer that rides on it.
-    pub(super) fn done(&mut self, now: Instant, session: SessionId, done: &Completion) -> Offer {
+    pub(super) fn done(&mut self, now: Instant, session: SessionId, done: &RequestEnd) -> Offer {
         self.shard.on_done(now, session, done)
     }
 
@@ -133,8 +133,8 @@ impl Control {
 }
 
 /// The end of a request that was never begun.
-pub(super) fn shed(origin: &Origin, now: Instant, reason: Reason, reached: Reached) -> Completion {
+pub(super) fn shed(origin: &Origin, now: Instant, reason: Reason, reached: Reached) -> RequestEnd {
     let waited = now.since(origin.ready);
     let outcome = Outcome::Shed(reason);
-    Completion { outcome, reached, waited, service: Duration::ZERO, class: origin.class }
+    RequestEnd { outcome, reached, waited, service: Duration::ZERO, class: origin.class }
 }

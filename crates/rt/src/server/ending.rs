@@ -5,7 +5,7 @@ use super::job::{Answer, Ended, Origin};
 use super::runner::Cut;
 use crate::executor::Panicked;
 use crate::service::Reply;
-use tailwater_control::{Completion, Outcome, Reached, Reason};
+use tailwater_control::{Outcome, Reached, Reason, RequestEnd};
 use tailwater_core::Instant;
 use tailwater_wire::Fault;
 
@@ -16,7 +16,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if !matches!(reply, Ok(Reply::Shed(_))) {
             self.control.served(&origin, at, budget.as_deref());
         }
-        let served = completion(&origin, started, at, Outcome::Served);
+        let served = request_end(&origin, started, at, Outcome::Served);
         match reply {
             Ok(Reply::Response { status, payload }) => {
                 self.respond(&origin, &served, status, &payload);
@@ -28,7 +28,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 self.respond(&origin, &served, Fault::Panicked.status(), b"the handler panicked");
             }
             Ok(Reply::Shed(reason)) => {
-                let done = Completion { outcome: Outcome::Shed(reason), ..served };
+                let done = RequestEnd { outcome: Outcome::Shed(reason), ..served };
                 self.conclude(&origin, &done, Answer::Reject(reason));
             }
         }
@@ -59,17 +59,17 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     }
 
     /// The end of a handler that is ended now.
-    fn cut_short(&self, cut: &Cut, outcome: Outcome) -> Completion {
-        completion(&cut.origin, cut.started, self.clock.now(), outcome)
+    fn cut_short(&self, cut: &Cut, outcome: Outcome) -> RequestEnd {
+        request_end(&cut.origin, cut.started, self.clock.now(), outcome)
     }
 
-    fn respond(&mut self, origin: &Origin, served: &Completion, status: u16, payload: &[u8]) {
+    fn respond(&mut self, origin: &Origin, served: &RequestEnd, status: u16, payload: &[u8]) {
         self.conclude(origin, served, Answer::Response { status, payload });
     }
 
     /// Tells the controller how a request ended, and the client. A request whose connection is gone, or has
     /// been said goodbye to, ended with it.
-    pub(super) fn conclude(&mut self, origin: &Origin, done: &Completion, answer: Answer<'_>) {
+    pub(super) fn conclude(&mut self, origin: &Origin, done: &RequestEnd, answer: Answer<'_>) {
         let (now, key) = (self.clock.now(), origin.key.connection);
         let Some(connection) = self.connections.get_mut(key).filter(|it| it.is_answered()) else {
             return;
@@ -89,9 +89,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 }
 
 /// The end of a request whose handler ran from `started` to `ended`.
-fn completion(origin: &Origin, started: Instant, ended: Instant, outcome: Outcome) -> Completion {
+fn request_end(origin: &Origin, started: Instant, ended: Instant, outcome: Outcome) -> RequestEnd {
     let (waited, service) = (started.since(origin.ready), ended.since(started));
-    Completion { outcome, reached: Reached::Start, waited, service, class: origin.class }
+    RequestEnd { outcome, reached: Reached::Start, waited, service, class: origin.class }
 }
 
 #[cfg(test)]
@@ -107,7 +107,7 @@ mod tests {
     use tailwater_marks::Mark;
 
     /// Admits everything, and tells how it ended.
-    struct Tells(Mutex<Sender<Completion>>);
+    struct Tells(Mutex<Sender<RequestEnd>>);
 
     impl Admission for Tells {
         fn name(&self) -> &'static str {
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    struct TellsShard(Sender<Completion>);
+    struct TellsShard(Sender<RequestEnd>);
 
     impl Shard for TellsShard {
         fn on_request(
@@ -134,7 +134,7 @@ mod tests {
         ) -> Verdict {
             Verdict::Admit
         }
-        fn on_done(&mut self, _: Instant, _: SessionId, done: &Completion) -> Offer {
+        fn on_done(&mut self, _: Instant, _: SessionId, done: &RequestEnd) -> Offer {
             self.0.send(*done).unwrap();
             Offer::OPEN
         }

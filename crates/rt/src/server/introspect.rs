@@ -13,7 +13,7 @@ use crate::service::Reply;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
-use tailwater_control::{Arrival, Completion, Outcome, Reached, Reason, Verdict};
+use tailwater_control::{Arrival, Outcome, Reached, Reason, RequestEnd, Verdict};
 use tailwater_core::{Instant, Nanos as _};
 use tailwater_sync::LockStats;
 use tailwater_wire::Fault;
@@ -181,7 +181,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             }
         };
         let (waited, service) = (Duration::ZERO, Duration::ZERO);
-        let done = Completion { outcome, reached, waited, service, class: arrival.class };
+        let done = RequestEnd { outcome, reached, waited, service, class: arrival.class };
         let offer = self.control.done(now, session, &done);
         if let Some(connection) = self.connections.get_mut(key) {
             connection.offer = offer;

@@ -17,12 +17,12 @@ fn us(micros: u64) -> Duration {
     Duration::from_micros(micros)
 }
 
-fn done(class: Class, outcome: Outcome, reached: Reached) -> Completion {
+fn done(class: Class, outcome: Outcome, reached: Reached) -> RequestEnd {
     let service = match outcome {
         Outcome::Served => us(if class == LONG { LONG_US } else { SHORT_US }),
         Outcome::Shed(_) => Duration::ZERO,
     };
-    Completion { outcome, reached, waited: Duration::ZERO, service, class }
+    RequestEnd { outcome, reached, waited: Duration::ZERO, service, class }
 }
 
 /// One core, first come first served, whose work arrives at random; all it knows are its classes.
@@ -246,7 +246,7 @@ fn a_caller_who_gives_up_late_is_charged_and_heard() {
     classes.on_admitted(ID, LONG);
     classes.on_start(now, ID);
     let cancelled = done(LONG, Outcome::Shed(Reason::Cancelled), Reached::Start);
-    let ran = Completion { service: us(LONG_US), ..cancelled };
+    let ran = RequestEnd { service: us(LONG_US), ..cancelled };
     classes.on_done(now + us(LONG_US), ID, &ran, 0);
     assert!((classes.all[LONG.index()].owed + 0.5).abs() < 1e-9);
     assert_eq!(classes.cost(LONG), us(LONG_US));
@@ -306,7 +306,7 @@ fn told_of_ten(dear: Class) -> Duration {
     for (now, number, class, service) in ends {
         classes.on_request(now, class);
         let served = done(class, Outcome::Served, Reached::Start);
-        classes.on_done(now, ID, &Completion { service, ..served }, 1);
+        classes.on_done(now, ID, &RequestEnd { service, ..served }, 1);
         if number > 10_000 && number % 100 == 0 {
             let mut full = classes.clone();
             let mean_ns = [SHORT, dear].map(|class| full.all[class.index()].counted_ns as f64);

@@ -33,7 +33,7 @@ fn answer(shard: &mut dyn Shard, us: u64, outcome: Outcome) -> Offer {
         Outcome::Shed(_) => Reached::Queue,
         Outcome::Served => Reached::Start,
     };
-    let done = Completion {
+    let done = RequestEnd {
         outcome,
         reached,
         waited: Duration::ZERO,
@@ -58,7 +58,7 @@ fn pauses_of(shard: &mut BreakwaterShard) -> Vec<Duration> {
     let served = |session: u32| {
         let (id, at) = (SessionId(session), Instant::ZERO + session * Duration::from_micros(10));
         shard.on_start(at, id, at.since(Instant::ZERO), None, &mut Silent);
-        let done = Completion {
+        let done = RequestEnd {
             outcome: Outcome::Served,
             reached: Reached::Start,
             waited: at.since(Instant::ZERO),
@@ -179,7 +179,7 @@ pub(super) fn visit_at(shard: &mut BreakwaterShard, now: Instant, id: SessionId)
     shard.on_done(
         now,
         id,
-        &Completion { outcome, reached, waited: zero, service: zero, class: Class::default() },
+        &RequestEnd { outcome, reached, waited: zero, service: zero, class: Class::default() },
     );
 }
 
@@ -255,7 +255,7 @@ fn what_was_cancelled_counts_neither_as_come_nor_as_dropped() {
         shard.on_done(
             Instant::ZERO,
             ID,
-            &Completion { outcome, reached, waited, service, class: Class::default() },
+            &RequestEnd { outcome, reached, waited, service, class: Class::default() },
         );
         let meter = shard.pool.meter().expect("the law counts");
         assert_eq!(meter.counts(), [dropped, 0, dropped], "{reason:?}: come, served, dropped");
@@ -278,7 +278,7 @@ fn verdicts(classes: Option<f64>, told: bool) -> Vec<(bool, Verdict)> {
         while let Some(&(ends, service, class)) = queue.front().filter(|(ends, ..)| *ends <= now) {
             queue.pop_front();
             let (outcome, reached) = (Outcome::Served, Reached::Start);
-            let done = Completion { outcome, reached, waited: Duration::ZERO, service, class };
+            let done = RequestEnd { outcome, reached, waited: Duration::ZERO, service, class };
             shard.on_done(ends, ID, &done);
             if !queue.is_empty() {
                 shard.on_start(ends, ID, Duration::ZERO, None, &mut Silent);
@@ -301,7 +301,7 @@ fn verdicts(classes: Option<f64>, told: bool) -> Vec<(bool, Verdict)> {
             let (waited, service) = (Duration::ZERO, Duration::ZERO);
             let outcome = Outcome::Shed(reason);
             let reached = Reached::Arrival;
-            shard.on_done(now, ID, &Completion { outcome, reached, waited, service, class });
+            shard.on_done(now, ID, &RequestEnd { outcome, reached, waited, service, class });
         }
     }
     verdicts

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::{
-    Admission, Arrival, Completion, Gauges, Offer, Reason, Shard, Verdict, Wish,
+    Admission, Arrival, Gauges, Offer, Reason, RequestEnd, Shard, Verdict, Wish,
 };
 use tailwater_core::{Instant, Observer, SessionId};
 
@@ -157,7 +157,7 @@ impl Shard for Mutant {
         self.inner.on_sent(now, id);
     }
 
-    fn on_done(&mut self, now: Instant, id: SessionId, done: &Completion) -> Offer {
+    fn on_done(&mut self, now: Instant, id: SessionId, done: &RequestEnd) -> Offer {
         if self.bug == ShardBug::LatchesShut && done.outcome == tailwater_control::Outcome::Served {
             self.memory = 0;
         }

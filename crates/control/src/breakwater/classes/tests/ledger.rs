@@ -9,7 +9,7 @@ fn fresh(least: f64) -> Classes {
     Classes { reviewed: NOW, ..Classes::new(least, &config()) }
 }
 
-fn served(class: Class) -> Completion {
+fn served(class: Class) -> RequestEnd {
     done(class, Outcome::Served, Reached::Start)
 }
 
@@ -118,7 +118,7 @@ fn what_was_served_or_never_admitted_is_not_owed_again() {
     classes.on_request(NOW, SHORT);
     let refused = done(SHORT, Outcome::Shed(Reason::Cost), Reached::Arrival);
     classes.on_done(NOW, ID, &refused, 0);
-    let instant = Completion { service: Duration::ZERO, ..served(SHORT) };
+    let instant = RequestEnd { service: Duration::ZERO, ..served(SHORT) };
     classes.on_done(NOW, ID, &instant, 0);
     close(classes.all[SHORT.index()].owed, 0.5);
     assert_eq!(classes.cost(SHORT).as_nanos(), 1, "it is known to cost next to nothing");

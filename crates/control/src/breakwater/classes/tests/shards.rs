@@ -2,7 +2,7 @@
 
 use super::{ID, LONG, SHORT, SLO, done, us};
 use crate::breakwater::{Breakwater, Config};
-use crate::server::{Admission, Arrival, Completion, Outcome, Reached, Reason, Shard, Verdict};
+use crate::server::{Admission, Arrival, Outcome, Reached, Reason, RequestEnd, Shard, Verdict};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Node {
             self.idle += u32::from(spins);
             self.start();
             let served = done(class, Outcome::Served, Reached::Start);
-            self.shard.on_done(self.now, ID, &Completion { waited, service, ..served });
+            self.shard.on_done(self.now, ID, &RequestEnd { waited, service, ..served });
         }
         self.now = until;
     }

@@ -11,9 +11,9 @@ fn at(micros: u64) -> Instant {
     Instant::ZERO + us(micros)
 }
 
-fn served(waited: Duration, service: Duration) -> Completion {
+fn served(waited: Duration, service: Duration) -> RequestEnd {
     let (outcome, reached) = (Outcome::Served, Reached::Start);
-    Completion { outcome, reached, waited, service, class: Class::default() }
+    RequestEnd { outcome, reached, waited, service, class: Class::default() }
 }
 
 #[test]

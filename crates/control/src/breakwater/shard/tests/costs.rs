@@ -23,7 +23,7 @@ fn taught(config: Config, long_us: u64) -> BreakwaterShard {
     shard.on_open(Instant::ZERO, ID, &mut Silent);
     for (class, service) in [(SHORT, us(25)), (LONG, us(long_us))] {
         let (outcome, reached) = (Outcome::Served, Reached::Start);
-        let done = Completion { outcome, reached, waited: Duration::ZERO, service, class };
+        let done = RequestEnd { outcome, reached, waited: Duration::ZERO, service, class };
         shard.on_done(Instant::ZERO, ID, &done);
     }
     shard

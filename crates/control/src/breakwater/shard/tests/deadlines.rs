@@ -28,7 +28,7 @@ fn arrive(shard: &mut BreakwaterShard, budget_us: f64, hidden_us: f64) -> Verdic
         _ => (Outcome::Shed(Reason::QueueFull), Reached::Queue),
     };
     let (waited, service) = (Duration::ZERO, Duration::ZERO);
-    let done = Completion { outcome, reached, waited, service, class: Class::default() };
+    let done = RequestEnd { outcome, reached, waited, service, class: Class::default() };
     shard.on_done(Instant::ZERO, ID, &done);
     verdict
 }

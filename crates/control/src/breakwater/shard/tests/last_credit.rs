@@ -30,7 +30,7 @@ fn window_after(last_credit: LastCredit, excess: u32, shed: bool) -> u32 {
     };
     let reached = if shed { Reached::Arrival } else { Reached::Start };
     let (waited, service) = (Duration::ZERO, Duration::ZERO);
-    let done = Completion { outcome, reached, waited, service, class: Class::default() };
+    let done = RequestEnd { outcome, reached, waited, service, class: Class::default() };
     shard.on_done(Instant::ZERO, ID, &done).window
 }
 

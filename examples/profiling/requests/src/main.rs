@@ -2,8 +2,8 @@
 //! another.
 //!
 //! ```sh
-//! tailwater profile build -- cargo build --release --package tailwater-marks --example requests
-//! tailwater profile record -o out/requests.trace -- target/x86_64-unknown-linux-gnu/release/examples/requests
+//! tailwater profile build -- cargo build --release --package requests
+//! tailwater profile record -o out/requests.trace -- target/x86_64-unknown-linux-gnu/release/requests
 //! tailwater profile requests out/requests.trace
 //! ```
 

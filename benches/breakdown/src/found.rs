@@ -16,6 +16,9 @@ const UNKNOWN_MAX: f64 = 0.1;
 /// covers.
 const STRAYS_MAX: f64 = 0.1;
 
+/// The share of the recording in which the scanner may have been away: meanwhile all time is the outermost functions'.
+const AWAY_MAX: f64 = 0.05;
+
 /// All of it.
 #[derive(Serialize)]
 pub(crate) struct Found {
@@ -51,6 +54,8 @@ pub(crate) struct Broken {
     untold: f64,
     /// Calls too short to be seen, at most: they count for their callers.
     calls_unseen: u64,
+    /// Of the recording, in which the scanner did not look.
+    scanner_away: f64,
 }
 
 /// A name with its share.
@@ -119,6 +124,7 @@ impl Broken {
             in_kernel: used.in_kernel,
             interrupts: parts("/account/interrupts"),
             untold: number("/account/unknown_ns")? / number("/account/total_ns")?,
+            scanner_away: number("/quality/gap_ns")? / number("/length_ns")?,
             calls_unseen: told["quality"]["lost_calls"].as_u64().unwrap_or(0),
         };
         found.adds_up()?;
@@ -141,7 +147,9 @@ impl Broken {
     }
 
     fn is_good(&self) -> bool {
-        self.unknown + self.outside <= UNKNOWN_MAX && (self.strays() - 1.0).abs() <= STRAYS_MAX
+        self.unknown + self.outside <= UNKNOWN_MAX
+            && (self.strays() - 1.0).abs() <= STRAYS_MAX
+            && self.scanner_away <= AWAY_MAX
     }
 }
 
@@ -165,10 +173,12 @@ impl fmt::Display for Broken {
             self.in_kernel.map_or_else(|| "?".into(), |share| format!("{:.0} %", share * 100.0));
         write!(
             f,
-            "  in the kernel {in_kernel}, of it interrupts: {}; {:.0} ms of a core in a second, {:.3} of the kernel's account",
+            "  in the kernel {in_kernel}, of it interrupts: {}; {:.0} ms of a core in a second, {:.3} of the kernel's account; the \
+             scanner was away for {:.1} %",
             shown(&self.interrupts),
             self.cpu_ns / self.seconds / 1e6,
-            self.strays()
+            self.strays(),
+            self.scanner_away * 100.0
         )
     }
 }

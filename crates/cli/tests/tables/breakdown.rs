@@ -59,6 +59,7 @@ pub(super) fn table(result: &str) -> String {
         },
         "–",
     );
+    row("scanner away", &|service| shown(number(service, "scanner_away")), "–");
     table
 }
 
@@ -84,7 +85,7 @@ fn whole(share: f64) -> String {
 #[test]
 fn every_category_has_a_line_and_what_is_not_known_has_one() {
     let found = r#"{ "services": [{
-        "title": "A store", "cpu_ns": 5e8, "seconds": 5.0, "accounted_ns_per_second": 1.25e8,
+        "title": "A store", "cpu_ns": 5e8, "seconds": 5.0, "accounted_ns_per_second": 1.25e8, "scanner_away": 0.001,
         "categories": [{ "name": "I/O", "share": 0.7 }, { "name": "hashing", "share": 0.25 }],
         "unknown": 0.04, "outside": 0.01, "in_kernel": 0.6, "interrupts": [{ "name": "softirq NET_RX", "share": 0.125 }]
     }] }"#;
@@ -99,6 +100,7 @@ fn every_category_has_a_line_and_what_is_not_known_has_one() {
         "| of that `net_rx` | 12.5 | – |",
         "| ms of a core in a second | 100 | – |",
         "| of the kernel's own account | 80.0 | – |",
+        "| scanner away | 0.1 | – |",
     ] {
         assert!(table.contains(row), "{row} is not in\n{table}");
     }

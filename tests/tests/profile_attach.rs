@@ -5,13 +5,14 @@ mod profiled;
 
 use profiled::{Recorded, alone, folder, in_time, text, tools};
 use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
-use tailwater_profile::record::{LossKind, MarkKind, Record, WaitKind};
+use tailwater_profile::record::{Did, LossKind, MarkKind, Record, WaitKind};
 use tailwater_profile::trace::{Ending, Reader, Trouble};
 
 /// Deaths of either side: a hundred take minutes.
@@ -508,7 +509,7 @@ fn a_refusal_leaves_traces_alone(trace: &Path) {
         PathBuf::from(name)
     });
     files.iter().for_each(|file| std::fs::write(file, "of before").expect("a file"));
-    for options in [&[][..], &["--keep", "p90"], &["--last", "1s"]] {
+    for options in [&[][..], &["--keep", "p90"], &["--last", "1s"], &["--kernel"]] {
         let done = attach(0x7fff_ffff, trace, options).output().expect("it starts");
         assert_eq!(done.status.code(), Some(2), "{}", text(&done.stderr));
         for file in &files {
@@ -516,6 +517,41 @@ fn a_refusal_leaves_traces_alone(trace: &Path) {
             assert_eq!(found, "of before", "{} {options:?}", file.display());
         }
     }
+    let left = std::fs::read_dir(trace.parent().expect("a folder")).expect("it is there").count();
+    assert_eq!(left, files.len(), "nothing else is left");
+}
+
+#[test]
+fn the_kernel_tells_of_a_running_programs_threads_too() {
+    let _alone = alone();
+    let folder = folder("attach-kernel");
+    let trace = folder.join("x.trace");
+    let served = Served::start();
+    let done = finishes(&mut served.attach(&trace, &["--kernel", "--for", "500ms"]));
+    let said = text(&done.stderr);
+    let kernel = folder.join("x.trace.kernel");
+    if !kernel.exists() {
+        assert!(said.contains("recording without the kernel's events"), "{said}");
+        return;
+    }
+    let recorded = Recorded::read(&kernel);
+    assert!(is_finished(&recorded), "{said}");
+    let told: BTreeSet<u32> = recorded
+        .records
+        .iter()
+        .filter_map(|record| match record {
+            Record::State(state) if matches!(state.did, Did::Running { .. }) => {
+                Some(state.thread.0)
+            }
+            _ => None,
+        })
+        .collect();
+    // Its three threads work all the time, and were there before.
+    assert!(told.len() >= 3, "{told:?}: {said}");
+    let mut measure = Command::new(&tools().tailwater);
+    let rules = ["accelerate", "measure", "--json", "--rules", "memcached"];
+    let found = finishes(measure.args(rules).arg(&trace));
+    assert!(text(&found.stdout).contains("\"on_core\": true"), "{}", text(&found.stdout));
 }
 
 #[test]

@@ -36,15 +36,19 @@ impl Machine {
 /// # Errors
 /// What to type where it was not built.
 pub fn tailwater() -> Result<PathBuf, String> {
-    let target = std::env::var_os("TAILWATER_TARGET").map(PathBuf::from);
-    let target =
-        target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
-    let program = target.join("release/tailwater");
+    let program = tailwater_target().join("release/tailwater");
     if program.exists() {
         return Ok(program);
     }
     let missing = program.display();
     Err(format!("found no {missing}; type: cargo build --release --package tailwater-cli"))
+}
+
+/// The folder of tailwater's own build: the one that is named, or that of the checkout.
+#[must_use]
+pub fn tailwater_target() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.join(std::env::var_os("TAILWATER_TARGET").unwrap_or_else(|| "target".into()))
 }
 
 /// The name of the first processor in the text of `/proc/cpuinfo`.

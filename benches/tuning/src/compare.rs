@@ -1,6 +1,6 @@
 //! `tailwater tune ab` on blocks of real work: with itself, and with more of it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 use std::process::Command;
@@ -12,7 +12,7 @@ const ALARMS_OF_TWENTY: u32 = 3;
 const FOUND: [&str; 2] = ["better", "worse"];
 
 /// Comparisons of the program with itself.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Live {
     comparisons: u32,
     /// How they ended.
@@ -21,6 +21,14 @@ pub(crate) struct Live {
 }
 
 impl Live {
+    /// Those of two runs.
+    pub(crate) fn both(mut before: Self, more: Self) -> Self {
+        before.comparisons += more.comparisons;
+        before.verdicts.extend(more.verdicts);
+        before.found += more.found;
+        before
+    }
+
     pub(crate) const fn is_good(&self) -> bool {
         self.found * 20 <= ALARMS_OF_TWENTY * self.comparisons
     }

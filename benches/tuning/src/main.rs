@@ -14,7 +14,8 @@ use clap::Parser;
 use compare::{Live, Planted};
 use redraw::Redrawn;
 use serde::Serialize;
-use std::path::PathBuf;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tailwater_stats::result::Manifest;
 
@@ -34,6 +35,9 @@ struct Args {
     /// Writes everything as JSON to this file.
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Makes live comparisons alone, and adds them to those of this result, an earlier `--out` of the same machine.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "short"])]
+    into: Option<PathBuf>,
     /// Shows only that everything works: few blocks, and no verdict.
     #[arg(long)]
     short: bool,
@@ -63,7 +67,11 @@ fn main() -> ExitCode {
         println!("{{\"cpu_ns\": {}}}", block::cost(units));
         return ExitCode::SUCCESS;
     }
-    match run(&args) {
+    let done = match &args.into {
+        Some(path) => more(args.live, path),
+        None => run(&args),
+    };
+    match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -71,6 +79,31 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Adds live comparisons to a result; whether all of them together are as many alarms as may be.
+fn more(comparisons: u32, path: &Path) -> Result<bool, String> {
+    let trouble = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| trouble(&error))?;
+    let mut result: Value = serde_json::from_str(&text).map_err(|error| trouble(&error))?;
+    let here = serde_json::to_value(machine::here()).map_err(|error| trouble(&error))?;
+    for key in ["cpu", "cpus", "kernel"] {
+        let (there, here) = (&result["manifest"][key], &here[key]);
+        if there != here {
+            return Err(trouble(&format!("its machine has {key} {there}, this one {here}")));
+        }
+    }
+    let live = compare::live(block::UNITS, comparisons, false)?;
+    println!("{live}");
+    let live = Live::both(
+        serde_json::from_value(result["live"].take()).map_err(|error| trouble(&error))?,
+        live,
+    );
+    println!("with those of before, {live}");
+    result["live"] = serde_json::to_value(&live).map_err(|error| trouble(&error))?;
+    let text = serde_json::to_string_pretty(&result).map_err(|error| trouble(&error))?;
+    std::fs::write(path, text + "\n").map_err(|error| trouble(&error))?;
+    Ok(live.is_good())
 }
 
 /// Whether every goal was met.

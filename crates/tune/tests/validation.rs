@@ -4,8 +4,8 @@ use tailwater_core::Rng;
 use tailwater_stats::anytime::{Arm, Coin};
 use tailwater_tune::accelerator::Threading;
 use tailwater_tune::accelerator::validation::{
-    BlockNoise, Cell, Compared, NoiseLimits, Parts, Trial, TrialBlock, ValidationVerdict, predict,
-    software,
+    BlockNoise, Cell, Compared, NoiseLimits, Parts, Trial, TrialBlock, ValidationVerdict,
+    own_errors, predict, software,
 };
 
 const QUIET: BlockNoise = BlockNoise { steal: 0.0, host_away: 0.0, device_away: 0.0 };
@@ -79,17 +79,21 @@ impl Machine {
         let without = self.work + Self::kernel(cell);
         let blocks = order.arms().map(|arm| {
             let truth = if arm == Arm::A { without } else { with };
-            TrialBlock { ns_per_request: self.measured(truth), noise: QUIET }
+            TrialBlock {
+                ns_per_request: self.measured(truth),
+                switches_per_request: 0.0,
+                noise: QUIET,
+            }
         });
         Trial::new(&NoiseLimits::DEFAULT, order, blocks)
     }
 }
 
 /// Predictions of the model against a machine whose requests take what `truth` says with an accelerator.
-fn verdict(truth: impl Fn(&Machine, &Cell) -> f64) -> ValidationVerdict {
+fn compared(truth: impl Fn(&Machine, &Cell) -> f64) -> Vec<Compared> {
     let mut machine = Machine::new(7);
     let mut coin = Coin::new(&Rng::from_seed(8));
-    let compared: Vec<Compared> = software(false)
+    software(false)
         .into_iter()
         .map(|cell| {
             let rounds: Vec<Parts> = (0..ROUNDS).map(|_| machine.parts(&cell)).collect();
@@ -99,8 +103,18 @@ fn verdict(truth: impl Fn(&Machine, &Cell) -> f64) -> ValidationVerdict {
                 (0..TRIALS).map(|_| machine.trial(&mut coin, &cell, with)).collect();
             Compared::of(cell, predicted, &trials)
         })
-        .collect();
+        .collect()
+}
+
+/// The same, with what cells of other sizes tell of the model's own error.
+fn verdict_with_own_errors(truth: impl Fn(&Machine, &Cell) -> f64) -> ValidationVerdict {
+    let mut compared = compared(truth);
+    own_errors(&mut compared);
     ValidationVerdict::of(&compared).expect("cells")
+}
+
+fn verdict(truth: impl Fn(&Machine, &Cell) -> f64) -> ValidationVerdict {
+    ValidationVerdict::of(&compared(truth)).expect("cells")
 }
 
 #[test]
@@ -157,4 +171,17 @@ fn cells_without_trials_that_count_are_told_and_confirm_nothing() {
     assert_eq!(ValidationVerdict::of(std::slice::from_ref(&none)), None);
     let both = ValidationVerdict::of(&[counted, none]).expect("one cell");
     assert!(both.unmeasured == 1 && !both.holds);
+}
+
+#[test]
+fn an_error_that_all_sizes_share_is_in_the_interval_and_one_that_grows_with_them_is_not() {
+    // Whatever its size, an offload costs 300 ns that no part has.
+    let alike = |machine: &Machine, cell: &Cell| machine.with(cell) + 300.0;
+    let (alone, widened) = (verdict(alike), verdict_with_own_errors(alike));
+    assert!(alone.covered < 0.5 && widened.covered >= 0.95, "{alone:?} {widened:?}");
+    assert_eq!(alone.covered, widened.covered_by_inputs);
+    // What copies cost at 16 KiB is more than four times what smaller offloads tell.
+    let copies =
+        verdict_with_own_errors(|machine, cell| machine.with(cell) + 0.1 * Machine::kernel(cell));
+    assert!(!copies.holds && copies.covered < 0.9, "{copies:?}");
 }

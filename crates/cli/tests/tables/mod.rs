@@ -3,6 +3,7 @@
 mod ablations;
 mod accelerator;
 mod agreement;
+mod breakdown;
 mod by_demand;
 mod classes;
 mod crowds;
@@ -49,6 +50,7 @@ fn of_one(name: &str, result: &str) -> String {
         "ablations" => ablations::table(result),
         "accelerator" => accelerator::cases(result),
         "accelerator-bytes" => accelerator::bytes(result),
+        "breakdown" => breakdown::table(result),
         "by-demand" => by_demand::table(result),
         "classes" => classes::table(result),
         "controllers" => side_by_side::by_controller(result),

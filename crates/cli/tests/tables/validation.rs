@@ -12,7 +12,9 @@ pub(super) fn table(result: &str) -> String {
         "cells",
         "within 3.7 points",
         "if nothing were gained",
+        "covered by inputs alone",
         "covered",
+        "half width, points",
         "median difference, points",
         "largest, points",
     ];
@@ -37,7 +39,7 @@ fn design(cell: &Value) -> String {
     if others > 0 { format!("{name}, others {others} %") } else { name.into() }
 }
 
-fn row(name: &str, cells: &[&Value]) -> [String; 7] {
+fn row(name: &str, cells: &[&Value]) -> [String; 9] {
     let measured: Vec<&Value> =
         cells.iter().map(|cell| &cell["measured"]).filter(|found| !found.is_null()).collect();
     let mut points: Vec<f64> =
@@ -47,14 +49,25 @@ fn row(name: &str, cells: &[&Value]) -> [String; 7] {
     let speedup = |found: &&&Value| found["speedup"].as_f64().expect("a factor");
     let no_gain =
         measured.iter().filter(|found| (speedup(found) - 1.0).abs() * 100.0 <= 3.7).count();
-    let covered = measured.iter().filter(|found| found["covered"] == true).count();
+    let by_inputs = measured.iter().filter(|found| found["covered"] == true).count();
+    let is_covered = |cell: &&&Value| match cell["own_error"].is_null() {
+        true => cell["measured"]["covered"] == true,
+        false => cell["own_error"]["covered"] == true,
+    };
+    let covered = cells.iter().filter(is_covered).count();
+    let end = |cell: &Value, of: &str| cell["own_error"][of].as_f64();
+    let half = |cell: &&Value| Some((end(cell, "high")? - end(cell, "low")?) / 2.0 * 100.0);
+    let mut half_widths: Vec<f64> = cells.iter().filter_map(half).collect();
+    half_widths.sort_by(f64::total_cmp);
     let shown = |points: Option<&f64>| points.map_or("–".into(), |points| format!("{points:.1}"));
     [
         name.into(),
         cells.len().to_string(),
         within.to_string(),
         no_gain.to_string(),
+        by_inputs.to_string(),
         covered.to_string(),
+        shown(half_widths.get(half_widths.len() / 2)),
         shown(points.get(points.len() / 2)),
         shown(points.last()),
     ]

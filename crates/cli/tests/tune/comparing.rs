@@ -32,6 +32,7 @@ fn a_planted_gain_is_found_with_its_size_and_the_knob_is_put_back() {
     let result = json(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(result["verdict"], "better", "{result}");
+    assert!(result["manifest"]["cpus"].as_u64().is_some_and(|cpus| cpus > 0), "{result}");
     let last = result["looks"].as_array().and_then(|looks| looks.last()).expect("looks");
     let mean = last["mean"].as_f64().expect("a number");
     assert!((mean - 0.95_f64.ln()).abs() < 0.01, "{mean}");

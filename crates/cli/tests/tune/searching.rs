@@ -39,6 +39,7 @@ fn what_was_planted_is_screened_tested_composed_and_confirmed() {
     let found = json(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(found["knobs"], Value::from(vec!["a", "b", "c", "d"]));
+    assert!(found["manifest"]["cpus"].as_u64().is_some_and(|cpus| cpus > 0), "{found}");
     assert_eq!(found["sku"], Value::from(vec!["1", "0", "0", "2"]), "{}", stderr(&output));
     let kept = |at: usize| found["screening"]["knobs"][at]["kept"].as_bool();
     assert_eq!((kept(0), kept(2), kept(3)), (Some(true), Some(false), Some(true)));

@@ -17,6 +17,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use tailwater_profile::breakdown::{Breakdown, Pattern, Portion};
 use tailwater_profile::clock::TickRate;
+use tailwater_profile::kernel::Account;
 use tailwater_profile::quality::Quality;
 
 #[derive(Args, Debug)]
@@ -61,6 +62,8 @@ struct Measured {
     quality: Quality,
     /// Facts that the kernel's file lacks; its end is one.
     lost_kernel: u64,
+    /// Where the time of all these threads went, by the kernel: interrupts and softirqs on their cores are in `total_ns`.
+    account: Option<Account>,
     kernel: Option<Kernel>,
     breakdown: Option<Divided>,
 }
@@ -142,6 +145,7 @@ fn found(options: &MeasureOptions, recording: &Recording) -> Result<Measured, Fa
         rate: recording.rate,
         quality: recording.stacks.quality.clone(),
         lost_kernel: recording.lost_kernel,
+        account: recording.account.clone(),
         kernel,
         breakdown,
     })

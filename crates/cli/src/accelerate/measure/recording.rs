@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use tailwater_profile::breakdown::Sizes;
 use tailwater_profile::clock::{Clocks, TickRate};
-use tailwater_profile::kernel::{Running, RunningTimes};
+use tailwater_profile::kernel::{Account, Accounts, Running, RunningTimes, Stretch};
 use tailwater_profile::record::Record;
 use tailwater_profile::stacks::{Choice, Report, Stacks};
 use tailwater_profile::trace::{Ending, Header};
@@ -25,6 +25,8 @@ pub(super) struct Recording {
     pub(super) rate: TickRate,
     pub(super) total_ns: u64,
     pub(super) lost_kernel: u64,
+    /// Where the time of these threads went, by the kernel.
+    pub(super) account: Option<Account>,
     pub(super) stacks: Report,
     pub(super) sizes: Sizes,
 }
@@ -61,6 +63,10 @@ impl Recording {
                 path.display()
             )));
         }
+        let account = running.as_ref().and_then(|_| {
+            let of = |&tid: &u32| Stretch { tid, from_ns: header.clock.raw_ns, to_ns: until_ns };
+            account(path, &header, beforehand.tids.iter().map(of).collect())
+        });
         let lost_kernel = running.as_ref().map_or(0, |running| running.lost);
         let mut stacks = Stacks::new(&header, Choice::All);
         if let Some(running) = running {
@@ -83,6 +89,7 @@ impl Recording {
             rate,
             total_ns: on_core.unwrap_or(stacks.total_ns),
             lost_kernel,
+            account,
             stacks,
             sizes,
         })
@@ -121,4 +128,15 @@ fn running(path: &Path, header: &Header) -> Option<Running> {
         times.damaged();
     }
     Some(times.finish())
+}
+
+/// The same file once more, for what interrupted.
+fn account(path: &Path, header: &Header, stretches: Vec<Stretch>) -> Option<Account> {
+    let kernel = open_beside(path, header)?;
+    let mut accounts = Accounts::new(vec![stretches]);
+    kernel.read(|item| match item {
+        Ok(record) => accounts.add(record),
+        Err(_) => accounts.damaged(),
+    });
+    accounts.finish().into_iter().next()
 }

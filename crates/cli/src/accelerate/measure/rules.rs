@@ -109,6 +109,8 @@ mod tests {
             ("redis", "dictFind", "dict.c", "application logic"),
             ("redis", "readQueryFromClient", "networking.c", "I/O"),
             ("tailwater", "tailwater_wire::decode::frame", "x.rs", "serialization"),
+            ("tailwater", "tailwater_rt::framing::Incoming::feed", "x.rs", "serialization"),
+            ("tailwater", "tailwater_rt::framing::Outgoing::flush", "x.rs", "I/O"),
         ] {
             assert_eq!(category(program, function, file).as_deref(), Some(expected), "{function}");
         }

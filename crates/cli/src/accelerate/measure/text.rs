@@ -3,6 +3,7 @@
 use super::{Divided, Kernel, Marked, Measured};
 use crate::profile::footer;
 use crate::terminal::style;
+use tailwater_profile::kernel::Account;
 use tailwater_report::{count, grid, percent, time, wrap};
 
 /// Where no terminal says how wide it is.
@@ -98,9 +99,24 @@ fn basis(found: &Measured) -> String {
         }
     };
     let mut lines = vec![format!("{times} That of calls too short to be seen is their callers'.")];
+    lines.extend(found.account.as_ref().map(interrupted));
     if found.lost_kernel > 0 {
         let lost = count(found.lost_kernel);
         lines.push(format!("{lost} facts of the kernel are missing, and time with them."));
     }
     lines.join(" ")
+}
+
+/// What of the time on a core was none of the program's own.
+fn interrupted(account: &Account) -> String {
+    let rows = account.interrupts.iter().filter(|one| one.ns > 0);
+    let kinds: Vec<String> = rows.map(|one| format!("{} {}", one.name, shown(one.ns))).collect();
+    match kinds.is_empty() {
+        true => "Nothing interrupted it.".into(),
+        false => format!(
+            "Of that, interrupts and softirqs had {}: {}.",
+            shown(account.interrupts_ns),
+            kinds.join(", ")
+        ),
+    }
 }

@@ -3,7 +3,7 @@
 use super::device::{Device, Ends, LANES, Lane, Offload, Stamp, cpu_time, state};
 use super::kernels::{Hand, Input, Kernel, Pool, Side};
 use super::switch::Table;
-use super::used::{Used, early};
+use super::used::{Used, early, switches};
 use super::way::{Offloaded, Way};
 use crate::failure::Failure;
 use crate::tune::Steal;
@@ -126,10 +126,11 @@ impl<'h> Host<'h> {
             device_away: away(&before, &after),
         };
         let ns_per_request = used.cpu.as_nanos() as f64 / count as f64;
+        let switches_per_request = used.switches as f64 / count as f64;
         let served = after.served - before.served;
         let service = (after.service - before.service).as_nanos() as f64;
         Ok(Ran {
-            block: TrialBlock { ns_per_request, noise },
+            block: TrialBlock { ns_per_request, switches_per_request, noise },
             service_ns: (served > 0).then(|| service / served as f64),
         })
     }
@@ -204,11 +205,14 @@ impl<'h> Host<'h> {
         // Then, and where it panics, they are not to wait for its offloads or answers either.
         let gone = Ends(self.device);
         let body = body?;
+        // Outside of what is timed: reading it takes longer than a request.
+        let switched = switches();
         let (began, before) = (Instant::now(), cpu_time());
         let wrong = body();
-        let cpu = cpu_time().saturating_sub(before);
+        let (cpu, ended) = (cpu_time().saturating_sub(before), Instant::now());
+        let switches = switches().saturating_sub(switched);
         std::mem::forget(gone);
-        Ok(Used { began, ended: Instant::now(), cpu, wrong })
+        Ok(Used { began, ended, cpu, switches, wrong })
     }
 
     /// One thread's requests; they tell how many answers were wrong.

@@ -32,7 +32,9 @@ use std::time::Duration;
 use tailwater_core::duration::parse_duration;
 use tailwater_load::Spinner;
 use tailwater_stats::result::Manifest;
-use tailwater_tune::accelerator::validation::{Compared, NoiseLimits, ValidationVerdict, predict};
+use tailwater_tune::accelerator::validation::{
+    Compared, NoiseLimits, ValidationVerdict, own_errors, predict,
+};
 
 #[derive(Args, Debug)]
 pub(crate) struct ValidateOptions {
@@ -189,5 +191,8 @@ fn compared(
     progress.say("trying");
     let tried = trials::measure(host, (cells, &calibration), (quads, effort), &|| progress.step())?;
     let compared = cells.iter().zip(predicted).zip(&tried);
-    Ok(compared.map(|((cell, predicted), tried)| Compared::of(*cell, predicted, tried)).collect())
+    let compared = compared.map(|((cell, predicted), tried)| Compared::of(*cell, predicted, tried));
+    let mut compared: Vec<Compared> = compared.collect();
+    own_errors(&mut compared);
+    Ok(compared)
 }

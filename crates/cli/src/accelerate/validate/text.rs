@@ -27,7 +27,12 @@ fn row(compared: &Compared) -> Vec<String> {
     };
     let none = || ["too noisy".into(), "–".into()];
     let [measured, points] = compared.measured.map_or_else(none, |found| {
-        let outside = if found.covered { "" } else { " †" };
+        let own = compared.own_error.map_or(found.covered, |own| own.covered);
+        let outside = match (own, found.covered) {
+            (true, true) => "",
+            (true, false) => " †",
+            (false, _) => " ‡",
+        };
         [gain(found.speedup, found.low, found.high), format!("{:+.1}{outside}", found.points)]
     });
     vec![
@@ -63,8 +68,9 @@ fn sentences(found: &Validation) -> [String; 3] {
     [
         verdict,
         "predicted: the model's gain in throughput, 5–95 %, by inputs that were measured one by one beforehand; measured: \
-         with its interval of 95 %; points: predicted less measured. † The difference is more than both intervals \
-         leave open, at 95 %. * Other hosts use the accelerator."
+         with its interval of 95 %; points: predicted less measured. † The difference is more than the errors of inputs \
+         and trials leave open, at 95 %; ‡ more than the model's own error leaves open, too, which is that of cells of \
+         other sizes. * Other hosts use the accelerator."
             .into(),
         format!(
             "Host on core {host}, accelerator on core {device}; {} of noise set aside; the hypervisor took {:.1} % of all \
@@ -89,19 +95,23 @@ fn of_verdict(verdict: &ValidationVerdict) -> String {
         holds,
         ..
     } = *verdict;
+    let width = verdict
+        .half_width_median
+        .map_or_else(String::new, |points| format!(", by ± {points:.1} points in the median"));
     let lacking = match unmeasured {
         0 => String::new(),
         some => format!(" {some} more were too noisy."),
     };
     format!(
         "{}: of {cells} cells, {:.0} % differ by {POINTS_MAX} points or less ({:.0} % wanted; {:.0} % would if nothing were \
-         ever gained), and the intervals of {:.0} % cover ({:.0} % wanted). The median difference is {points_median:.1} points, the largest {points_max:.1}.{lacking}",
+         ever gained), and the intervals of {:.0} % cover ({:.0} % wanted){width}; the inputs' errors alone cover {:.0} %. The median difference is {points_median:.1} points, the largest {points_max:.1}.{lacking}",
         if holds { "The model holds" } else { "The model does not hold" },
         within * 100.0,
         WITHIN_MIN * 100.0,
         verdict.within_without_gain * 100.0,
         covered * 100.0,
         COVERED_MIN * 100.0,
+        verdict.covered_by_inputs * 100.0,
     )
 }
 

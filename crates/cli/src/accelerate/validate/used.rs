@@ -9,6 +9,8 @@ pub(super) struct Used {
     pub(super) began: Instant,
     pub(super) ended: Instant,
     pub(super) cpu: Duration,
+    /// How often it left its core.
+    pub(super) switches: u64,
     pub(super) wrong: u64,
 }
 
@@ -18,6 +20,7 @@ impl Used {
             began: self.began.min(other.began),
             ended: self.ended.max(other.ended),
             cpu: self.cpu + other.cpu,
+            switches: self.switches + other.switches,
             wrong: self.wrong + other.wrong,
         }
     }
@@ -25,4 +28,23 @@ impl Used {
 
 pub(super) fn early() -> Failure {
     Failure::work("a thread of the host has ended early; its core may be gone")
+}
+
+/// How often the calling thread has left its core, of itself or not; zero where the kernel does not say.
+pub(super) fn switches() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let number = |line: &str| line.split_once("ctxt_switches:")?.1.trim().parse::<u64>().ok();
+    status.lines().filter_map(number).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_sleeps_leaves_its_core() {
+        let before = switches();
+        (0..3).for_each(|_| std::thread::sleep(Duration::from_micros(200)));
+        assert!(switches() >= before + 3);
+    }
 }

@@ -6,14 +6,17 @@ mod top;
 
 use super::build;
 use super::percentile::percentile;
-use super::record::{Retained, Scanning, all_of, check_room, conclude, duration, make_room, tell};
+use super::record::{
+    KernelRecording, Retained, Scanning, Whose, all_of, check_room, conclude, duration, make_room,
+    tell,
+};
 use crate::failure::Failure;
 use clap::Args;
 use flight::{Flight, SlowCall, slow_call};
 use recorder::{Outcome, Post, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use tailwater_report::time;
 
 pub(super) use top::{TopOptions, top};
@@ -37,6 +40,10 @@ pub(crate) struct AttachOptions {
     length: Option<Duration>,
     #[command(flatten)]
     scanning: Scanning,
+    /// Record also what the operating system did with the program's threads, in TRACE.kernel, as `record --kernel` does. System
+    /// calls are counted of the threads that run at the beginning.
+    #[arg(long)]
+    kernel: bool,
     /// Keep only requests above this percentile of all, such as p99.9, with all that happened meanwhile, so that hours take
     /// little room. Up to 100,000 requests are kept.
     #[arg(long, value_name = "PERCENTILE", value_parser = percentile)]
@@ -65,6 +72,9 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
     check_room(&written)?;
     let post = Post::open()?;
     let mut part = None;
+    // Before the trace begins, so that it has all of that time.
+    let kernel =
+        options.kernel.then(|| KernelRecording::start(&trace, Whose::Running(options.pid)));
     let mut command = command(&program, options.pid, &written, &options.scanning);
     let outcome = run(&mut command, options.length, &post, |name| {
         let until = match options.length {
@@ -79,12 +89,21 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
         tell(&format!("Recording {name} ({}) {until}.", options.pid));
     });
     let kept = part.map_or(Ok(String::new()), |part| part.and_then(Part::finish));
+    let Some((name, began)) = begun(&outcome) else {
+        kernel.into_iter().for_each(KernelRecording::discard);
+        return Err(refused(options.pid, &outcome?));
+    };
+    let kernel = kernel.map(KernelRecording::finish).unwrap_or_default();
     let outcome = outcome?;
-    let Some((name, began)) = &outcome.begun else { return Err(refused(options.pid, &outcome)) };
     let (took, kept) = (began.elapsed(), kept?);
     let found = conclude(&options.output, took)?;
-    tell(&format!("{} {found}{kept}", ending(&outcome, name, options.pid)));
+    tell(&format!("{} {found}{kept}{kernel}", ending(&outcome, &name, options.pid)));
     if outcome.status.success() { Ok(()) } else { Err(failed(&options.output, &outcome)) }
+}
+
+/// The program's name and when recording began, where it did.
+fn begun(outcome: &Result<Outcome, Failure>) -> Option<(String, Instant)> {
+    outcome.as_ref().ok()?.begun.clone()
 }
 
 /// What of the recording stays.

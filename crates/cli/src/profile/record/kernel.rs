@@ -1,4 +1,4 @@
-//! `record --kernel`: what the operating system does with the program's threads, written beside the trace.
+//! `--kernel` of `record` and `attach`: what the operating system does with the program's threads, written beside the trace.
 
 use crate::profile::kernel::kernel_file;
 use std::collections::HashMap;
@@ -30,11 +30,22 @@ const COUNTED: &str = "futex";
 /// Threads told apart, by number and name; of further ones nothing is told but the time.
 const NAMES_MAX: usize = 65_536;
 
+/// Whose threads are followed.
+#[derive(Clone, Copy)]
+pub(in super::super) enum Whose {
+    /// Those of the program that the calling thread starts next; [`KernelRecording::follow`] tells its number.
+    Next,
+    /// Those of a process that runs.
+    Running(u32),
+}
+
 /// A recording under way, or why there is none.
-pub(super) struct KernelRecording {
+pub(in super::super) struct KernelRecording {
     working: Option<(Sender<u32>, JoinHandle<io::Result<Summary>>)>,
     syscalls: Result<Syscalls, Missing>,
     path: PathBuf,
+    /// Where it is written meanwhile: a process may refuse to be recorded, and then what lies at `path` stays.
+    written: PathBuf,
     /// What is missing, in sentences.
     missing: String,
 }
@@ -56,23 +67,29 @@ struct Summary {
 }
 
 impl KernelRecording {
-    /// Begins, or says on standard error what is missing and what to type. To be called by the thread that then starts the
-    /// program.
-    pub(super) fn start(trace: &Path) -> Self {
+    /// Begins, or says on standard error what is missing and what to type.
+    pub(in super::super) fn start(trace: &Path, whose: Whose) -> Self {
         let path = kernel_file(trace);
+        let written = match whose {
+            Whose::Next => path.clone(),
+            Whose::Running(_) => path.with_added_extension("begun"),
+        };
         let probe = Probe::look();
         let missing = probe.sources().filter_map(|(source, found)| Some((source, found.err()?)));
         let lacking: Vec<String> =
             missing.map(|(source, missing)| format!("{}: {missing}", source.name())).collect();
         let began_ns = now_ns();
-        let syscalls = Syscalls::of_next_program(&[COUNTED]);
+        let syscalls = match whose {
+            Whose::Next => Syscalls::of_next_program(&[COUNTED]),
+            Whose::Running(pid) => Syscalls::of_threads(&threads(pid), &[COUNTED]),
+        };
         let recorder = match Recorder::start(probe) {
             Ok(recorder) => recorder,
             Err(missing) => {
                 super::tell(&format!(
                     "tailwater: recording without the kernel's events: {missing}"
                 ));
-                return Self { working: None, syscalls, path, missing: String::new() };
+                return Self { working: None, syscalls, path, written, missing: String::new() };
             }
         };
         let missing =
@@ -80,9 +97,13 @@ impl KernelRecording {
         // With the events on, as it will be for the program.
         let first_touch = first_touch_ns();
         let (tell, told) = channel();
-        let to = path.clone();
+        let to = written.clone();
         let work = std::thread::spawn(move || record(recorder, began_ns, first_touch, &told, &to));
-        Self { working: Some((tell, work)), syscalls, path, missing }
+        let started = Self { working: Some((tell, work)), syscalls, path, written, missing };
+        if let Whose::Running(pid) = whose {
+            started.follow(pid);
+        }
+        started
     }
 
     /// The process whose threads are to be followed, and all that it makes.
@@ -93,13 +114,25 @@ impl KernelRecording {
         }
     }
 
+    /// Ends the recording of what was not recorded after all.
+    pub(in super::super) fn discard(self) {
+        if let Some((tell, work)) = self.working {
+            drop(tell);
+            let _ = work.join();
+            // It may never have been made.
+            let _ = std::fs::remove_file(self.written);
+        }
+    }
+
     /// Ends the recording; what came of it, in words.
-    pub(super) fn finish(self) -> String {
+    pub(in super::super) fn finish(self) -> String {
         let Some((tell, work)) = self.working else { return String::new() };
         drop(tell);
         let path = self.path.display();
         let (missing, syscalls) = (self.missing, called(self.syscalls));
-        match work.join() {
+        let recorded = work.join();
+        let placed = std::fs::rename(&self.written, &self.path);
+        match recorded.map(|recorded| placed.and(recorded)) {
             Ok(Ok(summary)) => format!("\n{path}: {}{syscalls}{missing}", summary.text()),
             Ok(Err(error)) => {
                 format!("\n{path}: the kernel's events could not be written: {error}")
@@ -107,6 +140,21 @@ impl KernelRecording {
             Err(_) => format!("\n{path}: the recorder of the kernel's events has failed"),
         }
     }
+}
+
+/// The threads of a process; of one that is gone its own number.
+fn threads(pid: u32) -> Vec<u32> {
+    let listed = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let names = listed
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|thread| thread.file_name().into_string().ok());
+    let mut tids: Vec<u32> = names.filter_map(|name| name.parse().ok()).collect();
+    if tids.is_empty() {
+        tids.push(pid);
+    }
+    tids
 }
 
 /// What system calls the program made, or why that is not known.
@@ -177,7 +225,8 @@ fn record(
         facts.write(&Record::Figure(Figure { what: Measured::FirstTouchNs, value }));
     }
     let mut machine = Machine::new(recorder.cpus());
-    machine.follow(root, began_ns);
+    // After the events were turned on, which tell of all that are made from then on.
+    threads(root).into_iter().for_each(|tid| machine.follow(tid, began_ns));
     let mut readings = 0u32;
     // The program has begun: what is silent may be visited.
     recorder.read(|event| machine.apply(event, &mut |fact| facts.add(fact)));

@@ -12,7 +12,6 @@ use super::reading::Trace;
 use super::running::{exit_code, run_and_tell};
 use crate::failure::Failure;
 use clap::Args;
-use kernel::KernelRecording;
 use place::beside;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -23,6 +22,7 @@ use tailwater_profile::quality::Quality;
 use tailwater_profile::record::Record;
 use tailwater_report::{count, time};
 
+pub(super) use kernel::{KernelRecording, Whose};
 pub(super) use place::{check_room, make_room};
 pub(super) use retained::{Growing, Retained, all_of};
 pub(super) use scanning::Scanning;
@@ -64,7 +64,7 @@ pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
     make_room(&options.output)?;
     let trace = std::path::absolute(&options.output).map_err(Failure::usage)?;
     let (began, since) = (Instant::now(), SystemTime::now());
-    let kernel = options.kernel.then(|| KernelRecording::start(&trace));
+    let kernel = options.kernel.then(|| KernelRecording::start(&trace, Whose::Next));
     let (retained, written) = match options.keep {
         Some(above) => {
             make_room(&all_of(&options.output))?;

@@ -21,6 +21,7 @@ use super::tell;
 use crate::failure::{Failure, is_heard, say};
 use crate::folder::Folder;
 use crate::interrupt::Interrupt;
+use crate::machine;
 use conduct::conduct;
 use options::rules;
 use outcome::Outcome;
@@ -91,7 +92,7 @@ pub(super) fn ab(options: &AbOptions) -> Result<(), Failure> {
     }
     let root = Root::new(&options.root)?;
     let interrupt = Interrupt::watch_to_the_end()?;
-    let began = Instant::now();
+    let (manifest, began) = (machine::here(), Instant::now());
     let mut session = Session::begin(&root, &mut tell)?;
     let Prepared { target, dials, a, b } = prepare(options, &root)?;
     let rules = rules(options, &target)?;
@@ -107,8 +108,8 @@ pub(super) fn ab(options: &AbOptions) -> Result<(), Failure> {
     let put_back = end(bench.session);
     let told = conducted.and_then(|conducted| {
         let settings = (&a, &b);
-        let outcome =
-            Outcome::new(options, (&dials, &target), settings, &rules, &conducted, began.elapsed());
+        let of = (manifest, began.elapsed());
+        let outcome = Outcome::new(options, (&dials, &target), settings, &rules, &conducted, of);
         deliver(options, &outcome, folder.as_ref())?;
         match conducted.ended {
             None => conducted.is_sound(),

@@ -7,14 +7,15 @@ use super::options::AbOptions;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tailwater_stats::result::Manifest;
 use tailwater_tune::ab::{
     Better, ComparisonRules, Forecast, Guard, Look, MeasuredQuad, NoiseRule, Verdict,
 };
 
 #[derive(Serialize)]
 pub(super) struct Outcome<'a> {
-    /// What made it.
-    pub(super) tailwater: &'static str,
+    /// Where and when it was made.
+    pub(super) manifest: Manifest,
     pub(super) target: String,
     pub(super) metric: String,
     pub(super) better: Better,
@@ -56,7 +57,7 @@ impl<'a> Outcome<'a> {
         (a, b): (&Setting, &Setting),
         rules: &'a ComparisonRules,
         conducted: &'a Conducted,
-        took: Duration,
+        (manifest, took): (Manifest, Duration),
     ) -> Self {
         let named = |setting: &Setting| {
             dials.iter().map(|dial| dial.name.clone()).zip(setting.iter().cloned()).collect()
@@ -70,7 +71,7 @@ impl<'a> Outcome<'a> {
             GuardOutcome { name: name.to_owned(), tolerated, mean, p_value }
         });
         Self {
-            tailwater: env!("CARGO_PKG_VERSION"),
+            manifest,
             target: target.name(),
             metric: target.metric().to_owned(),
             better: rules.better,

@@ -4,6 +4,7 @@ use super::super::dial::Setting;
 use super::file::{LeftOut, Wanted};
 use super::screen::Screening;
 use serde::Serialize;
+use tailwater_stats::result::Manifest;
 use tailwater_tune::ab::{Forecast, Look, Verdict};
 
 /// One test.
@@ -32,7 +33,8 @@ pub(super) struct Tested {
 /// All that was found.
 #[derive(Debug, Serialize)]
 pub(super) struct Found {
-    pub(super) tailwater: &'static str,
+    /// Where and when it was found.
+    pub(super) manifest: Manifest,
     pub(super) title: String,
     pub(super) target: String,
     pub(super) metric: String,
@@ -56,9 +58,13 @@ pub(super) struct Found {
 
 impl Found {
     /// Before screening.
-    pub(super) fn new(wanted: &Wanted, forecast: Forecast, left_out: Vec<LeftOut>) -> Self {
+    pub(super) fn new(
+        wanted: &Wanted,
+        manifest: Manifest,
+        (forecast, left_out): (Forecast, Vec<LeftOut>),
+    ) -> Self {
         Self {
-            tailwater: env!("CARGO_PKG_VERSION"),
+            manifest,
             title: wanted.title.clone(),
             target: wanted.target.name(),
             metric: wanted.target.metric().to_owned(),

@@ -9,6 +9,7 @@ use super::found::{Found, Tested};
 use super::screen::screen;
 use super::text;
 use crate::failure::Failure;
+use crate::machine;
 use std::time::Instant;
 use tailwater_stats::anytime::Level;
 use tailwater_stats::holm;
@@ -35,13 +36,13 @@ pub(super) fn search(
     accept_weak: bool,
     keep: Keep<'_>,
 ) -> Result<(Found, Option<Failure>), Failure> {
-    let began = Instant::now();
+    let (manifest, began) = (machine::here(), Instant::now());
     let budget = Budget { pilot: wanted.pilot, accept_weak, seed: wanted.seed };
     let (values, left_out) = tried(bench, wanted)?;
     let pilot = ab::pilot(bench, &wanted.rules, &wanted.stock, &budget)?;
     let quads = wanted.rules.quads_max.min(bench.quads_left());
     let forecast = ab::forecast(&pilot, &wanted.rules, quads, &budget, bench)?;
-    let mut found = Found::new(wanted, forecast, left_out);
+    let mut found = Found::new(wanted, manifest, (forecast, left_out));
     let ended = go_on(bench, wanted, (&values, &pilot), &mut found, keep).err();
     found.cut_short = ended.as_ref().map(ToString::to_string);
     found.seconds = began.elapsed().as_secs_f64();

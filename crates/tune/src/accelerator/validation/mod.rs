@@ -2,14 +2,19 @@
 //!
 //! A [`Cell`] is one design with one size of offloads. Its [`Parts`] are measured one by one beforehand, in several
 //! rounds, and [`predict`] makes of them what the model says. [`Trial`]s are blocks with and without the accelerator;
-//! [`Compared`] holds the one against the other. Nothing here is fitted: the parts never see a trial.
+//! [`Compared`] holds the one against the other. No prediction is fitted: the parts never see a trial. [`OwnError`] is what the
+//! model leaves out, by the cells of other sizes.
 
 mod cells;
 mod parts;
 mod trial;
+mod compared;
+mod own_error;
 mod verdict;
 
 pub use cells::{Cell, software};
+pub use compared::{Compared, MeasuredFactor, OwnError};
+pub use own_error::own_errors;
 pub use parts::{Known, Parts, Prediction, predict};
 pub use trial::{BlockNoise, NoiseLimits, Trial, TrialBlock};
-pub use verdict::{COVERED_MIN, Compared, POINTS_MAX, ValidationVerdict, WITHIN_MIN};
+pub use verdict::{COVERED_MIN, POINTS_MAX, ValidationVerdict, WITHIN_MIN};

@@ -50,6 +50,8 @@ impl NoiseLimits {
 pub struct TrialBlock {
     /// Nanoseconds that the host's threads ran for a request.
     pub ns_per_request: f64,
+    /// How often these threads left their core for a request, of themselves or not.
+    pub switches_per_request: f64,
     /// What disturbed it.
     pub noise: BlockNoise,
 }
@@ -74,6 +76,14 @@ impl Trial {
         Self { with: order.arms().map(|arm| arm == Arm::B), blocks, set_aside }
     }
 
+    /// The mean of the switches with the accelerator, where it counts.
+    #[must_use]
+    pub fn switches(&self) -> Option<f64> {
+        let arms = self.with.iter().zip(&self.blocks).filter(|(with, _)| **with);
+        let all: f64 = arms.map(|(_, block)| block.switches_per_request).sum();
+        self.set_aside.is_none().then_some(all / 2.0)
+    }
+
     /// Geometric means of the time with and of that without, where it counts.
     #[must_use]
     pub fn times(&self) -> Option<(f64, f64)> {
@@ -92,7 +102,7 @@ mod tests {
     const QUIET: BlockNoise = BlockNoise { steal: 0.0, host_away: 0.01, device_away: 0.0 };
 
     fn block(ns_per_request: f64, noise: BlockNoise) -> TrialBlock {
-        TrialBlock { ns_per_request, noise }
+        TrialBlock { ns_per_request, switches_per_request: 0.5, noise }
     }
 
     #[test]

@@ -1,10 +1,7 @@
-//! Predicted beside measured.
+//! What all cells come to.
 
-use super::cells::Cell;
-use super::parts::Prediction;
-use super::trial::Trial;
+use super::compared::{Compared, MeasuredFactor};
 use serde::Serialize;
-use tailwater_stats::{PairedRatio, t_975};
 
 /// The thesis' largest difference between estimate and measurement, in points (§6.3).
 pub const POINTS_MAX: f64 = 3.7;
@@ -13,74 +10,6 @@ pub const WITHIN_MIN: f64 = 0.9;
 /// The share of cells that shall be covered. Intervals are of 95 %, since those of 90 % would miss this by chance in every other
 /// validation of a model that is right.
 pub const COVERED_MIN: f64 = 0.9;
-
-/// One cell.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Compared {
-    /// Which.
-    #[serde(flatten)]
-    pub cell: Cell,
-    /// By the model, before anything was tried.
-    pub predicted: Prediction,
-    /// What came out; none with fewer than two trials that count.
-    pub measured: Option<MeasuredFactor>,
-    /// Trials that do not count.
-    pub set_aside: u32,
-}
-
-/// The factor on throughput that was measured.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct MeasuredFactor {
-    /// Geometric mean over the trials.
-    pub speedup: f64,
-    /// Lower end of its 95 % interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Trials that count.
-    pub trials: u32,
-    /// Predicted less measured, in points.
-    pub points: f64,
-    /// Whether the difference is within what is not known of either: the root of the sum of squares of both half widths,
-    /// at 95 %.
-    pub covered: bool,
-}
-
-impl Compared {
-    /// Holds a prediction against what was tried.
-    #[must_use]
-    pub fn of(cell: Cell, predicted: Prediction, trials: &[Trial]) -> Self {
-        let times: Vec<(f64, f64)> = trials.iter().filter_map(Trial::times).collect();
-        let measured = PairedRatio::of(&times).ok().map(|found| MeasuredFactor {
-            speedup: found.ratio,
-            low: found.low,
-            high: found.high,
-            trials: found.pairs,
-            points: (predicted.speedup - found.ratio) * 100.0,
-            covered: is_covered(&predicted, &found),
-        });
-        let set_aside = (trials.len() - times.len()) as u32;
-        Self { cell, predicted, measured, set_aside }
-    }
-}
-
-/// By how much to widen the 5th and the 95th percentile of so many rounds drawn anew to an interval of 95 %. The percentiles
-/// are those of a normal error whose variance is that of the rounds, divided by n and not by n − 1: few rounds seem to know
-/// too much. One round alone covers nothing.
-fn wider(rounds: u32) -> f64 {
-    let freedom = rounds.saturating_sub(1);
-    t_975(freedom as usize) * (f64::from(rounds) / f64::from(freedom)).sqrt() / 1.645
-}
-
-fn is_covered(predicted: &Prediction, found: &PairedRatio) -> bool {
-    let difference = found.ratio - predicted.speedup;
-    // The side of each that looks at the other.
-    let (of_model, of_trials) = match difference >= 0.0 {
-        true => (predicted.high - predicted.speedup, found.ratio - found.low),
-        false => (predicted.speedup - predicted.low, found.high - found.ratio),
-    };
-    difference.abs() <= (of_model * wider(predicted.rounds)).hypot(of_trials)
-}
 
 /// All cells.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -93,8 +22,12 @@ pub struct ValidationVerdict {
     pub within: f64,
     /// The share that would be as close if the model said that nothing is gained anywhere: what the one above is worth.
     pub within_without_gain: f64,
-    /// The share whose interval covers what was measured.
+    /// The share whose interval covers what was measured, with the model's own error where that is known.
     pub covered: f64,
+    /// The share that the inputs' errors alone would cover.
+    pub covered_by_inputs: f64,
+    /// The median half width of these intervals, in points: what covering is worth.
+    pub half_width_median: Option<f64>,
     /// The median difference without its sign, in points.
     pub points_median: f64,
     /// The largest.
@@ -116,7 +49,15 @@ impl ValidationVerdict {
         };
         let within = share(&|found| found.points.abs() <= POINTS_MAX);
         let within_without_gain = share(&|found| (found.speedup - 1.0).abs() * 100.0 <= POINTS_MAX);
-        let covered = share(&|found| found.covered);
+        let covered_by_inputs = share(&|found| found.covered);
+        let is_covered = |cell: &&Compared| match (&cell.own_error, cell.measured) {
+            (Some(own), _) => own.covered,
+            (None, found) => found.is_some_and(|found| found.covered),
+        };
+        let covered = cells.iter().filter(is_covered).count() as f64 / measured.len() as f64;
+        let own = cells.iter().filter_map(|cell| cell.own_error);
+        let mut half_widths: Vec<f64> = own.map(|own| (own.high - own.low) / 2.0 * 100.0).collect();
+        half_widths.sort_by(f64::total_cmp);
         let unmeasured = (cells.len() - measured.len()) as u32;
         Some(Self {
             cells: measured.len() as u32,
@@ -124,22 +65,11 @@ impl ValidationVerdict {
             within,
             within_without_gain,
             covered,
+            covered_by_inputs,
+            half_width_median: half_widths.get(half_widths.len() / 2).copied(),
             points_median: points[points.len() / 2],
             points_max,
             holds: unmeasured == 0 && within >= WITHIN_MIN && covered >= COVERED_MIN,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// By tables of t: 4.303 and 2.093, times √(n / (n − 1)), over 1.645.
-    #[test]
-    fn few_rounds_leave_more_open() {
-        assert!((wider(3) - 3.203).abs() < 1e-3, "{}", wider(3));
-        assert!((wider(20) - 1.305).abs() < 1e-3, "{}", wider(20));
-        assert!((wider(1_000_000) - 1.960 / 1.645).abs() < 1e-3);
     }
 }

@@ -1,0 +1,184 @@
+//! What was found, and what a person reads of it.
+
+use crate::Result;
+use crate::service::Service;
+use crate::usage::Used;
+use machine::Machine;
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The share of the time without a category that rules may leave.
+const UNKNOWN_MAX: f64 = 0.1;
+/// By how much the sum of a trace may differ from the kernel's own account: the recording begins and ends within what that
+/// covers.
+const STRAYS_MAX: f64 = 0.1;
+
+/// The share of the recording in which the scanner may have been away: meanwhile all time is the outermost functions'.
+const AWAY_MAX: f64 = 0.05;
+
+/// All of it.
+#[derive(Serialize)]
+pub(crate) struct Found {
+    machine: Machine,
+    started_unix: u64,
+    seconds: u64,
+    pub(crate) services: Vec<Broken>,
+}
+
+/// One service's time, broken down. Shares are of the time that its threads had a core.
+#[derive(Serialize)]
+pub(crate) struct Broken {
+    name: &'static str,
+    title: &'static str,
+    rules: &'static str,
+    requests_per_second: u32,
+    /// By the trace, of the whole recording.
+    cpu_ns: f64,
+    seconds: f64,
+    /// The same for each second, by the kernel's own account (`schedstat`).
+    accounted_ns_per_second: f64,
+    categories: Vec<Part>,
+    /// In calls, without a category.
+    unknown: f64,
+    /// On a core in no call that was seen.
+    outside: f64,
+    most_unknown: Vec<Part>,
+    /// In the kernel, by the clock's ticks.
+    in_kernel: Option<f64>,
+    /// In interrupts and softirqs, which are a part of that.
+    interrupts: Vec<Part>,
+    /// Of the threads' time, awake or not: what the kernel's events do not tell.
+    untold: f64,
+    /// Calls too short to be seen, at most: they count for their callers.
+    calls_unseen: u64,
+    /// Of the recording, in which the scanner did not look.
+    scanner_away: f64,
+}
+
+/// A name with its share.
+#[derive(Serialize)]
+struct Part {
+    name: String,
+    share: f64,
+}
+
+impl Found {
+    pub(crate) fn begin(length: Duration) -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            machine: Machine::here(),
+            started_unix: since.as_secs(),
+            seconds: length.as_secs(),
+            services: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_good(&self) -> bool {
+        self.services.iter().all(Broken::is_good)
+    }
+
+    pub(crate) fn write(&self, path: &Path) -> Result {
+        let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
+        std::fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
+    }
+}
+
+impl Broken {
+    /// From what `tailwater accelerate measure --json` says.
+    pub(crate) fn of(service: &Service, told: &Value, used: Used) -> Result<Self> {
+        let number = |pointer: &str| {
+            told.pointer(pointer)
+                .and_then(Value::as_f64)
+                .ok_or_else(|| format!("{}: no {pointer} was measured", service.name))
+        };
+        if told["on_core"] != true {
+            return Err(format!(
+                "{}: the kernel's events are missing; `tailwater profile attach --kernel` says why",
+                service.name
+            ));
+        }
+        let total = number("/total_ns")?;
+        let parts = |pointer: &str| -> Vec<Part> {
+            let rows = told.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
+            let part = |row: &Value| {
+                let name = row["name"].as_str()?.to_owned();
+                Some(Part { name, share: row["ns"].as_f64()? / total })
+            };
+            rows.filter_map(part).collect()
+        };
+        let found = Self {
+            name: service.name,
+            title: service.title,
+            rules: service.rules,
+            requests_per_second: service.rate,
+            cpu_ns: total,
+            seconds: number("/length_ns")? / 1e9,
+            accounted_ns_per_second: used.ns_per_second,
+            categories: parts("/breakdown/categories"),
+            unknown: number("/breakdown/unknown_ns")? / total,
+            outside: number("/breakdown/outside_ns")? / total,
+            most_unknown: parts("/breakdown/unknown"),
+            in_kernel: used.in_kernel,
+            interrupts: parts("/account/interrupts"),
+            untold: number("/account/unknown_ns")? / number("/account/total_ns")?,
+            scanner_away: number("/quality/gap_ns")? / number("/length_ns")?,
+            calls_unseen: told["quality"]["lost_calls"].as_u64().unwrap_or(0),
+        };
+        found.adds_up()?;
+        Ok(found)
+    }
+
+    /// Nothing is told twice or left out.
+    fn adds_up(&self) -> Result {
+        let categories: f64 = self.categories.iter().map(|part| part.share).sum();
+        let all = categories + self.unknown + self.outside;
+        if (all - 1.0).abs() < 1e-3 {
+            return Ok(());
+        }
+        Err(format!("{}: the parts add up to {:.1} % of the time", self.name, all * 100.0))
+    }
+
+    /// The time of the trace over that of the kernel's own account.
+    fn strays(&self) -> f64 {
+        self.cpu_ns / self.seconds / self.accounted_ns_per_second
+    }
+
+    fn is_good(&self) -> bool {
+        self.unknown + self.outside <= UNKNOWN_MAX
+            && (self.strays() - 1.0).abs() <= STRAYS_MAX
+            && self.scanner_away <= AWAY_MAX
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |parts: &[Part]| {
+            let each =
+                parts.iter().map(|part| format!("{} {:.1} %", part.name, part.share * 100.0));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        writeln!(f, "{}: {}", self.title, shown(&self.categories))?;
+        let without = self.unknown + self.outside;
+        writeln!(
+            f,
+            "  without a category {:.1} %, of which in no call that was seen {:.1} %: {}",
+            without * 100.0,
+            self.outside * 100.0,
+            shown(&self.most_unknown)
+        )?;
+        let in_kernel =
+            self.in_kernel.map_or_else(|| "?".into(), |share| format!("{:.0} %", share * 100.0));
+        write!(
+            f,
+            "  in the kernel {in_kernel}, of it interrupts: {}; {:.0} ms of a core in a second, {:.3} of the kernel's account; the \
+             scanner was away for {:.1} %",
+            shown(&self.interrupts),
+            self.cpu_ns / self.seconds / 1e6,
+            self.strays(),
+            self.scanner_away * 100.0
+        )
+    }
+}

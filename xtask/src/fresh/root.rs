@@ -183,8 +183,14 @@ impl Fresh {
 }
 
 /// The folders of a checkout that git ignores: what is built, and what is measured.
-const MADE: [&str; 5] =
-    ["target", "out", "fuzz/target", "benches/neighbours/target", "benches/tantivy/target"];
+const MADE: [&str; 6] = [
+    "target",
+    "out",
+    "fuzz/target",
+    "benches/breakdown/target",
+    "benches/neighbours/target",
+    "benches/tantivy/target",
+];
 
 /// Debian's own lists; security updates lie beside the release on every mirror that has them.
 fn lists(mirror: &str, codename: &str) -> [String; 3] {

@@ -32,7 +32,7 @@ impl Place {
         let is_ours = |service: &&&Service| matches!(service.kind, Kind::Ours { .. });
         if services.iter().any(|service| is_ours(&service)) {
             let words = ["cargo", "build", "--release", "--locked", "--package", "tailwater-cli"];
-            place.by_the_pass(&place.root, &words)?;
+            place.by_the_pass(&place.root, &[], &words)?;
         }
         for service in services {
             if let Kind::Foreign { make, .. } = service.kind {
@@ -47,14 +47,16 @@ impl Place {
         let sources = self.sources(package)?;
         // Redis has a Makefile, memcached a script that writes it.
         if !sources.join("Makefile").exists() {
-            self.by_the_pass(&sources, &["./configure", "--quiet"])?;
+            self.by_the_pass(&sources, &[], &["./configure", "--quiet"])?;
         }
-        self.by_the_pass(&sources, &[&["make", "--silent"], make].concat())
+        // What only makes a system call is a tail call mostly, and would count as its caller's.
+        let options = ["--keep-tail-callers"];
+        self.by_the_pass(&sources, &options, &[&["make", "--silent"], make].concat())
     }
 
-    fn by_the_pass(&self, folder: &Path, words: &[&str]) -> Result {
+    fn by_the_pass(&self, folder: &Path, options: &[&str], words: &[&str]) -> Result {
         let mut command = self.tailwater();
-        command.args(["profile", "build", "--"]).args(words).current_dir(folder);
+        command.args(["profile", "build"]).args(options).arg("--").args(words).current_dir(folder);
         command.env("CARGO_TARGET_DIR", &self.target);
         output(&mut command).map(drop)
     }

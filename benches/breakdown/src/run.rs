@@ -13,10 +13,10 @@ use std::time::Duration;
 
 /// What a service has used of a core since its load began when that is under way.
 const LOADED_NS: u64 = 100_000_000;
-/// Then so long, until threads, caches and queues are as they will be.
-const SETTLES: Duration = Duration::from_secs(1);
+/// Then so long, until all keys are set and threads, caches and queues are as they will be.
+const SETTLES: Duration = Duration::from_secs(4);
 /// Load beyond what is recorded: that, and the time that attaching takes.
-const MARGIN: Duration = Duration::from_secs(6);
+const MARGIN: Duration = Duration::from_secs(10);
 
 /// A service at work; what is dropped first ends first.
 struct AtWork {

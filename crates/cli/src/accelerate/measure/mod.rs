@@ -103,8 +103,8 @@ struct Divided {
     breakdown: Breakdown,
     /// On a core in no call that was seen.
     outside_ns: u64,
-    /// The share of all time without a category, that outside of calls included.
-    unknown: f64,
+    /// The share of all time without a category, that outside of calls included. `unknown` has the functions.
+    unknown_share: f64,
 }
 
 pub(super) fn measure(options: &MeasureOptions) -> Result<(), Failure> {
@@ -131,8 +131,8 @@ fn found(options: &MeasureOptions, recording: &Recording) -> Result<Measured, Fa
     let breakdown = options.rules.as_ref().map(|named| {
         let breakdown = Breakdown::of(&recording.stacks, &named.rules);
         let outside_ns = total_ns.saturating_sub(in_calls_ns);
-        let unknown = (breakdown.unknown_ns + outside_ns) as f64 / total_ns as f64;
-        Divided { rules: named.name.clone(), breakdown, outside_ns, unknown }
+        let unknown_share = (breakdown.unknown_ns + outside_ns) as f64 / total_ns as f64;
+        Divided { rules: named.name.clone(), breakdown, outside_ns, unknown_share }
     });
     Ok(Measured {
         program: recording.program.clone(),

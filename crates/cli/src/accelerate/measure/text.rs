@@ -71,8 +71,8 @@ fn table(found: &Measured, divided: &Divided) -> String {
 }
 
 fn of_unknown(divided: &Divided) -> String {
-    let Divided { rules, breakdown, unknown, .. } = divided;
-    let goal = match *unknown <= UNKNOWN_MAX {
+    let Divided { rules, breakdown, unknown_share, .. } = divided;
+    let goal = match *unknown_share <= UNKNOWN_MAX {
         true => "",
         false => ", more than the 10 % that rules should leave",
     };
@@ -82,7 +82,7 @@ fn of_unknown(divided: &Divided) -> String {
         true => String::new(),
         false => format!(" Most of that in calls is in {}.", names.join(", ")),
     };
-    format!("By rules \"{rules}\", {} % has no category{goal}.{most}", percent(*unknown))
+    format!("By rules \"{rules}\", {} % has no category{goal}.{most}", percent(*unknown_share))
 }
 
 /// What times are, and what the kernel's file lacks.

@@ -104,14 +104,15 @@ fn of_verdict(verdict: &ValidationVerdict) -> String {
     };
     format!(
         "{}: of {cells} cells, {:.0} % differ by {POINTS_MAX} points or less ({:.0} % wanted; {:.0} % would if nothing were \
-         ever gained), and the intervals of {:.0} % cover ({:.0} % wanted){width}; the inputs' errors alone cover {:.0} %. The median difference is {points_median:.1} points, the largest {points_max:.1}.{lacking}",
+         ever gained), and what is known of the inputs covers {:.0} % ({:.0} % wanted). With the model's own error in other sizes{width}, {:.0} % are covered. \
+         The median difference is {points_median:.1} points, the largest {points_max:.1}.{lacking}",
         if holds { "The model holds" } else { "The model does not hold" },
         within * 100.0,
         WITHIN_MIN * 100.0,
         verdict.within_without_gain * 100.0,
-        covered * 100.0,
-        COVERED_MIN * 100.0,
         verdict.covered_by_inputs * 100.0,
+        COVERED_MIN * 100.0,
+        covered * 100.0,
     )
 }
 

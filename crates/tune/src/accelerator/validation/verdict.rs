@@ -32,7 +32,8 @@ pub struct ValidationVerdict {
     pub points_median: f64,
     /// The largest.
     pub points_max: f64,
-    /// Both shares are what they shall be, and every cell was measured.
+    /// Enough cells are as close, and enough are covered by what is known of the inputs; every cell was measured. The model's own error
+    /// does not count: a difference that all cells share would be covered by it whatever its size.
     pub holds: bool,
 }
 
@@ -69,7 +70,7 @@ impl ValidationVerdict {
             half_width_median: half_widths.get(half_widths.len() / 2).copied(),
             points_median: points[points.len() / 2],
             points_max,
-            holds: unmeasured == 0 && within >= WITHIN_MIN && covered >= COVERED_MIN,
+            holds: unmeasured == 0 && within >= WITHIN_MIN && covered_by_inputs >= COVERED_MIN,
         })
     }
 }

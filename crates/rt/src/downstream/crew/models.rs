@@ -88,7 +88,8 @@ fn leg(number: u64, room: &Room) -> Arc<Leg> {
     let home = Arc::new(Home::new(thread, Rings::new()));
     let way_back = WayBack { home, fan: (Instant::ZERO, 0), count: Arc::new(Countdown::new(1)) };
     let (deadline, priority, tenant) = (Instant::ZERO, 128, 0);
-    let terms = Terms { deadline, priority, tenant, reached_only: false, hedged: false };
+    let caller = tailwater_marks::Caller::NONE;
+    let terms = Terms { deadline, priority, tenant, caller, reached_only: false, hedged: false };
     let planned = Planned { shard: 0, method: MethodId(1), payload: bytes::Bytes::new() };
     let lent = room.lend(0).expect("there is room");
     let cargo = Cargo { calls: vec![(0, planned, lent)], terms, way_back, is_alone: true };

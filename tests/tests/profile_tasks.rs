@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::task::Poll;
 use std::time::Duration;
 use tailwater_marks::Marked;
-use tailwater_profile::requests::{Report, Requests, State};
+use tailwater_profile::requests::{Incomplete, Report, Requests, State};
 use tailwater_profile::trace::Reader;
 use tailwater_profile_rt::control::{record_to, stop};
 
@@ -62,7 +62,7 @@ fn report(trace: &Path) -> Report {
 #[test]
 fn a_task_is_one_request_with_its_polls_wherever_they_were() {
     let report = report(&recorded());
-    assert_eq!((report.count, report.unfinished, report.orphan_marks), (TASKS as u64 + 1, 0, 0));
+    assert_eq!((report.count, report.incomplete), (TASKS as u64 + 1, Incomplete::default()));
     let mut moved = 0;
     for row in &report.slowest {
         // Numbers count from one on, and that was made last.

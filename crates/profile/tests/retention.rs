@@ -173,7 +173,7 @@ fn check(lengths: &[u64], max: usize, quantile: f64) -> (usize, usize) {
     }
     let (whole, part) = (report(&records, wanted), report(&kept, wanted));
     assert_eq!(part.slowest, whole.slowest);
-    assert_eq!((part.count, part.orphan_marks), (whole.count, 0));
+    assert_eq!((part.count, part.incomplete.orphan_marks), (whole.count, 0));
     for (part, whole) in [(part.p50_ns, whole.p50_ns), (part.p999_ns, whole.p999_ns)] {
         assert!(part.abs_diff(whole) <= whole / 50, "{part} for {whole}");
     }

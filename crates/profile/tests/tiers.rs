@@ -3,7 +3,8 @@
 mod sample;
 
 use tailwater_profile::record::{Clock, Hop, HopKind, Mark, MarkKind, Record, ThreadId};
-use tailwater_profile::tiers::{Basis, Doing, Joined, Part, Report, Survey};
+use tailwater_profile::requests::Incomplete;
+use tailwater_profile::tiers::{Basis, ClockRow, Doing, Joined, Part, Report, Survey};
 use tailwater_profile::trace::{Ending, Header};
 
 const MS: u64 = 1_000_000;
@@ -162,6 +163,7 @@ fn one_machine_has_one_counter_and_calls_check_it() {
     for row in &report.clocks[1..] {
         let found = (row.basis, row.ahead_ns, row.error_ns, row.contradiction_ns);
         assert_eq!(found, (Basis::SameCounter, 0, 0, 0));
+        assert_eq!(row.counter_excluded_ns, 0);
         assert!(row.calls >= 1_399);
     }
     let root = &report.slowest[0];
@@ -173,20 +175,187 @@ fn one_machine_has_one_counter_and_calls_check_it() {
     assert_eq!(doing, [&there[..], &back[..]].concat());
 }
 
-/// The counters of both go together, and yet each answer was there before it was sent: one of the two is not what it seems.
-#[test]
-fn calls_that_contradict_the_counter_are_told() {
+/// Calls of a front that each take 0.2 ms of a leaf, whose clock counts as that much later than the front's.
+fn two_tiers(calls: impl Iterator<Item = (u64, i64)>) -> Report {
     let (mut front, mut leaf) = (Process::new(TRUE), Process::new(TRUE));
+    for (n, later) in calls {
+        let begun = 6_000 * MS + n * MS;
+        front.calls(n, (begun, begun + 500_000), &[(n, begun + 100_000, begun + 400_000)]);
+        let read = (begun + 150_000).wrapping_add_signed(later);
+        leaf.serves(n, n, (read, read + 200_000));
+    }
+    report(&[("front", front), ("leaf", leaf)])
+}
+
+/// The counters of both go together, and yet each answer was read before it was sent, by one and the same time: the two
+/// machines' counters agree by chance.
+#[test]
+fn calls_that_disprove_one_counter_win() {
+    let later = 7_000 * MS as i64;
+    let report = two_tiers((1..50).map(|n| (n, later)));
+    let row = &report.clocks[1];
+    assert_eq!((row.basis, row.contradiction_ns), (Basis::Calls, 0), "{row:?}");
+    assert!(row.counter_excluded_ns.abs_diff(7_000 * MS) < MS, "{row:?}");
+    assert!(row.ahead_ns.abs_diff(later) <= row.error_ns && row.error_ns < 51_000, "{row:?}");
+    for root in &report.slowest {
+        assert_eq!(root.parts[1].running_ns, 200_000, "the leaf worked within the call");
+    }
+}
+
+/// No lead explains that one call was read seven seconds late and the others at once: it is the calls that are wrong.
+#[test]
+fn calls_that_contradict_each_other_disprove_no_counter_and_are_told() {
+    let report = two_tiers((1..50).map(|n| (n, if n == 20 { 7_000 * MS as i64 } else { 0 })));
+    let row = &report.clocks[1];
+    assert_eq!((row.basis, row.counter_excluded_ns), (Basis::SameCounter, 0));
+    assert!(row.contradiction_ns.abs_diff(7_000 * MS) < MS, "{row:?}");
+}
+
+/// The front never calls the leaf, whose counter its own calls disprove.
+#[test]
+fn a_counter_is_disproved_by_calls_of_any_tier_on_it() {
+    let later = |at: u64| at + 4_000 * MS;
+    let mut tiers = [TRUE; 3].map(Process::new);
     for n in 1..50 {
         let begun = 6_000 * MS + n * MS;
-        front.calls(n, (begun, begun + 500_000), &[(n, begun + 10_000, begun + 400_000)]);
-        // Seven seconds later, by the same clock.
-        leaf.serves(n, n, (begun + 7_000 * MS, begun + 7_000 * MS + 200_000));
+        tiers[0].calls(n, (begun, begun + 900_000), &[(n, begun + 10_000, begun + 800_000)]);
+        let call = 1_000 + n;
+        let (sent, answered) = (begun + 100_000, begun + 700_000);
+        tiers[1].calls(n, (begun + 60_000, begun + 750_000), &[(call, sent, answered)]);
+        tiers[1].hop(HopKind::Called, (n, n), begun + 60_000);
+        tiers[2].serves(n, call, (later(begun + 140_000), later(begun + 640_000)));
     }
-    let report = report(&[("front", front), ("leaf", leaf)]);
+    let [front, mid, leaf] = tiers;
+    // Before the tier that its calls are of, so that the order in which they are given decides nothing.
+    let report = report(&[("front", front), ("leaf", leaf), ("mid", mid)]);
+    let bases: Vec<_> = report.clocks.iter().map(|row| row.basis).collect();
+    assert_eq!(bases, [Basis::First, Basis::Calls, Basis::SameCounter]);
+    let (leaf, mid) = (&report.clocks[1], &report.clocks[2]);
+    assert_eq!((mid.counter_excluded_ns, mid.contradiction_ns, leaf.contradiction_ns), (0, 0, 0));
+    assert!(leaf.counter_excluded_ns.abs_diff(4_000 * MS) < MS, "{leaf:?}");
+    assert!(leaf.ahead_ns.abs_diff(4_000 * MS as i64) <= leaf.error_ns, "{leaf:?}");
+    assert_eq!(report.slowest[0].parts[1].running_ns, 500_000);
+}
+
+/// What is told of a mid-tier and a leaf, when the mid's clock is set by so much while it is recorded, and calls to the leaf
+/// take 2 ms each way.
+fn hops(set_ns: i64) -> [ClockRow; 2] {
+    const FAR: [Machine; 2] = [
+        Machine { ahead_ns: 900 * MS as i64, ppm: 0, counter: 77_000 * MS },
+        Machine { ahead_ns: -40 * MS as i64, ppm: 0, counter: 5_000_000 * MS },
+    ];
+    let mut tiers = [TRUE, FAR[0], FAR[1]].map(Process::new);
+    for n in 1..100 {
+        let begun = 12_000 * MS + n * 10 * MS;
+        let set = |at: u64| if n < 50 { at } else { at.wrapping_add_signed(set_ns) };
+        tiers[0].calls(n, (begun, begun + 8 * MS), &[(n, begun + 10_000, begun + 7 * MS)]);
+        let call = 1_000 + n;
+        let mid = (set(begun + 40_000), set(begun + 7 * MS - 30_000));
+        let sent = begun + 100_000;
+        tiers[1].calls(n, mid, &[(call, set(sent), set(sent + 5 * MS))]);
+        tiers[1].hop(HopKind::Called, (n, n), mid.0);
+        tiers[2].serves(n, call, (set(sent + 2 * MS), set(sent + 3 * MS)));
+    }
+    let [front, mid, leaf] = tiers;
+    let report = report(&[("front", front), ("mid", mid), ("leaf", leaf)]);
+    let [_, mid, leaf] = <[ClockRow; 3]>::try_from(report.clocks).expect("three traces");
+    [mid, leaf]
+}
+
+#[test]
+fn errors_add_up_over_hops_and_a_contradiction_on_the_way_is_told() {
+    let [mid, leaf] = hops(0);
+    assert_eq!((mid.contradiction_ns, leaf.contradiction_ns), (0, 0));
+    assert!((30_000..31_000).contains(&mid.error_ns), "{mid:?}");
+    assert!((2_030_000..2_032_000).contains(&leaf.error_ns), "{leaf:?}");
+    // What the front's calls exclude of each other by 3 ms, the leaf's wide bounds must not fill up.
+    let [mid, leaf] = hops(3 * MS as i64);
+    for row in [&mid, &leaf] {
+        assert_eq!(row.basis, Basis::Calls);
+        assert!((2_700_000..3_000_000).contains(&row.contradiction_ns), "{row:?}");
+    }
+    assert!(leaf.error_ns >= mid.error_ns + 2 * MS, "{mid:?} {leaf:?}");
+}
+
+/// The leaf has its place by the front's calls, and the mid-tier's calls say that it is 5 ms elsewhere.
+#[test]
+fn calls_that_contradict_those_of_another_tier_are_told() {
+    let machine = |counter| Machine { ahead_ns: 0, ppm: 0, counter };
+    let mut tiers = [TRUE, machine(77_000 * MS), machine(5_000_000 * MS)].map(Process::new);
+    for n in 1..50 {
+        let begun = 6_000 * MS + n * 10 * MS;
+        let call = |k: u64| 1_000 * k + n;
+        let legs = [0, 1].map(|k| (call(k), begun + 10_000, begun + MS));
+        tiers[0].calls(n, (begun, begun + 2 * MS), &legs);
+        tiers[1].serves(n, call(0), (begun + 40_000, begun + MS - 30_000));
+        tiers[2].serves(n, call(1), (begun + 40_000, begun + MS - 30_000));
+        let sent = begun + 2 * MS;
+        tiers[1].calls(500 + n, (sent, sent + MS), &[(call(2), sent + 10_000, sent + 200_000)]);
+        tiers[2].serves(500 + n, call(2), (sent + 5 * MS + 40_000, sent + 5 * MS + 170_000));
+    }
+    let [front, mid, leaf] = tiers;
+    let report = report(&[("front", front), ("mid", mid), ("leaf", leaf)]);
+    let found: Vec<_> = report.clocks.iter().map(|row| row.contradiction_ns).collect();
+    assert_eq!(found[..2], [0, 0]);
+    assert!((4_800_000..5_000_000).contains(&found[2]), "{found:?}");
+}
+
+/// A second process sends calls of the front's names, and a third takes some of these names for its requests: seconds away.
+#[test]
+fn a_name_that_two_have_joins_nothing_and_is_counted() {
+    let leaf = Machine { ahead_ns: -3 * MS as i64, ppm: 0, counter: 5_000_000 * MS };
+    let mut tiers = [TRUE, leaf, TRUE, leaf].map(Process::new);
+    for n in 1..=20 {
+        let begun = 6_000 * MS + n * 10 * MS;
+        tiers[0].calls(n, (begun, begun + n * MS), &[(n, begun + 10_000, begun + n * MS - 10_000)]);
+        tiers[1].serves(n, n, (begun + 40_000, begun + n * MS - 40_000));
+    }
+    let begun = 15_000 * MS;
+    tiers[2].calls(1, (begun, begun + 9 * MS), &[(20, begun + 10_000, begun + 8 * MS)]);
+    tiers[3].serves(1, 19, (begun, begun + MS));
+    let [front, leaf, sender, server] = tiers;
+    let report =
+        report(&[("front", front), ("leaf", leaf), ("sender", sender), ("server", server)]);
+    assert_eq!((report.doubled_names, report.calls, report.calls_found), (2, 20, 18));
     let row = &report.clocks[1];
-    assert_eq!(row.basis, Basis::SameCounter);
-    assert!(row.contradiction_ns.abs_diff(7_000 * MS) < MS, "{row:?}");
+    assert_eq!((row.basis, row.calls, row.contradiction_ns), (Basis::Calls, 18, 0));
+    assert!(row.ahead_ns.abs_diff(-3 * MS as i64) <= row.error_ns, "{row:?}");
+    let followed: Vec<_> = report.slowest.iter().map(|one| one.requests.len()).collect();
+    assert_eq!(followed, [1, 1, 2], "the two slowest have the names");
+    assert_eq!(report.slowest[0].unrecorded_ns, 20 * MS - 20_000);
+}
+
+#[test]
+fn requests_without_an_end_or_a_beginning_are_counted_for_each_trace() {
+    let (mut front, mut leaf) = (Process::new(TRUE), Process::new(TRUE));
+    let begun = 6_000 * MS;
+    front.calls(1, (begun, begun + 5 * MS), &[(1, begun + 10_000, begun + 4 * MS)]);
+    leaf.serves(1, 1, (begun + 100_000, begun + MS));
+    // What the front asked for next was under way in both when they ended.
+    front.mark(MarkKind::Start, 2, begun + 6 * MS);
+    front.hop(HopKind::Sent, (2, 2), begun + 7 * MS);
+    leaf.mark(MarkKind::EndAll, 7, begun + 2 * MS);
+    leaf.mark(MarkKind::Start, 2, begun + 8 * MS);
+    leaf.hop(HopKind::Called, (2, 2), begun + 8 * MS);
+    let report = report(&[("front", front), ("leaf", leaf)]);
+    let unfinished = Incomplete { unfinished: 1, ..Incomplete::default() };
+    let incomplete: Vec<_> = report.traces.iter().map(|trace| trace.incomplete).collect();
+    let front = Incomplete { unfinished_max_ns: MS, ..unfinished };
+    assert_eq!(incomplete, [front, Incomplete { orphan_marks: 1, ..unfinished }]);
+    let counts: Vec<_> = report.traces.iter().map(|trace| trace.requests).collect();
+    assert_eq!(counts, [1, 1]);
+}
+
+/// Sums of such times would overflow.
+#[test]
+fn damaged_clocks_make_a_report_all_the_same() {
+    for ahead_ns in [i64::MAX - 21_000 * MS as i64, 1 << 59] {
+        let broken = Machine { ahead_ns, ppm: 0, counter: 77_000 * MS };
+        for (mid, leaf) in [(broken, TRUE), (TRUE, broken), (broken, broken)] {
+            let report = three_tiers(mid, Machine { counter: leaf.counter + 9_000 * MS, ..leaf });
+            assert_eq!(report.slowest.len(), 3);
+        }
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod symbols;
 mod footer;
 mod bounds;
 mod blame;
+mod incomplete;
 mod glob;
 mod output;
 mod page;

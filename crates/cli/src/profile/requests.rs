@@ -3,6 +3,7 @@
 use super::blame::{name_calls, name_wait, within};
 use super::bounds::shown;
 use super::footer::footer;
+use super::incomplete::{given_up, under_way};
 use super::kernel;
 use super::output::write_whole;
 use super::page;
@@ -97,7 +98,7 @@ fn name_places(report: &mut Report) {
 fn text(report: &Report, program: &str) -> String {
     let program = near(program);
     let footer = footer(report.records, report.rate, &report.quality);
-    if report.count + report.unfinished == 0 {
+    if report.count + report.incomplete.unfinished == 0 {
         return format!(
             "{program}: no request was marked. Call tw_req_start and tw_req_end of \
              tailwater/profile.h where the program begins and ends one; in Rust, wrap its future in \
@@ -112,24 +113,12 @@ fn text(report: &Report, program: &str) -> String {
         shown(report.p999_ns),
         shown(report.p9999_ns)
     );
-    if report.unfinished > 0 {
-        out.push_str(&format!(
-            "{} more were under way when the trace ended, the oldest for {}\n",
-            count(report.unfinished),
-            shown(report.unfinished_max_ns)
-        ));
-    }
+    out.extend(under_way(&report.incomplete));
     out.push_str(&format!("\n{}\n", table(&report.slowest)));
     for row in &report.slowest {
         out.push_str(&story(row, report.kernel.as_ref()));
     }
-    if report.forgotten + report.orphan_marks > 0 {
-        out.push_str(&format!(
-            "\n{} requests were given up, having been open too long; {} marks belong to none.\n",
-            count(report.forgotten),
-            count(report.orphan_marks)
-        ));
-    }
+    out.extend(given_up(&report.incomplete).map(|line| format!("\n{line}")));
     format!("{out}\n{footer}")
 }
 

@@ -25,7 +25,7 @@ fn hop(request: u64, kind: HopKind, call: u64, at: u64) -> Record {
 }
 
 /// A front whose tenth request waits 50 ms for its leaf, which looks something up; others take 1 ms.
-fn traces(name: &str) -> [PathBuf; 2] {
+fn records() -> (Vec<Record>, Vec<Record>) {
     let (mut front, mut leaf) = (begun(), begun());
     for n in 1..=20 {
         let work = if n == 10 { 50 * MS } else { MS };
@@ -56,8 +56,17 @@ fn traces(name: &str) -> [PathBuf; 2] {
         }));
         leaf.push(mark(n, MarkKind::EndAll, to));
     }
+    (front, leaf)
+}
+
+fn written(name: &str, front: Vec<Record>, leaf: Vec<Record>) -> [PathBuf; 2] {
     [("front", front), ("leaf", leaf)]
         .map(|(tier, records)| trace(&format!("{name}-{tier}.trace"), &records, 0))
+}
+
+fn traces(name: &str) -> [PathBuf; 2] {
+    let (front, leaf) = records();
+    written(name, front, leaf)
 }
 
 #[test]
@@ -95,6 +104,42 @@ fn the_page_has_a_row_for_each_process() {
     {
         assert!(page.contains(words), "{words}");
     }
+}
+
+/// What was not made whole, and what was not joined, is beside what was: as text, as JSON and on the page.
+#[test]
+fn what_is_not_followed_is_told() {
+    let (mut front, mut leaf) = records();
+    // Under way at the end, and a mark of none; and two requests of the leaf that say they are one call.
+    front.push(mark(90, MarkKind::Start, 3_000 * MS));
+    front.push(mark(91, MarkKind::Start, 3_007 * MS));
+    leaf.push(mark(92, MarkKind::EndAll, 3_000 * MS));
+    leaf.extend([
+        mark(93, MarkKind::Start, 3_000 * MS),
+        hop(93, HopKind::Called, 3, 3_000 * MS),
+        mark(93, MarkKind::EndAll, 3_001 * MS),
+    ]);
+    let [front, leaf] = written("told", front, leaf);
+    let page = front.with_file_name("told.html");
+    let (leaf, page) = (leaf.to_str().expect("a path"), page.to_str().expect("a path"));
+    let text = told(&profile("requests", &front, &[leaf, "--page", page]));
+    let page = std::fs::read_to_string(page).expect("it was written");
+    for words in [
+        "2 more were under way when the trace ended, the oldest for 7.00 ms",
+        "0 requests were given up, having been open too long; 1 marks belong to none.",
+        "Of 20 calls of requests of told-front the other traces tell of 19.",
+        "Names of calls that are told of more than once: 1.",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+        assert!(page.contains(words), "{words} on the page");
+    }
+    let said = told(&profile("requests", &front, &[leaf, "--json"]));
+    let json: Value = serde_json::from_str(&said).expect("JSON");
+    let [front, leaf] = [&json["traces"][0], &json["traces"][1]];
+    assert_eq!((&front["unfinished"], &front["orphan_marks"]), (&2.into(), &0.into()));
+    assert_eq!(front["unfinished_max_ns"], 7 * MS);
+    assert_eq!((&leaf["unfinished"], &leaf["orphan_marks"]), (&0.into(), &1.into()));
+    assert_eq!((&leaf["forgotten"], &json["doubled_names"]), (&0.into(), &1.into()));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Marks to requests.
 
 use super::Request;
+use super::report::Incomplete;
+use crate::clock::TickRate;
 use crate::hash::Map;
 use crate::record::{Hop, HopKind, Mark, MarkKind, ThreadId, Ticks};
 use std::cmp::Reverse;
@@ -28,10 +30,12 @@ pub(crate) struct Assembly {
     held: BinaryHeap<Reverse<(Ticks, u64, Told)>>,
     taken: u64,
     open: Map<u64, Open>,
+    /// When the last of all was told.
+    latest: Ticks,
     /// Requests forgotten while open.
-    pub(super) forgotten: u64,
+    forgotten: u64,
     /// Marks of requests that nothing had begun.
-    pub(super) orphans: u64,
+    orphans: u64,
 }
 
 /// What a thread or nobody did for a request in a span of time.
@@ -81,6 +85,7 @@ impl Assembly {
     }
 
     fn hold_back(&mut self, at: Ticks, told: Told) {
+        self.latest = self.latest.max(at);
         self.held.push(Reverse((at, self.taken, told)));
         self.taken += 1;
     }
@@ -118,9 +123,15 @@ impl Assembly {
         })
     }
 
-    /// When each request that is still open began.
-    pub(super) fn unfinished(&self) -> impl Iterator<Item = Ticks> {
-        self.open.values().map(|open| open.request.start)
+    /// What it could not make whole, when no mark is held back any more.
+    pub(crate) fn incomplete(&self, rate: TickRate) -> Incomplete {
+        let oldest = self.open.values().map(|open| open.request.start).min();
+        Incomplete {
+            unfinished: self.open.len() as u64,
+            unfinished_max_ns: oldest.map_or(0, |start| rate.ns(self.latest.saturating_sub(start))),
+            forgotten: self.forgotten,
+            orphan_marks: self.orphans,
+        }
     }
 
     fn apply(&mut self, mark: &Mark) -> Option<Request> {
@@ -344,12 +355,15 @@ mod tests {
             (1, 2, End, 9),
             (1, 3, End, 10),
             (1, 4, Start, 11),
+            (1, 5, Start, 14),
         ]);
         let spans: Vec<_> = done.iter().map(|one| (one.number, one.start, one.end)).collect();
         assert_eq!(spans, [(1, 0, 2), (1, 4, 5), (2, 1, 9)]);
         assert_eq!(parts(&done[2])[1], (3, 6, What::Block));
-        assert_eq!(assembly.orphans, 1);
-        assert_eq!(assembly.unfinished().collect::<Vec<_>>(), [11]);
+        let found = assembly.incomplete(TickRate { ns_per_tick: 2.0, measured: true });
+        let expected =
+            Incomplete { unfinished: 2, unfinished_max_ns: 6, forgotten: 0, orphan_marks: 1 };
+        assert_eq!(found, expected);
     }
 
     #[test]

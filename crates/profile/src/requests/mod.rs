@@ -12,7 +12,7 @@ mod report;
 pub(crate) use assemble::{Assembly, Leg, Part, What};
 pub use details::Details;
 pub(crate) use kept::{Kept, Scene};
-pub use report::{Held, Parts, Report, RequestRow, Share, State, Step, WaitRow};
+pub use report::{Held, Incomplete, Parts, Report, RequestRow, Share, State, Step, WaitRow};
 pub(crate) use report::{View, row};
 pub(crate) use timeline::{Activity, pieces};
 
@@ -37,7 +37,6 @@ pub struct Requests {
     slowest: BinaryHeap<Reverse<Request>>,
     wanted: usize,
     lengths: Histogram<u64>,
-    latest: Ticks,
     records: u64,
 }
 
@@ -61,10 +60,7 @@ pub(crate) struct Request {
 struct Counts {
     records: u64,
     lengths: Histogram<u64>,
-    unfinished: u64,
-    oldest_unfinished: Ticks,
-    forgotten: u64,
-    orphans: u64,
+    incomplete: Incomplete,
 }
 
 impl Requests {
@@ -79,7 +75,6 @@ impl Requests {
             slowest: BinaryHeap::new(),
             wanted: slowest.clamp(1, SLOWEST_MAX),
             lengths: Histogram::new(2).expect("two digits are within the library's range"),
-            latest: header.clock.ticks,
             records: 0,
         }
     }
@@ -89,7 +84,6 @@ impl Requests {
         self.records += 1;
         match record {
             Record::Mark(mark) if mark.kind != MarkKind::Size => {
-                self.latest = self.latest.max(mark.at);
                 let done = self.assembly.add(mark);
                 self.consider(done);
             }
@@ -112,15 +106,12 @@ impl Requests {
         while let Some(done) = self.assembly.next() {
             self.consider(done);
         }
-        self.quality.end(ending, self.clocks.rate());
-        let oldest = self.assembly.unfinished().min();
+        let rate = self.clocks.rate();
+        self.quality.end(ending, rate);
         let counts = Counts {
             records: self.records,
             lengths: self.lengths,
-            unfinished: self.assembly.unfinished().count() as u64,
-            oldest_unfinished: oldest.map_or(0, |start| self.latest.saturating_sub(start)),
-            forgotten: self.assembly.forgotten,
-            orphans: self.assembly.orphans,
+            incomplete: self.assembly.incomplete(rate),
         };
         let mut slowest: Vec<Request> = self.slowest.into_iter().map(|Reverse(one)| one).collect();
         slowest.sort_by(|a, b| b.cmp(a));

@@ -41,6 +41,21 @@ pub struct Report {
     pub p999_ns: u64,
     /// One in ten thousand.
     pub p9999_ns: u64,
+    /// Others, of which no end or no beginning was seen.
+    #[serde(flatten)]
+    pub incomplete: Incomplete,
+    /// Slowest first.
+    pub slowest: Vec<RequestRow>,
+    /// What the kernel's file does not tell, filled in by whoever has it; `null` where there is none.
+    pub kernel: Option<Coverage>,
+    /// The tables, for whoever wants addresses and lines.
+    #[serde(skip)]
+    pub names: Names,
+}
+
+/// Requests of which a trace tells in part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Incomplete {
     /// Requests that were open when the trace ended.
     pub unfinished: u64,
     /// How long the oldest of them had been, in nanoseconds.
@@ -49,13 +64,6 @@ pub struct Report {
     pub forgotten: u64,
     /// Marks of requests that had not begun.
     pub orphan_marks: u64,
-    /// Slowest first.
-    pub slowest: Vec<RequestRow>,
-    /// What the kernel's file does not tell, filled in by whoever has it; `null` where there is none.
-    pub kernel: Option<Coverage>,
-    /// The tables, for whoever wants addresses and lines.
-    #[serde(skip)]
-    pub names: Names,
 }
 
 /// A slow request.
@@ -229,10 +237,7 @@ pub(super) fn build(
         p99_ns,
         p999_ns,
         p9999_ns,
-        unfinished: counts.unfinished,
-        unfinished_max_ns: rate.ns(counts.oldest_unfinished),
-        forgotten: counts.forgotten,
-        orphan_marks: counts.orphans,
+        incomplete: counts.incomplete,
         slowest: rows.collect(),
         kernel: None,
         names,

@@ -4,8 +4,12 @@
 //! follows the slowest requests of the first trace into the others. [`Review`]s read each trace again for what
 //! happened in the requests that are met so, and [`Joined::finish`] divides the time.
 
-mod offset;
 mod survey;
+mod longest;
+mod calls;
+mod offset;
+mod counter;
+mod axis;
 mod clocks;
 mod tree;
 mod path;
@@ -18,10 +22,9 @@ pub use report::{LegRow, Part, PathStep, Report, RootRow, TierRequest, TierRow};
 pub use review::Review;
 pub use survey::{Survey, Tier};
 
-use crate::record::Ticks;
-use clocks::Axis;
-use std::collections::BTreeSet;
-use tree::{Roots, Tree};
+use axis::Axis;
+use calls::Calls;
+use tree::{CallCounts, Roots, Tree};
 
 /// Slow requests told of at most.
 pub const SLOWEST_MAX: usize = 100;
@@ -30,20 +33,24 @@ pub const SLOWEST_MAX: usize = 100;
 pub struct Joined {
     tiers: Vec<Tier>,
     axis: Axis,
+    clocks: Vec<ClockRow>,
     trees: Vec<Tree>,
-    /// Calls of all requests of the first trace that a trace has; and all.
-    found: (u64, u64),
+    counts: CallCounts,
 }
 
 impl Joined {
     /// Of so many slowest requests of the first trace.
     #[must_use]
     pub fn new(tiers: Vec<Tier>, slowest: usize) -> Self {
-        let axis = Axis::new(&tiers);
-        let roots = Roots::new(&tiers, &axis);
+        let calls = Calls::new(&tiers);
+        let messages = calls.messages(&tiers);
+        let counters = counter::counters(&tiers, &messages);
+        let axis = Axis::new(&tiers, &counters, &messages);
+        let clocks = clocks::rows(&tiers, &axis, &counters, &messages);
+        let roots = Roots::new(&tiers, &axis, &calls);
         let trees = roots.slowest(slowest.clamp(1, SLOWEST_MAX));
-        let found = roots.found();
-        Self { tiers, axis, trees, found }
+        let counts = roots.counts();
+        Self { tiers, axis, clocks, trees, counts }
     }
 
     /// How many traces these are.
@@ -55,16 +62,8 @@ impl Joined {
     /// Begins the second reading of a trace, by its place among them.
     #[must_use]
     pub fn review(&self, tier: usize) -> Review {
-        let met = self.trees.iter().flat_map(|tree| &tree.nodes);
-        let wanted: BTreeSet<(u64, Ticks)> = met
-            .filter(|node| node.tier == tier)
-            .map(|node| {
-                let brief = &self.tiers[tier].requests[node.request];
-                (brief.number, brief.start)
-            })
-            .collect();
-        let windows = self.tiers[tier].windows(&wanted);
-        Review::new(wanted, windows)
+        let met = self.trees.iter().flat_map(|tree| &tree.nodes).filter(|node| node.tier == tier);
+        Review::new(met.map(|node| &self.tiers[tier].requests[node.request]))
     }
 
     /// Concludes, with the second reading of each trace.

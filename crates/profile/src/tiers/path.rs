@@ -213,7 +213,7 @@ mod tests {
 
     impl Node {
         fn made(tier: usize, (from, to): (i64, i64), legs: Vec<Limb>) -> Self {
-            Self { tier, request: 0, lead: 0, from, to, depth: 0, legs }
+            Self { tier, request: 0, ahead: 0, from, to, depth: 0, legs }
         }
     }
 }

@@ -1,15 +1,17 @@
 //! The result, as tables, pages and JSON show it.
 
+use super::Joined;
+use super::axis::Axis;
 use super::clocks::ClockRow;
 use super::path::{self, Doing, States, Walk};
 use super::review::{Review, Seen};
 use super::survey::Tier;
+use super::tree::CallCounts;
 use super::tree::{Node, Tree};
-use super::{Axis, Joined};
 use crate::clock::TickRate;
 use crate::names::Names;
 use crate::quality::Quality;
-use crate::requests::{Activity, Request, RequestRow, View, pieces, row};
+use crate::requests::{Activity, Incomplete, Request, RequestRow, View, pieces, row};
 use serde::Serialize;
 
 /// Steps listed of a request.
@@ -22,10 +24,13 @@ pub struct Report {
     pub traces: Vec<TierRow>,
     /// How their clocks were brought together.
     pub clocks: Vec<ClockRow>,
-    /// Calls of the first trace's requests.
+    /// Calls of the first trace's requests that are followed.
     pub calls: u64,
     /// Of these such as another trace has.
     pub calls_found: u64,
+    /// Names that several calls or several called requests have, in any trace: which belong together is not known, so none
+    /// of these calls is followed.
+    pub doubled_names: u64,
     /// Slowest first.
     pub slowest: Vec<RootRow>,
 }
@@ -45,8 +50,11 @@ pub struct TierRow {
     pub p99_ns: u64,
     /// One in a thousand.
     pub p999_ns: u64,
-    /// Requests that found no room in the reader, and are in the quantiles alone.
+    /// The shortest, which found no room in the reader and are in the quantiles alone.
     pub left_out: u64,
+    /// Others, of which no end or no beginning was seen: they are followed nowhere.
+    #[serde(flatten)]
+    pub incomplete: Incomplete,
     /// Records read.
     pub records: u64,
     /// How its ticks became time.
@@ -131,7 +139,7 @@ pub struct LegRow {
     pub sent_ns: i64,
     /// The same of its answer; `null`: none while the request was under way.
     pub answered_ns: Option<i64>,
-    /// Its place among the requests of the tree; `null`: no trace has it.
+    /// Its place among the requests of the tree; `null`: no trace has it, or not it alone has its name.
     pub request: Option<usize>,
 }
 
@@ -156,12 +164,13 @@ impl Part {
 }
 
 pub(super) fn build(joined: Joined, reviews: Vec<Review>) -> Report {
-    let Joined { tiers, axis, trees, found } = joined;
+    let Joined { tiers, axis, clocks, trees, counts } = joined;
     let seen: Vec<Seen> = reviews.into_iter().map(Review::finish).collect();
     let all = All { tiers: &tiers, axis: &axis, seen: &seen };
     let slowest = trees.iter().map(|tree| all.root(tree)).collect();
     let traces = tiers.iter().zip(seen).map(|(tier, seen)| tier_row(tier, seen)).collect();
-    Report { traces, clocks: axis.rows, calls: found.1, calls_found: found.0, slowest }
+    let CallCounts { all: calls, found: calls_found, doubled: doubled_names } = counts;
+    Report { traces, clocks, calls, calls_found, doubled_names, slowest }
 }
 
 fn tier_row(tier: &Tier, seen: Seen) -> TierRow {
@@ -177,6 +186,7 @@ fn tier_row(tier: &Tier, seen: Seen) -> TierRow {
         p99_ns: quantile(0.99),
         p999_ns: quantile(0.999),
         left_out: tier.left_out,
+        incomplete: tier.incomplete,
         records: tier.records,
         rate,
         quality,
@@ -235,7 +245,7 @@ impl All<'_> {
 
     fn states(&self, node: &Node) -> States {
         let Some(request) = self.request(node) else { return Vec::new() };
-        let at = |ticks| self.axis.at(self.tiers, node.tier, ticks, node.lead);
+        let at = |ticks| self.axis.at(node.tier, ticks, node.ahead);
         let pieces = pieces(request, &self.seen[node.tier].scene);
         pieces.iter().map(|one| (at(one.from), at(one.to), doing(one.doing))).collect()
     }

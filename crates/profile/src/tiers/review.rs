@@ -1,5 +1,6 @@
 //! The second reading of a trace: what happened in the requests that were met.
 
+use super::longest::Brief;
 use crate::names::Names;
 use crate::record::{MarkKind, Record, Ticks};
 use crate::requests::{Assembly, Kept, Request, Scene};
@@ -25,7 +26,9 @@ pub(super) struct Seen {
 }
 
 impl Review {
-    pub(super) fn new(wanted: BTreeSet<(u64, Ticks)>, windows: Vec<(Ticks, Ticks)>) -> Self {
+    pub(super) fn new<'a>(met: impl Iterator<Item = &'a Brief>) -> Self {
+        let key = |one: &Brief| ((one.number, one.start), (one.start, one.end));
+        let (wanted, windows) = met.map(key).unzip();
         Self {
             wanted,
             assembly: Assembly::default(),

@@ -1,17 +1,15 @@
 //! The first reading of a trace: which requests there were, and which calls.
 
+use super::longest::{Brief, Longest, Room};
 use crate::clock::Clocks;
 use crate::quality::Quality;
-use crate::record::{MarkKind, Record, Ticks};
-use crate::requests::{Assembly, Leg, Request};
+use crate::record::{MarkKind, Record};
+use crate::requests::{Assembly, Incomplete, Request};
 use crate::trace::{Ending, Header, TraceError};
 use hdrhistogram::Histogram;
-use std::collections::BTreeSet;
 
-/// Requests of a trace; 2²⁰ take 80 MB. Those beyond are counted and not told of.
-const REQUESTS_MAX: usize = 1 << 20;
-/// Their calls to other processes, all together; 2²¹ take 64 MB.
-const LEGS_MAX: usize = 1 << 21;
+/// Of a trace; 2²⁰ requests take 80 MB, and 2²¹ calls 64 MB. The shortest beyond are counted and not told of.
+const ROOM: Room = Room { requests: 1 << 20, legs: 1 << 21 };
 /// Longer requests count as so many ticks in the distribution.
 const LONGEST: u64 = 1 << 48;
 
@@ -23,9 +21,7 @@ pub struct Survey {
     quality: Quality,
     assembly: Assembly,
     lengths: Histogram<u64>,
-    requests: Vec<Brief>,
-    legs: usize,
-    left_out: u64,
+    longest: Longest,
     records: u64,
 }
 
@@ -36,26 +32,12 @@ pub struct Tier {
     pub(super) clocks: Clocks,
     pub(super) quality: Quality,
     pub(super) lengths: Histogram<u64>,
+    /// The longest first.
     pub(super) requests: Vec<Brief>,
-    /// Requests that are not among them.
+    /// Shorter ones.
     pub(super) left_out: u64,
+    pub(super) incomplete: Incomplete,
     pub(super) records: u64,
-}
-
-/// A request, without what threads did for it.
-pub(super) struct Brief {
-    pub(super) number: u64,
-    pub(super) start: Ticks,
-    pub(super) end: Ticks,
-    /// The call that it is, and when that was told.
-    pub(super) called: Option<(u64, Ticks)>,
-    pub(super) legs: Box<[Leg]>,
-}
-
-impl Brief {
-    pub(super) const fn length(&self) -> Ticks {
-        self.end.saturating_sub(self.start)
-    }
 }
 
 impl Survey {
@@ -69,9 +51,7 @@ impl Survey {
             quality: Quality::default(),
             assembly: Assembly::default(),
             lengths: Histogram::new(2).expect("two digits are within the library's range"),
-            requests: Vec::new(),
-            legs: 0,
-            left_out: 0,
+            longest: Longest::new(ROOM),
             records: 0,
         }
     }
@@ -107,31 +87,17 @@ impl Survey {
         while let Some(done) = self.assembly.next() {
             self.note(done);
         }
-        self.quality.end(ending, self.clocks.rate());
-        let Self { name, program, clocks, quality, lengths, requests, left_out, records, .. } =
-            self;
-        Tier { name, program, clocks, quality, lengths, requests, left_out, records }
+        let rate = self.clocks.rate();
+        self.quality.end(ending, rate);
+        let incomplete = self.assembly.incomplete(rate);
+        let (requests, left_out) = self.longest.finish();
+        let Self { name, program, clocks, quality, lengths, records, .. } = self;
+        Tier { name, program, clocks, quality, lengths, requests, left_out, incomplete, records }
     }
 
     fn note(&mut self, done: Option<Request>) {
         let Some(request) = done else { return };
         self.lengths.record(request.length().min(LONGEST)).expect("the histogram grows");
-        let has_room =
-            self.requests.len() < REQUESTS_MAX && self.legs + request.legs.len() <= LEGS_MAX;
-        if !has_room {
-            self.left_out += 1;
-            return;
-        }
-        self.legs += request.legs.len();
-        let Request { number, start, end, called, legs, .. } = request;
-        self.requests.push(Brief { number, start, end, called, legs: legs.into() });
-    }
-}
-
-impl Tier {
-    /// From when to when these requests were under way.
-    pub(super) fn windows(&self, wanted: &BTreeSet<(u64, Ticks)>) -> Vec<(Ticks, Ticks)> {
-        let met = self.requests.iter().filter(|one| wanted.contains(&(one.number, one.start)));
-        met.map(|one| (one.start, one.end)).collect()
+        self.longest.add(request);
     }
 }

@@ -3,6 +3,7 @@
 use crate::profile::blame::within;
 use crate::profile::bounds::shown;
 use crate::profile::footer::footer;
+use crate::profile::incomplete::{given_up, under_way};
 use crate::profile::reading::near;
 use std::cmp::Reverse;
 use tailwater_profile::tiers::{Basis, ClockRow, Report, RootRow, TierRequest, TierRow};
@@ -37,9 +38,9 @@ pub(super) fn text(report: &Report) -> String {
 fn line(trace: &TierRow) -> String {
     let left_out = match trace.left_out {
         0 => String::new(),
-        more => format!("; {} of them found no room here and are not followed", count(more)),
+        more => format!("; the shortest {} found no room here and are not followed", count(more)),
     };
-    format!(
+    let mut out = format!(
         "{} ({}): {} requests, p50 {}, p99 {}, p99.9 {}{left_out}\n",
         trace.trace,
         near(&trace.program),
@@ -47,7 +48,10 @@ fn line(trace: &TierRow) -> String {
         shown(trace.p50_ns),
         shown(trace.p99_ns),
         shown(trace.p999_ns)
-    )
+    );
+    let lines = [under_way(&trace.incomplete), given_up(&trace.incomplete)];
+    out.extend(lines.into_iter().flatten().map(|line| format!("  {line}")));
+    out
 }
 
 /// How many calls were found, and what may be wrong where there are none.
@@ -59,32 +63,34 @@ fn joined(report: &Report) -> String {
              first. Servers of this toolkit tell of theirs; others by tw_req_sent and tw_req_called of tailwater/profile.h.\n"
         );
     }
+    let doubled = match report.doubled_names {
+        0 => String::new(),
+        names => format!(
+            "Names of calls that are told of more than once: {}. Which of these calls is which is not known, and none is followed.\n",
+            count(names)
+        ),
+    };
     format!(
-        "Of {} calls of requests of {first} the other traces tell of {}.\n",
+        "Of {} calls of requests of {first} the other traces tell of {}.\n{doubled}",
         count(report.calls),
         count(report.calls_found)
     )
 }
 
+/// How a trace's clock was brought to the first one's, and what speaks against that.
 fn told(clock: &ClockRow, first: &str) -> String {
     let (trace, calls) = (&clock.trace, count(clock.calls));
-    match clock.basis {
+    let mut out = match clock.basis {
         Basis::First => String::new(),
         Basis::Unknown => format!("{trace}: no call joins it to {first}, so it is left out.\n"),
-        Basis::SameCounter if clock.contradiction_ns > 0 => format!(
-            "{trace}: by its counter it was recorded on one machine with {first}, and its {calls} calls contradict that by {}: do \
-             not believe the times between the two.\n",
-            shown(clock.contradiction_ns)
-        ),
+        Basis::SameCounter if clock.contradiction_ns > 0 => {
+            format!("{trace}: by its counter it was recorded on one machine with {first}.\n")
+        }
         Basis::SameCounter if clock.calls == 0 => {
             format!("{trace}: one counter of one machine with {first}; no call has checked that.\n")
         }
         Basis::SameCounter => format!(
             "{trace}: one counter of one machine with {first}; {calls} calls agree with that.\n"
-        ),
-        Basis::Calls if clock.contradiction_ns > 0 => format!(
-            "{trace}: its {calls} calls contradict each other by {}: do not believe the times between it and others.\n",
-            shown(clock.contradiction_ns)
         ),
         Basis::Calls => format!(
             "{trace}: its clock is {} {} {first}'s, ± {}, from {calls} calls.\n",
@@ -92,7 +98,21 @@ fn told(clock: &ClockRow, first: &str) -> String {
             if clock.ahead_ns < 0 { "behind" } else { "ahead of" },
             shown(clock.error_ns)
         ),
+    };
+    if clock.counter_excluded_ns > 0 {
+        out.push_str(&format!(
+            "{trace}: its counter and clock fit {first}'s as if both were of one machine. Its calls exclude that by {}.\n",
+            shown(clock.counter_excluded_ns)
+        ));
     }
+    if clock.contradiction_ns > 0 {
+        out.push_str(&format!(
+            "{trace}: its calls, or those on the way from {first}, contradict each other by {}: do not believe the times \
+             between it and others.\n",
+            shown(clock.contradiction_ns)
+        ));
+    }
+    out
 }
 
 fn table(report: &Report) -> String {

@@ -1,0 +1,84 @@
+//! Which traces read the same counter as the first.
+//!
+//! Where both the counter and the clock of two traces go together, both were recorded on one machine. On two machines
+//! both would have to agree by chance. The calls check that: no message is read before it was sent.
+
+use super::calls::{Message, Messages};
+use super::offset::Offset;
+use super::survey::Tier;
+use crate::clock::Clocks;
+use crate::record::{Clock, Ticks};
+
+/// So close two traces' readings of one machine's clock are, by one's line from counter to clock, in nanoseconds.
+const SAME_NS: u64 = 100_000;
+
+/// What is known of a trace's counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Counter {
+    /// It is the first trace's.
+    Same,
+    /// It seems to be, and calls exclude that by so many nanoseconds.
+    Excluded(u64),
+    Other,
+}
+
+impl Counter {
+    pub(super) const fn excluded_ns(self) -> u64 {
+        match self {
+            Self::Excluded(ns) => ns,
+            Self::Same | Self::Other => 0,
+        }
+    }
+}
+
+/// Of each trace.
+pub(super) fn counters(tiers: &[Tier], messages: &Messages) -> Vec<Counter> {
+    let line = &tiers[0].clocks;
+    let mut counters = vec![Counter::Other; tiers.len()];
+    counters[0] = Counter::Same;
+    let mut same = vec![0];
+    let mut open: Vec<usize> =
+        (1..tiers.len()).filter(|&it| fits(line, &tiers[it].clocks)).collect();
+    while !open.is_empty() {
+        // One that calls can check against those that are known, if there is one.
+        let checked =
+            open.iter().position(|&it| same.iter().any(|&known| has(messages, known, it)));
+        let tier = open.remove(checked.unwrap_or(0));
+        let excluded = same.iter().map(|&known| excluded(messages, (known, tier), line)).max();
+        counters[tier] = match excluded.unwrap_or(0) {
+            0 => Counter::Same,
+            more => Counter::Excluded(more),
+        };
+        if counters[tier] == Counter::Same {
+            same.push(tier);
+        }
+    }
+    counters
+}
+
+/// Both were recorded on one machine, since it was started, as it seems: one's line also fits the other's first reading.
+fn fits(line: &Clocks, other: &Clocks) -> bool {
+    let Clock { ticks, raw_ns, .. } = other.first();
+    line.rate().measured && line.raw_ns(ticks).abs_diff(raw_ns) <= SAME_NS
+}
+
+fn has(messages: &Messages, one: usize, other: usize) -> bool {
+    messages.contains_key(&(one, other))
+}
+
+/// By how much the messages between two traces exclude that both read one counter. Where no other lead fits them either
+/// they say nothing: of such calls something else is wrong.
+fn excluded(messages: &Messages, (one, other): (usize, usize), line: &Clocks) -> u64 {
+    let of = |pair| messages.get(&pair).into_iter().flatten();
+    let (there, back) = (of((one, other)), of((other, one)));
+    let early = |message: &Message<Ticks>| message.sent.saturating_sub(message.read);
+    let early = there.clone().chain(back.clone()).map(early).max().unwrap_or(0);
+    if early == 0 {
+        return 0;
+    }
+    let on_line = |message: &Message<Ticks>| message.on(line, line);
+    match Offset::of(there.map(on_line), back.map(on_line)) {
+        Some(offset) if offset.contradiction() == 0 => line.rate().ns(early).max(1),
+        _ => 0,
+    }
+}

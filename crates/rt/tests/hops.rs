@@ -61,6 +61,13 @@ fn take_told() -> Vec<(u64, u64, &'static str)> {
     std::mem::take(&mut *TOLD.lock().unwrap())
 }
 
+/// What was told of each request, in order.
+fn by_request() -> Vec<Vec<&'static str>> {
+    let mut all: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+    take_told().iter().for_each(|&(request, _, what)| all.entry(request).or_default().push(what));
+    all.into_values().collect()
+}
+
 fn controller() -> Controller {
     Spec::named("none").build(&Site::of_loops(Duration::from_secs(60), 4, 1)).unwrap()
 }
@@ -159,6 +166,29 @@ fn no_two_calls_of_a_client_have_one_name_at_whichever_replica() {
         assert!(names.len() >= 16);
         assert_eq!(distinct.len(), names.len(), "client number {client_id}");
     }
+}
+
+/// Else the time of what it calls would be the handler's own.
+#[test]
+fn a_handler_that_blocks_for_a_call_does_not_work_meanwhile() {
+    let _alone = alone();
+    let leaf = server(ServerConfig::default(), echo);
+    let asked = Client::connect(leaf.address().clone()).unwrap();
+    let front = server(ServerConfig::default(), move |request: Request| {
+        let call = asked.call(1, request.payload);
+        async move { Reply::ok(call.wait().unwrap().payload) }
+    });
+    let client = Client::connect(front.address().clone()).unwrap();
+    assert_eq!(client.call(1, "asked").wait().unwrap().payload, b"asked");
+    drop((client, front, leaf));
+    let all = by_request();
+    let mut told = all.into_iter().find(|told| told.contains(&"sent")).expect("the front's");
+    // Another thread sends it, and reads its answer.
+    told.retain(|&what| what != "sent");
+    let place = |what| told.iter().rposition(|it| *it == what).expect(what);
+    assert!(place("answered") < place("start"), "{told:?}");
+    told.retain(|&what| what != "answered");
+    assert_eq!(told[1..], ["called", "block", "start", "block", "finish"], "{told:?}");
 }
 
 fn alone() -> MutexGuard<'static, ()> {

@@ -2,7 +2,6 @@
 
 use crate::record::{Clock, Ticks};
 use serde::Serialize;
-use std::fmt;
 use std::time::Duration;
 
 /// Two readings closer than this give no rate, in nanoseconds.
@@ -16,10 +15,6 @@ pub struct Clocks {
     first: Clock,
     last: Clock,
 }
-
-/// A trace's times cannot be compared with another's: how long its ticks last was not measured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Unmeasured;
 
 /// How long a tick lasts.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -61,15 +56,6 @@ impl Clocks {
         TickRate { ns_per_tick: ns as f64 / ticks as f64, measured: true }
     }
 
-    /// The rate, if it was measured.
-    ///
-    /// # Errors
-    ///
-    /// When it was not.
-    pub fn measured(&self) -> Result<TickRate, Unmeasured> {
-        Some(self.rate()).filter(|rate| rate.measured).ok_or(Unmeasured)
-    }
-
     /// Nanoseconds from the first reading to `ticks`; zero for what came before.
     #[must_use]
     pub fn since_start_ns(&self, ticks: Ticks) -> u64 {
@@ -95,17 +81,6 @@ impl Clocks {
         first_ns.saturating_add_signed(ns)
     }
 }
-
-impl fmt::Display for Unmeasured {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "it holds no two clock readings a millisecond apart, so its times cannot be compared with those of other traces; \
-             record for more than a second or let the program end by itself, or leave this trace out",
-        )
-    }
-}
-
-impl std::error::Error for Unmeasured {}
 
 impl TickRate {
     /// A length of time in nanoseconds.
@@ -148,8 +123,5 @@ mod tests {
         let mut clocks = Clocks::new(reading(0, 0));
         clocks.add(&reading(3_000, 1_000));
         assert_eq!(clocks.rate(), TickRate { ns_per_tick: 1.0, measured: false });
-        assert_eq!(clocks.measured(), Err(Unmeasured));
-        clocks.add(&reading(6_000_000, 2_000_000));
-        assert_eq!(clocks.measured().map(|rate| rate.ns(3)), Ok(1));
     }
 }

@@ -10,8 +10,6 @@ use super::symbols::Symbols;
 use crate::failure::{Failure, say};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tailwater_profile::clock::Clocks;
-use tailwater_profile::record::Record;
 use tailwater_profile::tiers::{Joined, Report, Review, Survey, Tier};
 
 /// Traces that are read together; each takes some hundred megabytes at most.
@@ -61,19 +59,10 @@ fn read(traces: &[PathBuf], slowest: usize) -> Result<Report, Failure> {
 fn survey(path: &Path, name: &str) -> Result<Tier, Failure> {
     let trace = Trace::open(path)?;
     let mut survey = Survey::new(name, trace.header());
-    let mut clocks = Clocks::new(trace.header().clock);
     let ending = trace.read(|item| match item {
-        Ok(record) => {
-            if let Record::Clock(clock) = record {
-                clocks.add(clock);
-            }
-            survey.add(record);
-        }
+        Ok(record) => survey.add(record),
         Err(error) => survey.damaged(error),
     });
-    // Its requests would lie wrongly beside the others'.
-    let rate = clocks.measured();
-    rate.map_err(|why| Failure::usage(format!("{}: {why}", path.display())))?;
     Ok(survey.finish(&ending))
 }
 

@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 /// A request from its arrival to its answer. Dropping it is the answer.
 ///
 /// A thread that works for it says [`Mark::works`], and [`Mark::waits`] when it stops; several may do so, one after the
-/// other. In between the request is *pending*, or *queued* ([`Mark::queues`]). One that neither was worked for nor stood in
-/// a queue is not told of, unless it is shed ([`Mark::sheds`]).
+/// other. In between the request is *pending*, or *queued* ([`Mark::queues`]).
 #[derive(Debug)]
 #[must_use = "the request is answered when this is dropped"]
 pub struct Mark {
@@ -34,6 +33,8 @@ enum Stage {
     /// Since then it stands in a queue.
     Queued {
         since: Instant,
+        /// A thread has worked for it before.
+        began: bool,
     },
 }
 
@@ -68,7 +69,7 @@ impl Mark {
         match self.stage {
             Stage::New { waited } if waited.is_zero() => runtime::start(number),
             Stage::New { waited } => start_waited(number, waited),
-            Stage::Queued { since } => start_waited(number, since.elapsed()),
+            Stage::Queued { since, .. } => start_waited(number, since.elapsed()),
             Stage::Waits => runtime::start(number),
             Stage::Works => return,
         }
@@ -81,17 +82,11 @@ impl Mark {
 
     /// The calling thread hands it to a queue: until a thread works for it, its time counts as *queued*.
     pub fn queues(&mut self) {
+        let began = !matches!(self.stage, Stage::New { .. });
         self.waits();
         if self.number.is_some() {
-            self.stage = Stage::Queued { since: Instant::now() };
+            self.stage = Stage::Queued { since: Instant::now(), began };
         }
-    }
-
-    /// The calling thread sheds it: what it waited until now counts as *queued*, though no thread has worked for it. It
-    /// still ends when it is dropped.
-    pub fn sheds(&mut self) {
-        self.works();
-        self.waits();
     }
 
     /// The calling thread stops working for it, for now: its time counts as *pending* from here.
@@ -112,10 +107,12 @@ impl Default for Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        if matches!(self.stage, Stage::Queued { .. }) {
-            self.sheds();
-        }
-        let told = !matches!(self.stage, Stage::New { .. });
+        // What no thread has worked for was not told of.
+        let told = match self.stage {
+            Stage::New { .. } => false,
+            Stage::Works | Stage::Waits => true,
+            Stage::Queued { began, .. } => began,
+        };
         if let Some(number) = self.number.filter(|_| told) {
             caller::leave(number, self.before);
             runtime::finish(number.get());

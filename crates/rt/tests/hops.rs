@@ -2,7 +2,7 @@
 //! that the weak references of `tailwater-marks` lead here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::retry::First;
@@ -10,7 +10,7 @@ use tailwater_control::{RetryConfig, Site};
 use tailwater_marks::Mark;
 use tailwater_rt::client::{ChannelConfig, Client};
 use tailwater_rt::downstream::{TierConfig, tier};
-use tailwater_rt::{Completion, Model, Placement, Reply, Request, Server, ServerConfig, Service};
+use tailwater_rt::{Completion, Model, Reply, Request, Server, ServerConfig, Service};
 
 /// What was told, in order: the request, the call's name, and what.
 static TOLD: Mutex<Vec<(u64, u64, &str)>> = Mutex::new(Vec::new());
@@ -189,41 +189,6 @@ fn a_handler_that_blocks_for_a_call_does_not_work_meanwhile() {
     assert!(place("answered") < place("start"), "{told:?}");
     told.retain(|&what| what != "answered");
     assert_eq!(told[1..], ["called", "block", "start", "block", "finish"], "{told:?}");
-}
-
-/// Else a trace has them nowhere, and their callers' time as that of another program.
-#[test]
-fn requests_that_are_shed_have_waited_and_ended() {
-    let _alone = alone();
-    let gate = Arc::new(Barrier::new(2));
-    let model = Model { placement: Placement::Workers(1), ..Model::default() };
-    let held = gate.clone();
-    let server = server(ServerConfig { model, ..ServerConfig::default() }, move |_: Request| {
-        // Begun, and then let go.
-        held.wait();
-        held.wait();
-        std::future::ready(Reply::ok(Vec::new()))
-    });
-    let client = Client::connect(server.address().clone()).unwrap();
-    let first = client.call(1, "holds the worker");
-    gate.wait();
-    // One waits for the worker, the other one for a place there.
-    let others = [(); 2].map(|()| client.call(1, "waits"));
-    until(|| server.totals().received == 3);
-    drop(others);
-    until(|| server.totals().shed.iter().sum::<u64>() == 2);
-    gate.wait();
-    first.wait().unwrap();
-    drop((client, server));
-    let told = by_request();
-    // The one that is served ends at its handler's first poll.
-    assert_eq!(told, vec![vec!["start waited", "called", "block", "finish"]; 3]);
-}
-
-fn until(is_so: impl Fn() -> bool) {
-    while !is_so() {
-        std::thread::yield_now();
-    }
 }
 
 fn alone() -> MutexGuard<'static, ()> {

@@ -197,15 +197,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// Refuses a request that was never begun.
     pub(super) fn shed(&mut self, origin: &Origin, reason: Reason, reached: Reached) {
-        let now = self.clock.now();
-        let done = shed(origin, now, reason, reached);
+        let done = shed(origin, self.clock.now(), reason, reached);
         self.conclude(origin, &done, Answer::Reject(reason));
-        // One that is shed on arrival has not waited here, and a refusal is to stay cheap.
-        if reached != Reached::Arrival {
-            let mut mark = origin.mark(now);
-            mark.sheds();
-            self.marked_answer(origin, mark);
-        }
     }
 
     fn break_rule(&mut self, key: ConnectionKey, why: &str) {
@@ -230,7 +223,7 @@ fn admit(
     own: bool,
     budget: Option<Box<TaskBudget>>,
 ) -> Job {
-    let bytes = request.payload.len();
+    let (bytes, name) = (request.payload.len(), call_name(connection.client_id, request.id));
     // A CANCEL that came before was for a call of the same number that had ended.
     connection.work.was_cancelled(origin.key.id);
     connection.work.queued += 1;
@@ -243,7 +236,7 @@ fn admit(
         tenant: if request.tenant == 0 || own { connection.tenant } else { request.tenant },
         peer: connection.peer.clone(),
     };
-    Job { origin: Origin { bytes, ..origin }, recalled: false, budget, request }
+    Job { origin: Origin { bytes, ..origin }, name, recalled: false, budget, request }
 }
 
 /// What a request's header and our clocks say.
@@ -266,6 +259,6 @@ fn arrival(
         class: Class::of(request.method),
     };
     let key = RequestKey { connection: connection.key, id: RequestId(request.id.0) };
-    let (arrived, name) = (now - hidden, call_name(connection.client_id, request.id));
-    (arrival, Origin { key, arrived, ready: arrived, bytes: 0, class: arrival.class, name })
+    let arrived = now - hidden;
+    (arrival, Origin { key, arrived, ready: arrived, bytes: 0, class: arrival.class })
 }

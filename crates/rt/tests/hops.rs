@@ -1,30 +1,40 @@
 //! Calls between servers, as a profiler is told of them at both ends. This program has the runtime's functions itself, so
 //! that the weak references of `tailwater-marks` lead here.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
+use tailwater_control::retry::First;
+use tailwater_control::{RetryConfig, Site};
+use tailwater_marks::Mark;
 use tailwater_rt::client::{ChannelConfig, Client};
 use tailwater_rt::downstream::{TierConfig, tier};
 use tailwater_rt::{Completion, Model, Reply, Request, Server, ServerConfig, Service};
 
 /// What was told, in order: the request, the call's name, and what.
 static TOLD: Mutex<Vec<(u64, u64, &str)>> = Mutex::new(Vec::new());
+/// What is told is of the whole process.
+static ALONE: Mutex<()> = Mutex::new(());
 
 fn tell(request: u64, call: u64, what: &'static str) {
     TOLD.lock().unwrap().push((request, call, what));
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn tw_req_start(_: u64) {}
+extern "C" fn tw_req_start(request: u64) {
+    tell(request, 0, "start");
+}
 
 #[unsafe(no_mangle)]
-extern "C" fn tw_req_start_waited(_: u64, _: u64) {}
+extern "C" fn tw_req_start_waited(request: u64, _: u64) {
+    tell(request, 0, "start waited");
+}
 
 #[unsafe(no_mangle)]
-extern "C" fn tw_req_block(_: u64) {}
+extern "C" fn tw_req_block(request: u64) {
+    tell(request, 0, "block");
+}
 
 #[unsafe(no_mangle)]
 extern "C" fn tw_req_finish(request: u64) {
@@ -44,6 +54,18 @@ extern "C" fn tw_req_sent(request: u64, call: u64) {
 #[unsafe(no_mangle)]
 extern "C" fn tw_req_answered(request: u64, call: u64) {
     tell(request, call, "answered");
+}
+
+/// What was told so far.
+fn take_told() -> Vec<(u64, u64, &'static str)> {
+    std::mem::take(&mut *TOLD.lock().unwrap())
+}
+
+/// What was told of each request, in order.
+fn by_request() -> Vec<Vec<&'static str>> {
+    let mut all: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+    take_told().iter().for_each(|&(request, _, what)| all.entry(request).or_default().push(what));
+    all.into_values().collect()
 }
 
 fn controller() -> Controller {
@@ -79,8 +101,9 @@ fn told_with(completion: Completion) {
     drop((client, front, leaves));
     let mut by_call: BTreeMap<u64, Vec<(u64, &str)>> = BTreeMap::new();
     let mut ended = Vec::new();
-    for (request, call, what) in std::mem::take(&mut *TOLD.lock().unwrap()) {
+    for (request, call, what) in take_told() {
         match what {
+            "start" | "start waited" | "block" => {}
             "finish" => ended.push(request),
             // Its server has ended it before its caller has the answer.
             "answered" => {
@@ -103,12 +126,71 @@ fn told_with(completion: Completion) {
     }
 }
 
-/// One test, since what is told is of the whole process.
 #[test]
 fn both_ends_tell_of_a_call_by_one_name_in_every_model() {
+    let _alone = alone();
     for completion in
         [Completion::Async, Completion::Sync, Completion::Responders(2), Completion::ForkJoin(2)]
     {
         told_with(completion);
     }
+}
+
+/// Names of the calls of a client with two replicas, of which each has served some.
+fn names_at_replicas(client_id: u64) -> Vec<u64> {
+    let replicas = [(); 2].map(|()| server(ServerConfig::default(), echo));
+    let config = |replica: &Server| ChannelConfig {
+        client_id,
+        ..ChannelConfig::new(replica.address().clone())
+    };
+    let retry = RetryConfig { first: First::LeastLoaded, ..RetryConfig::default() };
+    let servers = replicas.iter().map(config).collect();
+    let client = Client::replicas(servers, &controller(), retry).unwrap();
+    let mut mark = Mark::new();
+    mark.works();
+    while replicas.iter().any(|replica| replica.totals().served < 8) {
+        let calls: Vec<_> = (0..16).map(|_| client.call(1, "asked")).collect();
+        calls.into_iter().for_each(|call| assert_eq!(call.wait().unwrap().payload, b"asked"));
+    }
+    drop((client, mark, replicas));
+    take_told().iter().filter(|told| told.2 == "sent").map(|told| told.1).collect()
+}
+
+/// Both connections begin with the same ids.
+#[test]
+fn no_two_calls_of_a_client_have_one_name_at_whichever_replica() {
+    let _alone = alone();
+    for client_id in [0, 7] {
+        let names = names_at_replicas(client_id);
+        let distinct: BTreeSet<_> = names.iter().collect();
+        assert!(names.len() >= 16);
+        assert_eq!(distinct.len(), names.len(), "client number {client_id}");
+    }
+}
+
+/// Else the time of what it calls would be the handler's own.
+#[test]
+fn a_handler_that_blocks_for_a_call_does_not_work_meanwhile() {
+    let _alone = alone();
+    let leaf = server(ServerConfig::default(), echo);
+    let asked = Client::connect(leaf.address().clone()).unwrap();
+    let front = server(ServerConfig::default(), move |request: Request| {
+        let call = asked.call(1, request.payload);
+        async move { Reply::ok(call.wait().unwrap().payload) }
+    });
+    let client = Client::connect(front.address().clone()).unwrap();
+    assert_eq!(client.call(1, "asked").wait().unwrap().payload, b"asked");
+    drop((client, front, leaf));
+    let all = by_request();
+    let mut told = all.into_iter().find(|told| told.contains(&"sent")).expect("the front's");
+    // Another thread sends it, and reads its answer.
+    told.retain(|&what| what != "sent");
+    let place = |what| told.iter().rposition(|it| *it == what).expect(what);
+    assert!(place("answered") < place("start"), "{told:?}");
+    told.retain(|&what| what != "answered");
+    assert_eq!(told[1..], ["called", "block", "start", "block", "finish"], "{told:?}");
+}
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

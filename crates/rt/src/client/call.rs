@@ -1,5 +1,6 @@
 //! A call as its caller sees it: the future of an answer.
 
+use super::Caller;
 use super::answer::{Answer, CallError};
 use super::desk::Desk;
 use super::slot::Slot;
@@ -23,7 +24,8 @@ impl CallFuture {
         Self { slot, desk }
     }
 
-    /// Blocks the thread until the answer is there. Not for handlers: they await it.
+    /// Blocks the thread until the answer is there. Not for handlers: they await it. In one nevertheless, a profiler has the
+    /// time as the call's, and not as the request's own.
     ///
     /// # Errors
     /// Why there is no response.
@@ -31,7 +33,7 @@ impl CallFuture {
     /// # Panics
     /// When a poll has been ready before: that had the answer.
     pub fn wait(self) -> Result<Answer, CallError> {
-        self.slot.wait()
+        Caller::present().pauses(|| self.slot.wait())
     }
 }
 

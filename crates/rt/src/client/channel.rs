@@ -61,30 +61,28 @@ impl Channel {
     /// [`Channel::drive`]. The configuration is trusted: see [`ChannelConfig::check`].
     #[must_use]
     pub fn new(config: ChannelConfig, key: u64, control: Control) -> Self {
-        let seed = config.client_id;
-        Self::seeded(&config, key, control, seed, false)
+        Self::numbered(&config, key, control, config.client_id, false)
     }
 
     /// The same to one of several replicas. It keeps the arguments of its calls until they end, for another try
     /// elsewhere. None goes to a server that has not said WELCOME.
     #[must_use]
     pub fn to_replica(config: &ChannelConfig, key: u64, control: Control) -> Self {
-        Self::seeded(config, key, control, config.client_id, true)
+        Self::numbered(config, key, control, config.client_id, true)
     }
 
-    /// A channel whose jitter is another's than its number says. Without a number, that is what it tells the server, so that
-    /// its calls can be told from those of others. One of several replicas keeps the
-    /// arguments of its calls until they end, and sends none to a server that has not said WELCOME.
-    pub(super) fn seeded(
+    /// A channel whose client has this number, whatever its configuration says: its jitter, and what it tells the
+    /// server. One of several replicas keeps the arguments of its calls until they end, and sends none to a server that has
+    /// not said WELCOME.
+    pub(super) fn numbered(
         config: &ChannelConfig,
         key: u64,
         control: Control,
-        seed: u64,
+        number: u64,
         has_replicas: bool,
     ) -> Self {
-        let number = if config.client_id == 0 { seed } else { config.client_id };
         Self {
-            link: Link::new(config, key, seed),
+            link: Link::new(config, key, number),
             session: Session::new(config, control, number, has_replicas),
             lost: Losses::default(),
         }

@@ -15,11 +15,24 @@ use tailwater_control::retry::{Failure, HedgeCounts};
 use tailwater_control::{Client as Control, Replicas};
 use tailwater_core::Instant;
 
-/// A channel to be: the controller's half for it, and what its jitter is drawn from.
+/// A channel to be: the controller's half for it, and its client's number there.
 pub(crate) struct Replica {
     pub(crate) config: ChannelConfig,
     pub(crate) half: Control,
     pub(crate) seed: u64,
+}
+
+impl Replica {
+    /// The one in this place, for a client of this number. No two have the same: both ends name calls by it.
+    pub(crate) fn nth(
+        index: u64,
+        config: ChannelConfig,
+        number: u64,
+        half: impl FnOnce(u64) -> Control,
+    ) -> Self {
+        let seed = number.wrapping_add(index << 32);
+        Self { half: half(seed), config, seed }
+    }
 }
 
 /// A call that was made, and the duty to end it.
@@ -44,7 +57,7 @@ impl<F: Fill> Exchange<F> {
     pub(crate) fn new(servers: Vec<Replica>, replicas: Replicas, first_key: u64) -> Self {
         let has_replicas = servers.len() > 1;
         let channel = |(key, Replica { config, half, seed })| {
-            Channel::seeded(&config, key, half, seed, has_replicas)
+            Channel::numbered(&config, key, half, seed, has_replicas)
         };
         Self {
             first_key,

@@ -132,11 +132,12 @@ impl Client {
             id => id,
         };
         let replicas = Replicas::new(retry, servers.len(), number(&servers[0]));
-        let replica = |config: ChannelConfig| {
-            let seed = number(&config);
-            Replica { half: half(seed), config, seed }
+        let replica = |(index, config): (u64, ChannelConfig)| {
+            let number = number(&config);
+            Replica::nth(index, config, number, &half)
         };
-        let reactor = Reactor::new(servers.into_iter().map(replica).collect(), replicas)?;
+        let servers = (0..).zip(servers).map(replica).collect();
+        let reactor = Reactor::new(servers, replicas)?;
         let desk = reactor.desk().clone();
         let thread = std::thread::Builder::new()
             .name("tailwater-client".into())

@@ -199,8 +199,7 @@ impl Shard {
     /// `number` decides which replica is its own, and its jitter.
     fn new(tier: &TierConfig, servers: &[ChannelConfig], first_key: u64, number: u64) -> Self {
         let replica = |(index, config): (u64, &ChannelConfig)| {
-            let seed = number.wrapping_add(index << 32);
-            Replica { half: tier.half(seed), config: config.clone(), seed }
+            Replica::nth(index, config.clone(), number, |seed| tier.half(seed))
         };
         let replicas = (0..).zip(servers).map(replica).collect();
         let choice = tier.choice(servers.len(), number);

@@ -40,7 +40,7 @@ test: setup-test ## run every test, doc tests and fuzz corpora included; what fa
 bench: setup ## run benches: NAMES="overload transport" (default all), SHORT=1 for a quick pass, LIST=1 for the names
 	$(CARGO) xtask bench $(if $(LIST),--list) $(if $(SHORT),--short) $(NAMES)
 
-peers: setup ## check the benches that CI leaves out, since what they compare with takes minutes to build
+peers: setup ## check and test the benches that CI leaves out, since what they compare with takes minutes to build
 	@$(CARGO) xtask peers
 
 ci: setup-ci ## run what CI runs: fmt, tidy, clippy, docs, tests, examples, doc commands, short benches
@@ -53,7 +53,7 @@ docs: setup ## build the API documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --locked
 
 fmt: setup ## format the code
-	$(CARGO) fmt --all
+	@$(CARGO) xtask fmt
 
 tidy: setup ## check the map, the layers and other promises of ARCHITECTURE.md
 	@$(CARGO) xtask tidy

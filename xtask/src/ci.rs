@@ -5,7 +5,7 @@
 
 use crate::process::{self, cargo};
 use crate::tally::Tally;
-use crate::{Result, bench, cpu, examples, pass, readme, test, tidy};
+use crate::{Result, bench, cpu, examples, format, pass, readme, test, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ struct Step {
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "format", run: format, gate: false },
+    Step { name: "format", run: format::check, gate: false },
     Step { name: "tidy", run: tidy::check, gate: false },
     Step { name: "clippy", run: clippy, gate: false },
     Step { name: "docs", run: docs, gate: false },
@@ -67,16 +67,6 @@ fn row(name: &str, took: Duration, computed: Duration, tally: &Tally) -> String 
 
 fn one(root: &Path, args: &[&str]) -> Result<Tally> {
     process::run(&mut cargo(root, args)).map(|()| Tally::passed(1))
-}
-
-/// Of every workspace.
-fn format(root: &Path) -> Result<Tally> {
-    let mut tally = Tally::default();
-    for manifest in ["Cargo.toml".to_owned()].iter().chain(&bench::peer_manifests(root)?) {
-        let check = ["fmt", "--all", "--check", "--manifest-path", manifest];
-        tally.count(manifest, process::run(&mut cargo(root, &check)));
-    }
-    Ok(tally)
 }
 
 fn clippy(root: &Path) -> Result<Tally> {

@@ -10,6 +10,7 @@ mod bench;
 mod ci;
 mod cpu;
 mod examples;
+mod format;
 mod fresh;
 mod fuzz;
 mod lanes;
@@ -50,6 +51,7 @@ const VERBS: &[Verb] = &[
         help: "every test, failures last",
         run: test::main,
     },
+    Verb { name: "fmt", args: "", help: "format the code of every workspace", run: format::main },
     Verb {
         name: "tidy",
         args: "",

@@ -41,6 +41,8 @@ pub(crate) struct Broken {
     /// The same for each second, by the kernel's own account (`schedstat`).
     accounted_ns_per_second: f64,
     categories: Vec<Part>,
+    /// Of these, in functions that no rule knows: theirs is the category of a caller.
+    inherited: f64,
     /// In calls, without a category.
     unknown: f64,
     /// On a core in no call that was seen.
@@ -118,6 +120,7 @@ impl Broken {
             seconds: number("/length_ns")? / 1e9,
             accounted_ns_per_second: used.ns_per_second,
             categories: parts("/breakdown/categories"),
+            inherited: number("/breakdown/inherited_ns")? / total,
             unknown: number("/breakdown/unknown_ns")? / total,
             outside: number("/breakdown/outside_ns")? / total,
             most_unknown: parts("/breakdown/unknown"),
@@ -164,7 +167,8 @@ impl fmt::Display for Broken {
         let without = self.unknown + self.outside;
         writeln!(
             f,
-            "  without a category {:.1} %, of which in no call that was seen {:.1} %: {}",
+            "  by the category of a caller {:.1} %; without a category {:.1} %, of which in no call that was seen {:.1} %: {}",
+            self.inherited * 100.0,
             without * 100.0,
             self.outside * 100.0,
             shown(&self.most_unknown)
@@ -180,5 +184,89 @@ impl fmt::Display for Broken {
             self.strays(),
             self.scanner_away * 100.0
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service;
+    use serde_json::json;
+
+    /// A second of which the service had a core for 200 ms.
+    fn told() -> Value {
+        json!({
+            "on_core": true, "total_ns": 2e8, "length_ns": 1e9,
+            "breakdown": {
+                "categories": [{ "name": "I/O", "ns": 1.5e8 }, { "name": "hashing", "ns": 0.3e8 }],
+                "inherited_ns": 0.5e8, "unknown_ns": 0.15e8, "outside_ns": 0.05e8,
+                "unknown": [{ "name": "strange", "ns": 0.1e8 }],
+            },
+            "account": {
+                "interrupts": [{ "name": "softirq NET_RX", "ns": 0.2e8 }],
+                "unknown_ns": 1e7, "total_ns": 1e9,
+            },
+            "quality": { "gap_ns": 2e7, "lost_calls": 3 },
+        })
+    }
+
+    fn broken(told: &Value, ns_per_second: f64) -> Result<Broken> {
+        Broken::of(&service::ALL[0], told, Used { ns_per_second, in_kernel: Some(0.6) })
+    }
+
+    fn good() -> Broken {
+        broken(&told(), 2e8).expect("it adds up")
+    }
+
+    #[test]
+    fn shares_are_of_the_time_on_a_core_and_what_passes_is_of_the_recording() {
+        let found = good();
+        let parts = |parts: &[Part]| -> Vec<(String, f64)> {
+            parts.iter().map(|part| (part.name.clone(), part.share)).collect()
+        };
+        let categories = [("I/O".to_owned(), 0.75), ("hashing".to_owned(), 0.15)];
+        assert_eq!(parts(&found.categories), categories);
+        assert_eq!((found.inherited, found.unknown, found.outside), (0.25, 0.075, 0.025));
+        assert_eq!(parts(&found.most_unknown), [("strange".to_owned(), 0.05)]);
+        assert_eq!(parts(&found.interrupts), [("softirq NET_RX".to_owned(), 0.1)]);
+        assert_eq!((found.seconds, found.untold, found.scanner_away), (1.0, 0.01, 0.02));
+        assert_eq!(found.calls_unseen, 3);
+        let text = found.to_string();
+        for wanted in [
+            "I/O 75.0 %, hashing 15.0 %",
+            "category of a caller 25.0 %",
+            "category 10.0 %",
+            "200 ms",
+            "1.000",
+        ] {
+            assert!(text.contains(wanted), "no {wanted} in {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_told_twice_or_left_out_or_not_measured_is_refused() {
+        let mut twice = told();
+        twice["breakdown"]["unknown_ns"] = json!(0.35e8);
+        let error = broken(&twice, 2e8).err().unwrap_or_default();
+        assert!(error.contains("add up to 110.0 %"), "{error}");
+        let mut silent = told();
+        silent["breakdown"]["outside_ns"] = Value::Null;
+        let error = broken(&silent, 2e8).err().unwrap_or_default();
+        assert!(error.contains("no /breakdown/outside_ns"), "{error}");
+        silent["on_core"] = json!(false);
+        let error = broken(&silent, 2e8).err().unwrap_or_default();
+        assert!(error.contains("events are missing"), "{error}");
+    }
+
+    #[test]
+    fn each_goal_is_missed_alone() {
+        assert!(good().is_good());
+        assert!(broken(&told(), 1.9e8).is_ok_and(|found| found.is_good()), "within a tenth");
+        for accounted in [1.8e8, 2.3e8] {
+            assert!(broken(&told(), accounted).is_ok_and(|found| !found.is_good()), "{accounted}");
+        }
+        assert!(!Broken { unknown: 0.08, ..good() }.is_good());
+        assert!(!Broken { outside: 0.03, ..good() }.is_good());
+        assert!(!Broken { scanner_away: 0.051, ..good() }.is_good());
     }
 }

@@ -4,6 +4,7 @@
 //! what comes of it. `README.md` says what is measured and judged.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod command;
 mod place;

@@ -168,16 +168,22 @@ fn nowhere(no_sockets: &ScenarioError, no_simulator: &ScenarioError) -> Scenario
 fn notes(scenario: &Scenario, places: &[&str], on: Option<Driver>) -> Vec<String> {
     let on_sockets = on != Some(Driver::Sim) && places.contains(&"loopback");
     let simulated = on != Some(Driver::Loopback) && places.contains(&"sim");
-    let told = |lock: FreeLock| {
-        let FreeLock { name, mend, simulated_too } = lock;
-        let place = match (on_sockets, simulated) {
-            (true, true) if !simulated_too => " over sockets",
-            (false, _) if !simulated_too => return None,
-            _ => "",
+    let told = |FreeLock { name, on_sockets: mend, simulated: other }: FreeLock| {
+        const ONE_LOOP: &str = "one loop without workers";
+        let found = (mend.filter(|_| on_sockets), other.filter(|_| simulated));
+        let (place, holder, mend) = match found {
+            (Some(mend), Some(other)) if mend == other => ("", ONE_LOOP, mend),
+            (Some(mend), Some(other)) => {
+                ("", ONE_LOOP, format!("{mend} for sockets, {other} for simulation"))
+            }
+            (Some(mend), None) => (if simulated { " over sockets" } else { "" }, ONE_LOOP, mend),
+            (None, Some(other)) => {
+                (if on_sockets { " in simulation" } else { "" }, "one core", other)
+            }
+            (None, None) => return None,
         };
         Some(format!(
-            "lock {name} is never found taken{place}: one loop without workers holds it only while it computes; \
-             type {mend}"
+            "lock {name} is never found taken{place}: {holder} holds it only while it computes; type {mend}"
         ))
     };
     scenario.free_locks().into_iter().filter_map(told).collect()

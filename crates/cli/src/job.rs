@@ -34,7 +34,7 @@ use tailwater_stats::result::{ConnectionReading, Run};
 use tailwater_stats::traits::Traits;
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step, Work};
-use watch::{Due, Place, Watch};
+use watch::{Due, Place, Processes, Watch};
 pub(crate) use watch::{Part, Watching};
 
 /// What the generator is to do. Times are in nanoseconds.
@@ -332,10 +332,15 @@ impl Job {
 
     /// The servers in the measured window.
     fn watched(&self, job: &OpenJob, start: Instant, schedule: &Schedule) -> Place {
-        let tiers = self.tiers.iter().map(|tier| tier.metered.clone().unwrap_or_default());
+        // Nodes of tiers wait asleep, whatever the server does.
+        let (tier, pids, spins) = (String::new(), self.server.pids.clone(), self.server_spins);
+        let tiers = self.tiers.iter().map(|tier| {
+            let pids = tier.metered.as_ref().map(|metered| metered.pids.clone());
+            Processes { tier: tier.tier.clone(), pids: pids.unwrap_or_default(), spins: false }
+        });
         let from = start + Duration::from_nanos(job.warm_up_ns);
         Place {
-            pids: std::iter::once(self.server.clone()).chain(tiers).map(|it| it.pids).collect(),
+            processes: std::iter::once(Processes { tier, pids, spins }).chain(tiers).collect(),
             from,
             to: from + Duration::from_nanos(job.measure_ns),
             core: self.cores.first().copied(),

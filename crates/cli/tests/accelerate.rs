@@ -162,6 +162,32 @@ fn every_accelerator_answers_and_every_cell_is_predicted() {
     }
 }
 
+/// There was no table of an earlier result without an hour of measuring.
+#[test]
+fn a_validation_is_drawn_again_from_its_result() {
+    let result = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/accelerate-aes.json");
+    let again =
+        |more: &[&str]| tailwater(&[&["accelerate", "validate", "--draw", result], more].concat());
+    let output = again(&[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("predicted, %") && text.contains("of 4 cells"), "{text}");
+    let parsed = |text: &[u8]| serde_json::from_slice::<Value>(text).expect("JSON");
+    let (json, kept) = (parsed(&again(&["--json"]).stdout), std::fs::read(result).expect("a file"));
+    let kept = parsed(&kept);
+    for key in ["manifest", "case", "steal", "quads"] {
+        assert_eq!(json[key], kept[key], "{key}");
+    }
+    let measured = |of: &Value| of["cells"][0]["measured"].clone();
+    assert!(measured(&json).is_object() && measured(&json) == measured(&kept));
+    let output = again(&["--short"]);
+    assert_eq!(output.status.code(), Some(2), "it measures nothing");
+    let other = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let output = tailwater(&["accelerate", "validate", "--draw", other]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && told.contains("no result of"), "{told}");
+}
+
 #[test]
 fn a_validation_refuses_what_it_cannot_do() {
     for (arguments, mend) in [

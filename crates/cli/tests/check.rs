@@ -153,7 +153,7 @@ fn locks_without_waiters_and_what_faults_strike_are_told() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     for word in [
         "lock A is never found taken: one loop without workers holds it only while it computes; \
-         type server.loops = 2 or server.placement = \"workers:4\"",
+         type server.loops = 2 or server.placement = \"workers:4\" for sockets, sim.cores = 2 for simulation",
         "server-pause strikes replica 2 of the server",
     ] {
         assert!(said.contains(word), "{word:?} was needed in: {said}");
@@ -165,6 +165,16 @@ fn locks_without_waiters_and_what_faults_strike_are_told() {
     let more = folder.write("more.toml", &more);
     assert!(text(&check(&[], &[&more]).stdout).contains("never found taken over sockets"));
     assert!(!text(&check(&["--on", "sim"], &[&more]).stdout).contains("never found taken"));
+    let of_place = |on: &str| text(&check(&["--on", on], &[&file]).stdout).to_owned();
+    let said = of_place("sim");
+    assert!(said.contains("type sim.cores = 2") && !said.contains("workers"), "{said}");
+    let said = of_place("loopback");
+    assert!(said.contains("workers:4") && !said.contains("simulation"), "{said}");
+    let workers = SOUND.replace(service, &format!("{path}\nserver.placement = \"workers:4\""));
+    let output = check(&[], &[&folder.write("workers.toml", &workers)]);
+    let said = text(&output.stdout);
+    let note = "never found taken in simulation: one core holds it only while it computes; type sim.cores = 2";
+    assert!(said.contains(note), "{said}");
 }
 
 /// No machine has a core of this number that may be used.

@@ -50,7 +50,12 @@ pub struct Missing {
 pub struct Probe {
     layouts: Layouts,
     found: Vec<(Source, Result<(), Missing>)>,
+    /// Without any of these nothing is recorded.
+    needed: Vec<Source>,
 }
+
+/// What is needed where no source was chosen: without it no state of a thread is known.
+const NEEDED: [Source; 1] = [Source::Scheduling];
 
 impl Source {
     /// All of them.
@@ -120,7 +125,8 @@ impl Probe {
             Ok(tracefs) => Self::of(&tracefs),
             Err(missing) => {
                 let found = Source::ALL.map(|source| (source, Err(missing.clone())));
-                Self { layouts: Layouts::default(), found: found.to_vec() }
+                let (layouts, needed) = (Layouts::default(), NEEDED.to_vec());
+                Self { layouts, found: found.to_vec(), needed }
             }
         }
     }
@@ -136,10 +142,12 @@ impl Probe {
         self.sources().any(|(one, found)| one == source && found.is_ok())
     }
 
-    /// Leaves out all other sources: each costs time for every event that it tells.
+    /// Leaves out all other sources: each costs time for every event that it tells. A recording then needs every one that is
+    /// wanted: of one that is missing, no events would look like none that happened.
     #[must_use]
     pub fn only(mut self, wanted: &[Source]) -> Self {
         self.found.retain(|(source, _)| wanted.contains(source));
+        self.needed = wanted.to_vec();
         let points = self.found.iter().flat_map(|(source, _)| source.points());
         let points: Vec<Point> = points.map(|(_, point)| *point).collect();
         self.layouts.keep(&points);
@@ -149,19 +157,15 @@ impl Probe {
     fn of(tracefs: &Tracefs) -> Self {
         let mut layouts = Layouts::default();
         let found = Source::ALL.map(|source| (source, add(source, tracefs, &mut layouts)));
-        Self { layouts, found: found.to_vec() }
+        Self { layouts, found: found.to_vec(), needed: NEEDED.to_vec() }
     }
 
-    /// The layouts of what was found; what is missing where nothing was, or no scheduling though it is wanted.
+    /// The layouts of what was found; the first that is missing of the sources that are needed.
     pub(crate) fn into_layouts(self) -> Result<Layouts, Missing> {
-        match self.found.into_iter().next() {
-            Some((source, Err(missing)))
-                if source == Source::Scheduling || self.layouts.ids().next().is_none() =>
-            {
-                Err(missing)
-            }
-            _ => Ok(self.layouts),
-        }
+        let Self { layouts, found, needed } = self;
+        let of_needed = found.into_iter().filter(|(source, _)| needed.contains(source));
+        of_needed.map(|(_, found)| found).collect::<Result<(), _>>()?;
+        Ok(layouts)
     }
 }
 
@@ -369,6 +373,26 @@ mod tests {
         assert_eq!(told, wanted);
         let points: usize = wanted.iter().map(|source| source.points().len()).sum();
         assert!(probe.layouts.ids().count() <= points);
+    }
+
+    /// The first that was wanted decided alone, and the others were recorded without a word.
+    #[test]
+    fn every_source_that_is_wanted_must_be_there() {
+        let missing = Missing::new("no page faults", "nothing can be typed");
+        let probe = |needed: &[Source]| Probe {
+            layouts: Layouts::default(),
+            found: vec![
+                (Source::Scheduling, Ok(())),
+                (Source::Softirqs, Ok(())),
+                (Source::PageFaults, Err(missing.clone())),
+            ],
+            needed: needed.to_vec(),
+        };
+        let refused = |probe: Probe| probe.into_layouts().err();
+        let wanted = [Source::Softirqs, Source::PageFaults];
+        assert_eq!(refused(probe(&NEEDED).only(&wanted)), Some(missing.clone()));
+        assert_eq!(refused(probe(&NEEDED).only(&wanted[..1])), None);
+        assert_eq!(refused(probe(&NEEDED)), None, "what is told by `sources` may be missing");
     }
 
     fn of(errno: Errno) -> io::Error {

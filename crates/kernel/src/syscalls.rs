@@ -47,8 +47,14 @@ impl Syscalls {
     ///
     /// # Errors
     ///
-    /// What is missing, and what to type.
+    /// What is missing, and what to type: a thread, where none is named, as none of its calls would look like silence.
     pub fn of_threads(tids: &[u32], names: &[&str]) -> Result<Self, Missing> {
+        if tids.is_empty() {
+            return Err(Missing::new(
+                "no thread is there whose system calls could be counted",
+                "start it before, and let it run to the end",
+            ));
+        }
         let (tracefs, cpus) = (probe::tracefs()?, processors::online());
         let known: Vec<&str> =
             names.iter().copied().filter(|name| tracefs.has(&point_of(name))).collect();
@@ -124,6 +130,13 @@ fn filter(tids: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Nothing was opened, and the sum was zero.
+    #[test]
+    fn calls_of_no_thread_are_no_count() {
+        let missing = Syscalls::of_threads(&[], &[]).err().map(|missing| missing.to_string());
+        assert!(missing.is_some_and(|why| why.starts_with("no thread is there")));
+    }
 
     #[test]
     fn a_filter_names_each_thread_and_fits_a_page() {

@@ -27,6 +27,8 @@ struct Reading {
     load: Usage,
     /// Of the tiers' processes.
     tiers: Vec<Used>,
+    /// Every process that was to be read has been.
+    is_complete: bool,
     machine: Machine,
 }
 
@@ -84,11 +86,17 @@ impl Used {
 impl Reading {
     /// Takes some 100 µs for each process; twice a run.
     fn take(at: Instant, server: &Metered, tiers: &[Metered]) -> Self {
+        let of_server = Used::by(server);
+        let of_tiers: Vec<Used> = tiers.iter().map(Used::by).collect();
+        let of_all = tiers.iter().zip(&of_tiers);
+        let is_read = |(of, used): (&Metered, &Used)| of.pids.is_empty() || used.usage.is_some();
+        let is_complete = is_read((server, &of_server)) && of_all.map(is_read).all(|read| read);
         Self {
             at,
-            server: Used::by(server),
+            server: of_server,
             load: Usage::of(std::process::id()).unwrap_or_default(),
-            tiers: tiers.iter().map(Used::by).collect(),
+            tiers: of_tiers,
+            is_complete,
             machine: Machine::read(),
         }
     }
@@ -113,7 +121,9 @@ impl Reading {
             load_involuntary_per_s: per_second(load.involuntary, length),
             server_run_delay_ratio: server.usage.map(|usage| share(usage.run_delay)),
             load_run_delay_ratio: share(load.run_delay),
-            foreign_cpu_ratio: Some(share(busy.saturating_sub(own))),
+            // What a process used that was not read would count as others'.
+            foreign_cpu_ratio: (self.is_complete && earlier.is_complete)
+                .then(|| share(busy.saturating_sub(own))),
         };
         Window { length, server, tiers, noise }
     }
@@ -256,14 +266,22 @@ mod tests {
         let of = |pids: &[u32]| Metered { pids: pids.to_vec(), ..Metered::default() };
         assert_eq!(Used::by(&of(&[me, u32::MAX])).usage, None);
         assert!(Used::by(&of(&[me, me])).usage.is_some());
-        for server in [of(&[]), of(&[u32::MAX])] {
-            let before = Reading::take(now(), &server, &[]);
-            let noise = Reading::take(now(), &server, &[]).since(&before).noise;
+        let (none, gone) = (of(&[]), of(&[u32::MAX]));
+        let noise = |server: &Metered, tiers: &[Metered]| {
+            let before = Reading::take(now(), server, tiers);
+            Reading::take(now(), server, tiers).since(&before).noise
+        };
+        for server in [&none, &gone] {
+            let noise = noise(server, &[]);
             assert_eq!(
                 (noise.server_involuntary_per_s, noise.server_run_delay_ratio),
                 (None, None)
             );
         }
+        // Its time would look like that of other programs; where none is metered here, somebody else does.
+        let of_others = |server, tiers: &[Metered]| noise(server, tiers).foreign_cpu_ratio;
+        assert_eq!((of_others(&gone, &[]), of_others(&none, &[gone.clone()])), (None, None));
+        assert!(of_others(&none, &[none.clone()]).is_some());
     }
 
     #[test]

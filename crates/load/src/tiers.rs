@@ -3,11 +3,13 @@
 use crate::census::Counted;
 use crate::meter::{Metered, Used, Window, per_second};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_control::Reason;
 use tailwater_core::Nanos;
 use tailwater_rt::Totals;
 use tailwater_rt::counts::TierCounts;
+use tailwater_rt::cpu::Usage;
 use tailwater_stats::result::{HedgeReading, TierReading};
 
 /// A tier's nodes and the processes that hold them.
@@ -23,8 +25,8 @@ pub struct TierProcesses {
     pub metered: Option<Metered>,
 }
 
-/// The front and each tier that is metered; nothing where there are no tiers. `counted` has the front first, then all nodes of the
-/// first tier, and so on. `front_spins`: its CPU time says nothing, its busy time does.
+/// The front and each tier; nothing where there are no tiers. `counted` has the front first, then all nodes of the first tier,
+/// and so on. `front_spins`: its CPU time says nothing, its busy time does.
 #[must_use]
 pub fn readings(
     tiers: &[TierProcesses],
@@ -41,11 +43,6 @@ pub fn readings(
     for (tier, used) in tiers.iter().zip(&window.tiers) {
         let (own, others) = rest.split_at(tier.nodes.len().min(rest.len()));
         rest = others;
-        let Some(metered) = &tier.metered else { continue };
-        // Without a count everything of the tier would look as if nothing was asked.
-        if !metered.foreign.is_empty() && used.commands.is_none() {
-            continue;
-        }
         let hedges = hedges(&tier.tier, all, window.length);
         let of_tier = reading((&tier.tier, tier.count), (window.length, used), own, false);
         found.push(TierReading { hedges, ..of_tier });
@@ -66,10 +63,11 @@ fn hedges(tier: &str, counted: &[Counted], length: Duration) -> Option<HedgeRead
     (sum != [0; 3]).then_some(told)
 }
 
-/// Of a tier whose processes took their counts along: only what they used in so much time.
+/// Of a tier whose processes took their counts along: what they used in so much time. Its callers have `told` the rest.
 #[must_use]
-pub fn uncounted(tier: &str, count: u32, length: Duration, used: &Used) -> TierReading {
-    reading((tier, count), (length, used), &[], false)
+pub fn uncounted(told: &TierReading, count: u32, length: Duration, used: &Used) -> TierReading {
+    let reading = reading((&told.tier, count), (length, used), &[], false);
+    TierReading { hedges: told.hedges, ..reading }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and times of seconds")]
@@ -79,48 +77,69 @@ fn reading(
     nodes: &[Counted],
     spins: bool,
 ) -> TierReading {
-    // A part of the nodes would look like the whole tier.
-    let totals: Option<Vec<&Totals>> =
-        nodes.iter().map(|node| Some(&node.counts.as_ref()?.totals)).collect();
-    let totals = totals.unwrap_or_default();
-    let sum = |of: fn(&Totals) -> u64| totals.iter().map(|totals| of(totals)).sum::<u64>();
-    // A program of others says how much it was asked, and has answered that.
-    let asked = used.commands.unwrap_or(0);
-    let (received, shed) = (asked + sum(|totals| totals.received), sum(Totals::shed_total));
-    let served = asked + sum(|totals| totals.served);
-    let usage = used.usage.unwrap_or_default();
-    let cpu = if spins { sum(|totals| totals.busy_ns) } else { usage.cpu.nanos() } as f64;
-    let by_reason = Reason::ALL.into_iter().enumerate().map(|(at, reason)| {
-        (reason.name().to_owned(), totals.iter().map(|totals| totals.shed[at]).sum::<u64>())
-    });
-    let delay = nodes.iter().map(|node| node.delay).max().unwrap_or_default();
+    let totals = totals(nodes, used.commands);
     let length_ns = length.nanos().max(1) as f64;
+    let ratio = |time: Duration| time.nanos() as f64 / length_ns;
+    let usage = used.usage;
+    let cpu = if spins {
+        totals.as_ref().map(|totals| Duration::from_nanos(totals.busy_ns))
+    } else {
+        usage.map(|usage| usage.cpu)
+    };
+    let per_request = |(cpu, totals): (Duration, &Totals)| match totals.received {
+        0 => 0.0,
+        received => cpu.nanos() as f64 / received as f64,
+    };
+    let rate = |of: fn(&Totals) -> u64| totals.as_ref().map(|all| per_second(of(all), length));
+    let per_s = |of: fn(&Usage) -> u64| usage.as_ref().map(|all| per_second(of(all), length));
+    let delay = nodes.iter().map(|node| node.delay).max().unwrap_or_default();
     TierReading {
         tier: tier.to_owned(),
         nodes: count,
-        received_rps: per_second(received, length),
-        served_rps: per_second(served, length),
-        // What waited when the window began was received before it.
-        drop_ratio: shed as f64 / received.max(served + shed).max(1) as f64,
-        shed_by_reason: by_reason.filter(|(_, count)| *count > 0).collect(),
-        cores_used: cpu / length_ns,
-        cpu_ns_per_request: if received == 0 { 0.0 } else { cpu / received as f64 },
+        received_rps: rate(|totals| totals.received),
+        served_rps: rate(|totals| totals.served),
+        drop_ratio: totals.as_ref().map(drop_ratio),
+        shed_by_reason: totals.as_ref().map(by_reason).unwrap_or_default(),
+        cores_used: cpu.map(ratio),
+        cpu_ns_per_request: cpu.zip(totals.as_ref()).map(per_request),
         delay_us: delay.nanos() as f64 / 1e3,
         memory_bytes: used.memory,
-        run_delay_ratio: usage.run_delay.nanos() as f64 / length_ns,
-        involuntary_per_s: per_second(usage.involuntary, length),
-        voluntary_per_s: per_second(usage.voluntary, length),
-        faults_per_s: per_second(usage.faults, length),
-        kernel_share: usage.kernel_share(),
+        run_delay_ratio: usage.map(|usage| ratio(usage.run_delay)),
+        involuntary_per_s: per_s(|usage| usage.involuntary),
+        voluntary_per_s: per_s(|usage| usage.voluntary),
+        faults_per_s: per_s(|usage| usage.faults),
+        kernel_share: usage.as_ref().map(Usage::kernel_share),
         hedges: None,
     }
+}
+
+/// Of all nodes together; `None` where one did not say, as a part of them would look like the whole tier. A program of others
+/// says how much it was asked, and has answered that.
+fn totals(nodes: &[Counted], commands: Option<u64>) -> Option<Totals> {
+    if let Some(asked) = commands {
+        return Some(Totals { received: asked, served: asked, ..Totals::default() });
+    }
+    let each = nodes.iter().map(|node| Some(node.counts.as_ref()?.totals));
+    each.reduce(|sum, one| Some(sum?.and(&one?))).flatten()
+}
+
+/// What waited when the window began was received before it.
+#[expect(clippy::cast_precision_loss, reason = "counts of seconds")]
+fn drop_ratio(totals: &Totals) -> f64 {
+    let shed = totals.shed_total();
+    shed as f64 / totals.received.max(totals.served + shed).max(1) as f64
+}
+
+fn by_reason(totals: &Totals) -> BTreeMap<String, u64> {
+    let all = Reason::ALL.into_iter().zip(totals.shed);
+    let some = all.filter(|(_, count)| *count > 0);
+    some.map(|(reason, count)| (reason.name().to_owned(), count)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use tailwater_rt::counts::Counts;
-    use tailwater_rt::cpu::Usage;
     use tailwater_stats::result::Noise;
 
     fn counted(received: u64, shed: u64, delay_us: u64) -> Counted {
@@ -168,19 +187,19 @@ mod tests {
         let names: Vec<_> = found.iter().map(|found| (&*found.tier, found.nodes)).collect();
         assert_eq!(names, [("", 1), ("leaf", 2), ("store", 1)]);
         let leaf = &found[1];
-        assert_eq!((leaf.received_rps, leaf.served_rps), (200.0, 180.0));
-        assert_eq!((leaf.drop_ratio, leaf.delay_us), (0.1, 90.0));
+        assert_eq!((leaf.received_rps, leaf.served_rps), (Some(200.0), Some(180.0)));
+        assert_eq!((leaf.drop_ratio, leaf.delay_us), (Some(0.1), 90.0));
         assert_eq!(leaf.shed_by_reason, [("delay".to_owned(), 40)].into());
-        assert_eq!((leaf.cores_used, leaf.cpu_ns_per_request), (0.5, 2_500_000.0));
-        assert_eq!((leaf.run_delay_ratio, leaf.involuntary_per_s), (0.05, 25.0));
+        assert_eq!((leaf.cores_used, leaf.cpu_ns_per_request), (Some(0.5), Some(2_500_000.0)));
+        assert_eq!((leaf.run_delay_ratio, leaf.involuntary_per_s), (Some(0.05), Some(25.0)));
         assert_eq!(
             (leaf.voluntary_per_s, leaf.faults_per_s, leaf.kernel_share),
-            (300.0, 4.0, 0.75)
+            (Some(300.0), Some(4.0), Some(0.75))
         );
-        assert_eq!((found[0].cores_used, found[2].memory_bytes), (0.25, 4096));
+        assert_eq!((found[0].cores_used, found[2].memory_bytes), (Some(0.25), 4096));
         // A front that spins uses its core whatever it does: what it was busy for counts.
         let spins = readings(&tiers, &window, &all, true);
-        assert_eq!((spins[0].cores_used, spins[1].cores_used), (1e-4, 0.5));
+        assert_eq!((spins[0].cores_used, spins[1].cores_used), (Some(1e-4), Some(0.5)));
         assert_eq!(readings(&[], &window, &all, false), []);
     }
 
@@ -200,14 +219,15 @@ mod tests {
         let tiers = [cache, tier("leaf", 1)];
         let found = readings(&tiers, &window, &all, false);
         let cache = &found[1];
-        assert_eq!((cache.nodes, cache.received_rps, cache.served_rps), (2, 500.0, 500.0));
-        assert_eq!((cache.delay_us, cache.cpu_ns_per_request), (0.0, 200_000.0));
-        assert_eq!((found[2].received_rps, found[2].delay_us), (70.0, 9.0));
+        assert_eq!((cache.received_rps, cache.served_rps), (Some(500.0), Some(500.0)));
+        assert_eq!((cache.nodes, cache.delay_us), (2, 0.0));
+        assert_eq!(cache.cpu_ns_per_request, Some(200_000.0));
+        assert_eq!((found[2].received_rps, found[2].delay_us), (Some(70.0), 9.0));
         // One that did not say is not told as one that was asked nothing.
         window.tiers[0].commands = None;
-        let found = readings(&tiers, &window, &all, false);
-        let names: Vec<_> = found.iter().map(|found| &*found.tier).collect();
-        assert_eq!(names, ["", "leaf"]);
+        let cache = &readings(&tiers, &window, &all, false)[1];
+        assert_eq!((&*cache.tier, cache.received_rps, cache.drop_ratio), ("cache", None, None));
+        assert_eq!((cache.cores_used, cache.cpu_ns_per_request), (Some(0.1), None));
     }
 
     #[test]
@@ -227,8 +247,9 @@ mod tests {
         assert_eq!((found[0].hedges, found[1].hedges), (None, Some(told)));
     }
 
+    /// Its callers' second tries were left out, and its limits kept by zeros.
     #[test]
-    fn a_tier_whose_processes_are_taken_away_has_no_reading() {
+    fn of_a_tier_whose_processes_are_taken_away_its_callers_tell_and_nothing_else_is_known() {
         let window = Window {
             length: Duration::from_secs(1),
             server: used(1),
@@ -236,17 +257,39 @@ mod tests {
             noise: Noise::default(),
         };
         let taken = TierProcesses { metered: None, ..tier("leaf", 0) };
-        let all = [counted(1, 0, 0), counted(70, 0, 0)];
+        let name = "leaf".to_owned();
+        let calls = TierCounts { name, hedged: 5, hedges_won: 2, hedges_over_budget: 0 };
+        let mut all = [counted(1, 0, 0), counted(70, 0, 0)];
+        all[0].counts.iter_mut().for_each(|counts| counts.tiers = vec![calls.clone()]);
         let found = readings(&[taken, tier("store", 1)], &window, &all, false);
-        let names: Vec<_> = found.iter().map(|found| (&*found.tier, found.received_rps)).collect();
-        assert_eq!(names, [("", 1.0), ("store", 70.0)]);
+        let told = HedgeReading { sent_per_s: 5.0, won_per_s: 2.0, over_budget_per_s: 0.0 };
+        let (tier, nodes, hedges) = ("leaf".into(), 0, Some(told));
+        assert_eq!(found[1], TierReading { tier, nodes, hedges, ..TierReading::default() });
+        assert_eq!((&*found[2].tier, found[2].received_rps), ("store", Some(70.0)));
+        // What is known elsewhere of its processes leaves that as it is.
+        let found = uncounted(&found[1], 2, Duration::from_secs(1), &used(300));
+        assert_eq!((&*found.tier, found.nodes, found.received_rps), ("leaf", 2, None));
+        assert_eq!((found.cores_used, found.involuntary_per_s), (Some(0.3), Some(50.0)));
+        assert_eq!(found.hedges, Some(told));
     }
 
     #[test]
-    fn processes_that_were_killed_are_told_by_what_they_used() {
-        let found = uncounted("leaf", 2, Duration::from_secs(1), &used(300));
-        assert_eq!((&*found.tier, found.nodes, found.received_rps), ("leaf", 2, 0.0));
-        assert_eq!((found.cores_used, found.involuntary_per_s), (0.3, 50.0));
+    fn a_process_that_could_not_be_read_used_an_unknown_share() {
+        let window = Window {
+            length: Duration::from_secs(1),
+            server: used(1),
+            tiers: vec![Used::default()],
+            noise: Noise::default(),
+        };
+        let all = [counted(1, 0, 0), counted(70, 7, 0)];
+        let leaf = &readings(&[tier("leaf", 1)], &window, &all, false)[1];
+        assert_eq!((leaf.received_rps, leaf.drop_ratio), (Some(70.0), Some(0.1)));
+        assert_eq!((leaf.cores_used, leaf.cpu_ns_per_request), (None, None));
+        assert_eq!((leaf.involuntary_per_s, leaf.run_delay_ratio), (None, None));
+        assert_eq!(
+            (leaf.voluntary_per_s, leaf.faults_per_s, leaf.kernel_share),
+            (None, None, None)
+        );
     }
 
     #[test]
@@ -258,9 +301,9 @@ mod tests {
             noise: Noise::default(),
         };
         let all = [counted(1, 0, 0), counted(70, 0, 0), Counted::default()];
-        let found = readings(&[tier("leaf", 2)], &window, &all, false);
-        let leaf = &found[1];
-        assert_eq!((leaf.received_rps, leaf.cores_used, leaf.cpu_ns_per_request), (0.0, 0.3, 0.0));
+        let leaf = &readings(&[tier("leaf", 2)], &window, &all, false)[1];
+        assert_eq!((leaf.received_rps, leaf.cpu_ns_per_request), (None, None));
+        assert_eq!(leaf.cores_used, Some(0.3));
     }
 
     #[test]
@@ -271,6 +314,7 @@ mod tests {
         totals.served = 25;
         let length = Duration::from_secs(1);
         let found = reading(("leaf", 1), (length, &used(0)), &[counted], false);
-        assert!((found.drop_ratio - 0.8).abs() < 1e-9, "{}", found.drop_ratio);
+        let drops = found.drop_ratio.expect("it has said");
+        assert!((drops - 0.8).abs() < 1e-9, "{drops}");
     }
 }

@@ -99,6 +99,8 @@ fn a_function_without_a_rule_belongs_to_what_called_it_and_the_first_rule_decide
     let found = Breakdown::of(&report(all()), &rules());
     let known = [category("compression", 5_000_000), category("serialization", 1_000_000)];
     assert_eq!(found.categories, known);
+    // The helper of the compression.
+    assert_eq!(found.inherited_ns, 1_000_000);
     // main has 3 ms of its own, and handle 1.
     assert_eq!(found.unknown_ns, 4_000_000);
     assert_eq!(found.unknown, [category("main", 3_000_000), category("handle", 1_000_000)]);

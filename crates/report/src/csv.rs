@@ -127,7 +127,9 @@ fn bins(run: &Run) -> Vec<Vec<String>> {
     (0..series.offered_rps.len()).map(row).collect()
 }
 
+/// What is not known is empty.
 fn tier_row(run: &Run, tier: &TierReading) -> Vec<String> {
+    let known = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     vec![
         run.controller.clone(),
         run.profile.clone(),
@@ -138,12 +140,12 @@ fn tier_row(run: &Run, tier: &TierReading) -> Vec<String> {
         run.valid.to_string(),
         tier.tier.clone(),
         tier.nodes.to_string(),
-        tier.received_rps.to_string(),
-        tier.served_rps.to_string(),
-        tier.drop_ratio.to_string(),
+        known(tier.received_rps),
+        known(tier.served_rps),
+        known(tier.drop_ratio),
         tier.delay_us.to_string(),
-        tier.cores_used.to_string(),
-        tier.cpu_ns_per_request.to_string(),
+        known(tier.cores_used),
+        known(tier.cpu_ns_per_request),
         tier.memory_bytes.to_string(),
     ]
 }

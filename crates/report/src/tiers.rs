@@ -19,7 +19,8 @@ struct Measure {
     meaning: &'static str,
     /// Phones leave it out at first.
     more: bool,
-    of: fn(&TierReading) -> f64,
+    /// `None` where it is not known.
+    of: fn(&TierReading) -> Option<f64>,
     shown: fn(f64) -> String,
 }
 
@@ -49,7 +50,7 @@ const MEASURES: [Measure; 7] = [
         head: "delay\nµs",
         meaning: "The queueing delay that its controllers act on, of the node where it is longest.",
         more: false,
-        of: |reading| reading.delay_us,
+        of: |reading| Some(reading.delay_us),
         shown: |us| measured(us, format::significant(us)),
     },
     Measure {
@@ -63,20 +64,19 @@ const MEASURES: [Measure; 7] = [
         head: "CPU\nµs/rq",
         meaning: "The same per request that it received.",
         more: true,
-        of: |reading| reading.cpu_ns_per_request / 1e3,
+        of: |reading| Some(reading.cpu_ns_per_request? / 1e3),
         shown: |us| measured(us, format!("{us:.1}")),
     },
     Measure {
         head: "memory\nMiB",
         meaning: "Resident memory of its process at the end.",
         more: true,
-        of: |reading| reading.memory_bytes as f64 / f64::from(1 << 20),
+        of: |reading| Some(reading.memory_bytes as f64 / f64::from(1 << 20)),
         shown: |mib| measured(mib, format!("{mib:.1}")),
     },
 ];
 
-/// Zero is what was not measured: the simulator has no memory, some controllers know no delay, and what was killed took
-/// its counts along.
+/// Zero is what was not measured: the simulator has no memory, and some controllers know no delay.
 fn measured(value: f64, text: String) -> String {
     if value > 0.0 { text } else { format::NOTHING.to_owned() }
 }
@@ -157,15 +157,16 @@ fn row(line: &Line<'_>, point: &Point<'_>, tier: usize) -> Row {
     Row { first: tier == 0, values: names.into_iter().map(Value::from).chain(measures).collect() }
 }
 
-/// The median over the runs; the range, where there is one.
+/// The median over the runs that know it; the range, where there is one.
 fn value(measure: &Measure, readings: &[&TierReading]) -> Value {
-    let values = readings.iter().map(|reading| (measure.of)(reading)).collect();
+    let values: Vec<f64> = readings.iter().filter_map(|reading| (measure.of)(reading)).collect();
+    let known = values.len();
     let Some(spread) = spread_of(values) else {
         return Value::from(format::NOTHING.to_owned());
     };
     let shown = measure.shown;
     let (least, most) = (shown(spread.min), shown(spread.max));
-    let tip = match readings.len() {
+    let tip = match known {
         0 | 1 => String::new(),
         runs if least == most => format!("the same in {runs} runs"),
         runs => format!("{least} to {most} in {runs} runs"),
@@ -191,12 +192,12 @@ mod tests {
         let tier = |name: &str, nodes, received_rps| TierReading {
             tier: name.into(),
             nodes,
-            received_rps,
-            served_rps: 0.9 * received_rps,
-            drop_ratio: 0.1,
+            received_rps: Some(received_rps),
+            served_rps: Some(0.9 * received_rps),
+            drop_ratio: Some(0.1),
             delay_us: 42.0,
-            cores_used: 0.25,
-            cpu_ns_per_request: 12_500.0,
+            cores_used: Some(0.25),
+            cpu_ns_per_request: Some(12_500.0),
             memory_bytes,
             ..TierReading::default()
         };
@@ -242,6 +243,12 @@ mod tests {
         let experiment = Experiment { runs: vec![simulated.clone()], ..Experiment::default() };
         let text = of_group(&groups(&experiment)[0], None).expect("there are tiers");
         assert!(text.lines().all(|line| !line.contains("leaf") || line.ends_with('–')), "{text}");
+        let unread = TierReading { tier: "leaf".into(), ..TierReading::default() };
+        let taken = Run { tiers: vec![simulated.tiers[0].clone(), unread], ..simulated.clone() };
+        let experiment = Experiment { runs: vec![taken], ..Experiment::default() };
+        let text = of_group(&groups(&experiment)[0], None).expect("there are tiers");
+        let leaf = text.lines().find(|line| line.contains("leaf")).expect("a row");
+        assert_eq!(leaf.matches('–').count(), MEASURES.len(), "no zero is told: {leaf}");
         simulated.tiers.clear();
         let experiment = Experiment { runs: vec![simulated], ..Experiment::default() };
         assert_eq!(of_group(&groups(&experiment)[0], None), None);

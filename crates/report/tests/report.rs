@@ -212,7 +212,7 @@ fn tiers_and_classes_are_tables_like_the_others() {
     let tier = |name: &str, nodes| TierReading {
         tier: name.to_owned(),
         nodes,
-        received_rps: 20_000.0,
+        received_rps: Some(20_000.0),
         ..TierReading::default()
     };
     let class = |name: &str| ClassReading { class: name.to_owned(), ..ClassReading::default() };

@@ -111,18 +111,15 @@ impl Callers {
             let shard = &mut route.nodes[node][route.turn % count];
             route.turn = route.turn.wrapping_add(1);
             let (index, tries) = shard.first(now, &self.all);
-            let late = shard.late_after();
+            let late = shard.late_after().map(|after| now + after.max(Duration::from_nanos(1)));
             let Asked { deadline, priority, parent, .. } = *asked;
-            let errand =
-                Errand { seed: rng.u64(), priority, began: now, other: None, second: false };
+            let seed = rng.u64();
+            let errand = Errand { seed, priority, began: now, late, other: None, second: false };
             let deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
             let request = Request { deadline, tries, ..Request::call(now, parent, errand) };
             let key = self.insert(now, index, request, space);
             self.drive(now, index, space);
-            if let Some(after) = late {
-                let at = now + after.max(Duration::from_nanos(1));
-                space.calendar.at(at, Event::Late(key));
-            }
+            late.into_iter().for_each(|at| space.calendar.at(at, Event::Late(key)));
         }
     }
 
@@ -150,10 +147,14 @@ impl Callers {
 
     /// A call has been out for as long as most take: it is tried at another replica, too.
     pub(crate) fn on_late(&mut self, now: Instant, key: Key, space: &mut Space) {
-        let Some(request) = space.requests.get(key).filter(|it| it.dispatch.is_some()) else {
-            // It has ended, or is at no server.
+        // A try that has ended has left its time to the next one.
+        let Some(request) = space.requests.get_mut(key) else { return };
+        request.errand.iter_mut().for_each(|errand| errand.late = None);
+        if request.dispatch.is_none() {
+            // It is at no server.
             return;
-        };
+        }
+        let Some(request) = space.requests.get(key) else { return };
         let Some((parent, errand)) = request.parent().zip(request.errand.as_deref().copied())
         else {
             return;
@@ -370,8 +371,10 @@ impl Callers {
         let (deadline, errand) =
             (request.deadline, Errand { other: None, second: false, ..*errand });
         let again = Request { deadline, tries, ..Request::call(now, parent, errand) };
-        self.insert(now, to, again, space);
+        let again = self.insert(now, to, again, space);
         self.drive(now, to, space);
+        // The call is late when it would have been: as on sockets, a retry has no time of its own.
+        errand.late.into_iter().for_each(|at| space.calendar.at(at, Event::Late(again)));
         true
     }
 
@@ -426,3 +429,6 @@ const fn reason_of(why: DropReason) -> Reason {
         _ => Reason::Deadline,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -463,16 +463,18 @@ impl OfTier {
         TierReading {
             tier: tier.to_owned(),
             nodes: *nodes,
-            received_rps: per_second(counts.requests),
-            served_rps: per_second(counts.served),
-            drop_ratio: counts.shed_total() as f64 / requests,
+            received_rps: Some(per_second(counts.requests)),
+            served_rps: Some(per_second(counts.served)),
+            drop_ratio: Some(counts.shed_total() as f64 / requests),
             shed_by_reason: by_reason
                 .filter(|(_, count)| *count > 0)
                 .map(|(reason, count)| (reason.name().to_owned(), count))
                 .collect(),
-            cores_used: counts.busy_ns as f64 / window_ns,
-            cpu_ns_per_request: counts.busy_ns as f64 / requests,
+            cores_used: Some(counts.busy_ns as f64 / window_ns),
+            cpu_ns_per_request: Some(counts.busy_ns as f64 / requests),
             delay_us: delay.nanos() as f64 / 1e3,
+            run_delay_ratio: Some(0.0),
+            involuntary_per_s: Some(0.0),
             hedges: (*hedges != HedgeCounts::default()).then(|| HedgeReading {
                 sent_per_s: per_second(hedges.sent),
                 won_per_s: per_second(hedges.won),

@@ -151,6 +151,8 @@ pub(crate) struct Errand {
     pub(crate) priority: u8,
     /// When its first try was made.
     pub(crate) began: Instant,
+    /// When it is late, whichever try is under way then; `None` once it was, or where nothing is.
+    pub(crate) late: Option<Instant>,
     /// Another try that is under way.
     pub(crate) other: Option<Key>,
     /// Of the two it is the later.

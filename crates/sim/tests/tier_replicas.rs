@@ -1,7 +1,7 @@
 //! Replicas behind a front: where calls go, what is tried twice, and what befalls one of two.
 
 use tailwater_sim::run;
-use tailwater_stats::result::Run;
+use tailwater_stats::result::{Run, TierReading};
 use tailwater_workload::Scenario;
 
 /// A front that asks one of two leaves, each of two servers.
@@ -30,6 +30,10 @@ fn play_changed(change: impl Fn(String) -> String) -> Run {
     let scenario = Scenario::parse("x.toml", &text).unwrap_or_else(|error| panic!("{error}"));
     let mut experiment = run(&scenario).unwrap_or_else(|error| panic!("{error}"));
     experiment.runs.swap_remove(0)
+}
+
+fn received(tier: &TierReading) -> f64 {
+    tier.received_rps.expect("the simulator counts")
 }
 
 fn play(more: &str) -> Run {
@@ -67,8 +71,8 @@ fn what_is_late_at_one_server_is_answered_by_the_other() {
     let told = leaf.hedges.expect("second tries");
     assert!(told.won_per_s > 0.0 && told.won_per_s <= told.sent_per_s, "{told:?}");
     // Each is a request to a server.
-    let more = leaf.received_rps - calm.received_rps;
-    assert!((more - told.sent_per_s).abs() <= 0.02 * leaf.received_rps, "{more}, {told:?}");
+    let more = received(leaf) - received(calm);
+    assert!((more - told.sent_per_s).abs() <= 0.02 * received(leaf), "{more}, {told:?}");
 }
 
 #[test]
@@ -101,7 +105,7 @@ fn what_one_server_refuses_is_tried_at_another_within_the_budget() {
     let requests_per_call = |replicas: &str, demand: &str| {
         let run = play_changed(|text| text.replace("= 2000\n", demand) + replicas + codel);
         assert!(run.fates.shed > 100, "{:?}", run.fates);
-        run.tiers[1].received_rps / run.tiers[0].received_rps
+        received(&run.tiers[1]) / received(&run.tiers[0])
     };
     let alone = requests_per_call("", "= 24000\n");
     assert!((alone - 1.0).abs() < 0.01, "nothing is tried twice: {alone}");

@@ -285,7 +285,8 @@ pub struct Run {
     pub traits: Option<crate::traits::Traits>,
 }
 
-/// What a tier did in the measured window, its nodes together.
+/// What a tier did in the measured window, its nodes together. What was not read is `None`: it is no zero. Counts are not
+/// known where a node did not say, and use of the machine where a process could not be read.
 ///
 /// In simulation, refused requests that a tier's callers gave up count as received alone.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -294,42 +295,43 @@ pub struct TierReading {
     pub tier: String,
     /// Its nodes, replicas of these included. On sockets they may share a process.
     pub nodes: u32,
-    /// Requests that it received, per second; this and all that is counted is 0 where a node did not say.
-    pub received_rps: f64,
+    /// Requests that it received, per second.
+    pub received_rps: Option<f64>,
     /// Requests that its handlers answered, per second.
-    pub served_rps: f64,
+    pub served_rps: Option<f64>,
     /// Requests that it refused ÷ received; those that waited when the window began count as received.
-    pub drop_ratio: f64,
+    pub drop_ratio: Option<f64>,
     /// These by reason.
     pub shed_by_reason: BTreeMap<String, u64>,
     /// Cores that it kept busy: CPU time ÷ time, or busy time where it spins.
-    pub cores_used: f64,
+    pub cores_used: Option<f64>,
     /// The same per request that it received; 0 where it received none.
-    pub cpu_ns_per_request: f64,
+    pub cpu_ns_per_request: Option<f64>,
     /// The queueing delay that its controllers act on, of the node where it is longest: in the mean over eleven looks on
-    /// sockets, at the end in simulation. 0 under a controller that knows none.
+    /// sockets, at the end in simulation. 0 where none is known, as under some controllers.
     pub delay_us: f64,
-    /// Resident memory of its process at the end; 0 in simulation.
+    /// Resident memory of its processes at the end; 0 in simulation, and where none is there.
     pub memory_bytes: u64,
     /// Time that its threads could run and did not, added up, ÷ time; 0 in simulation.
-    pub run_delay_ratio: f64,
+    pub run_delay_ratio: Option<f64>,
     /// Involuntary context switches of its threads, per second; 0 in simulation.
-    pub involuntary_per_s: f64,
-    /// Voluntary ones; 0 in simulation.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub voluntary_per_s: f64,
-    /// Page faults of its process, per second; 0 in simulation.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub faults_per_s: f64,
-    /// The kernel's share of its CPU time, as ticks of 10 ms found it; 0 in simulation.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub kernel_share: f64,
-    /// Second tries of calls to it; `None` where there were none, and where none could be.
+    pub involuntary_per_s: Option<f64>,
+    /// Voluntary ones; not known in simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voluntary_per_s: Option<f64>,
+    /// Page faults of its processes, per second; not known in simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults_per_s: Option<f64>,
+    /// The kernel's share of its CPU time, as ticks of 10 ms found it; not known in simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_share: Option<f64>,
+    /// Second tries of calls to it; `None` where its callers told of none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hedges: Option<HedgeReading>,
 }
 
-/// Second tries of calls that were late, as their callers counted them.
+/// Second tries of calls that were late, as their callers counted them. Those of callers that did not say, as such that were
+/// killed, are not among them.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct HedgeReading {
     /// Second tries per second.

@@ -23,7 +23,8 @@ pub struct Traits {
     pub tiers: Vec<TierTraits>,
 }
 
-/// What the operating system did for the threads of a tier. `None` and empty where events could not be had.
+/// What the operating system did for the threads of a tier. `None` and empty where events could not be had, or where it was
+/// gone. Parts of the watch take turns: counts are those of the window, quantiles those of their part of it.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TierTraits {
     /// System calls by name, per second; under [`ALL_CALLS`] all of them.

@@ -42,9 +42,21 @@ fn blind(run: &Run, rules: &Rules) -> impl Iterator<Item = String> {
     ];
     let is_limit = |limit: &Option<f64>| limit.is_some_and(f64::is_finite);
     let of_run = of_run.into_iter().filter(|(_, found, limit)| found.is_none() && is_limit(limit));
-    let is_read = |tier: &String| run.tiers.iter().any(|reading| reading.tier == *tier);
-    let of_tiers = rules.tiers.keys().filter(|tier| !is_read(tier));
-    let named = of_tiers.map(|tier| format!("switches and run delay of tier {tier}"));
+    let of_tiers = rules.tiers.iter().flat_map(|(tier, limits)| {
+        let reading = run.tiers.iter().find(|reading| reading.tier == *tier);
+        let switches = reading.and_then(|reading| reading.involuntary_per_s);
+        let delay = reading.and_then(|reading| reading.run_delay_ratio);
+        let of_tier = [
+            (
+                format!("involuntary switches of tier {tier}"),
+                switches,
+                limits.involuntary_max_per_s,
+            ),
+            (format!("run delay of tier {tier}"), delay, limits.run_delay_max),
+        ];
+        of_tier.into_iter().filter(|(_, found, limit)| found.is_none() && is_limit(limit))
+    });
+    let named = of_tiers.map(|(what, ..)| what);
     let all: Vec<String> = of_run.map(|(what, ..)| what.to_owned()).chain(named).collect();
     all.into_iter().map(|what| format!("{what} could not be read, and there is a limit on it"))
 }
@@ -133,8 +145,8 @@ fn of_tier(tier: &TierReading, rules: &Rules) -> [Option<String>; 2] {
     let limits = rules.tiers.get(&tier.tier).copied().unwrap_or_default();
     let whose = format!("tier {}", tier.tier);
     [
-        switches(&whose, Some(tier.involuntary_per_s), limits.involuntary_max_per_s),
-        share(&format!("run delay of {whose}"), Some(tier.run_delay_ratio), limits.run_delay_max),
+        switches(&whose, tier.involuntary_per_s, limits.involuntary_max_per_s),
+        share(&format!("run delay of {whose}"), tier.run_delay_ratio, limits.run_delay_max),
     ]
 }
 
@@ -319,17 +331,23 @@ mod tests {
             ..Rules::default()
         };
         assert_eq!(judge(&blind, &rules).len(), 4);
-        let tier = TierReading { tier: "leaf".into(), ..TierReading::default() };
-        let read = Run { tiers: vec![tier], ..run() };
-        assert!(judge(&read, &rules).is_empty());
+        let tier = |run_delay_ratio| TierReading {
+            tier: "leaf".into(),
+            run_delay_ratio,
+            ..TierReading::default()
+        };
+        let of = |tier| judge(&Run { tiers: vec![tier], ..run() }, &rules);
+        assert_eq!(of(tier(Some(0.4))), [""; 0], "there is no limit on its switches");
+        let why = "run delay of tier leaf could not be read, and there is a limit on it";
+        assert_eq!(of(tier(None)), [why]);
     }
 
     #[test]
     fn a_tier_is_held_to_its_own_limits_alone() {
         let tier = |name: &str| TierReading {
             tier: name.into(),
-            involuntary_per_s: 900.0,
-            run_delay_ratio: 0.4,
+            involuntary_per_s: Some(900.0),
+            run_delay_ratio: Some(0.4),
             ..TierReading::default()
         };
         let run = Run { tiers: vec![tier(""), tier("leaf"), tier("store")], ..run() };

@@ -90,8 +90,8 @@ fn table(tree: &Tree, path: &str) -> Result<Table> {
     text.parse().map_err(|error| format!("{path}: {error}"))
 }
 
-/// Packages in `benches/` that have tests, and in which targets, as cargo's flags choose them. A peer must have none: no
-/// verb would run them.
+/// Packages in `benches/` that have tests, and in which targets, as cargo's flags choose them. Those of peers are no part of
+/// this: see [`has_tests_in`].
 pub(super) fn tested(tree: &Tree) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let mut packages = BTreeMap::new();
     for (path, text) in tree.matching(FOLDER, "/Cargo.toml") {
@@ -109,9 +109,7 @@ pub(super) fn tested(tree: &Tree) -> Result<BTreeMap<String, BTreeSet<String>>> 
         let (folder, (name, apart)) =
             owner.ok_or_else(|| format!("{path}: it is in no package"))?;
         if *apart {
-            return Err(format!(
-                "{path}: found a test in a workspace of its own, which no verb runs"
-            ));
+            continue;
         }
         let target = target(tree, folder, path, name);
         found.entry(name.clone()).or_default().insert(target);
@@ -126,6 +124,12 @@ fn target(tree: &Tree, folder: &str, path: &str, name: &str) -> String {
         None if tree.text(&format!("{folder}src/lib.rs")).is_some() => "--lib".to_owned(),
         None => format!("--bin {name}"),
     }
+}
+
+/// Whether the peer has tests.
+pub(super) fn has_tests_in(tree: &Tree, peer: &Bench) -> bool {
+    let folder = peer.path.trim_end_matches("Cargo.toml");
+    tree.matching(folder, ".rs").any(|(_, text)| has_tests(text))
 }
 
 fn has_tests(text: &str) -> bool {
@@ -174,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_belong_to_the_deepest_package_and_peers_have_none() {
+    fn tests_belong_to_the_deepest_package_and_those_of_peers_to_these() {
         let package = |name: &str, rest: &str| format!("[package]\nname = \"{name}\"\n{rest}");
         let [outer, inner, peer] =
             [package("outer", ""), package("inner", ""), package("peer", "[workspace]\n")];
@@ -187,15 +191,20 @@ mod tests {
         ];
         let found = tested(&Tree::of(files.iter())).unwrap();
         assert_eq!(found, BTreeMap::from([("inner".into(), BTreeSet::from(["--lib".into()]))]));
-        let wrong = [&files[..], &[("benches/p/src/main.rs", "#[test]\n")]].concat();
-        let told = tested(&Tree::of(wrong.iter())).unwrap_err();
-        assert!(told.starts_with("benches/p/src/main.rs: found a test"), "{told}");
+        let peer = bench("p", "benches/p/Cargo.toml", Kind::Peer);
+        assert!(!has_tests_in(&Tree::of(files.iter()), &peer));
+        let more = [&files[..], &[("benches/p/src/main.rs", "#[test]\n")]].concat();
+        let tree = Tree::of(more.iter());
+        assert!(tested(&tree).unwrap() == found && has_tests_in(&tree, &peer));
     }
 
     #[test]
     fn those_of_this_repository_are_found() {
         let tree = Tree::read(&crate::root().unwrap()).unwrap();
-        assert!(list(&tree).unwrap().iter().any(|bench| bench.kind == Kind::Peer));
+        let peers: Vec<Bench> =
+            list(&tree).unwrap().into_iter().filter(|it| it.kind == Kind::Peer).collect();
+        let with_tests = peers.iter().filter(|peer| has_tests_in(&tree, peer));
+        assert!(with_tests.map(|peer| &*peer.name).eq(["breakdown"]));
         let targets = &tested(&tree).unwrap()["transport"];
         assert!(targets.iter().map(String::as_str).eq(["--bin transport", "--test short"]));
     }

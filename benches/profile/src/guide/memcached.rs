@@ -54,7 +54,7 @@ fn filled(visitor: &mut Visitor<'_>) -> Result<u32> {
     sets.ok_or_else(|| "memcached does not tell how many keys were set".to_owned())
 }
 
-fn visit(visitor: &mut Visitor<'_>, variant: Variant) -> Result {
+fn visit(visitor: &mut Visitor<'_>, variant: Variant) -> Result<Option<u64>> {
     let mut keys = 0;
     while !visitor.is_over() {
         let began = Instant::now();
@@ -64,7 +64,7 @@ fn visit(visitor: &mut Visitor<'_>, variant: Variant) -> Result {
         };
         visitor.sleep_until(began + EVERY);
     }
-    if keys > 0 { Ok(()) } else { Err("no key was listed".to_owned()) }
+    if keys > 0 { Ok(Some(keys)) } else { Err("no key was listed".to_owned()) }
 }
 
 /// As memcached's older tools do: class by class, each by one question.

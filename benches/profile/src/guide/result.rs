@@ -17,17 +17,24 @@ pub(super) struct Reading {
     pub(super) p50_us: f64,
     pub(super) p99_us: f64,
     pub(super) p999_us: f64,
+    /// Keys that the second client was told of, where it lists them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) listed: Option<u64>,
 }
 
 impl Reading {
     pub(super) fn of(requests: u64, answered: u64, latency: &Histogram) -> Self {
         let at = |quantile| latency.quantile(quantile).as_secs_f64() * 1e6;
-        Self { requests, answered, p50_us: at(0.5), p99_us: at(0.99), p999_us: at(0.999) }
+        let (p50_us, p99_us, p999_us) = (at(0.5), at(0.99), at(0.999));
+        Self { requests, answered, p50_us, p99_us, p999_us, listed: None }
     }
 
     pub(super) fn line(&self) -> String {
-        let Self { requests, answered, p50_us, p99_us, p999_us } = self;
-        format!("p50 {p50_us:.0}, p99 {p99_us:.0}, p99.9 {p999_us:.0} µs; {answered} of {requests}")
+        let Self { requests, answered, p50_us, p99_us, p999_us, listed } = self;
+        let listed = listed.map_or_else(String::new, |keys| format!("; {keys} keys listed"));
+        format!(
+            "p50 {p50_us:.0}, p99 {p99_us:.0}, p99.9 {p999_us:.0} µs; {answered} of {requests}{listed}"
+        )
     }
 }
 
@@ -76,6 +83,15 @@ pub(super) fn write(result: &impl Serialize, file: &Path) -> Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_that_were_listed_are_recorded_and_nothing_of_others() {
+        let listing = Reading { listed: Some(1_500), ..Reading::default() };
+        assert!(listing.line().ends_with("; 1500 keys listed"), "{}", listing.line());
+        let json = |reading| serde_json::to_value(reading).expect("numbers");
+        assert_eq!(json(listing)["listed"], 1_500);
+        assert!(json(Reading::default()).get("listed").is_none());
+    }
 
     #[test]
     fn neighbours_are_compared() {

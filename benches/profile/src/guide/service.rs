@@ -32,8 +32,8 @@ pub(super) struct Service {
     pub(super) requests_per_second: f64,
     /// How many keys the server was given.
     pub(super) filled: fn(&mut Visitor<'_>) -> Result<u32>,
-    /// What the second client does until the load is over.
-    pub(super) visit: fn(&mut Visitor<'_>, Variant) -> Result,
+    /// What the second client does until the load is over. The keys that it lists meanwhile, if it does that.
+    pub(super) visit: fn(&mut Visitor<'_>, Variant) -> Result<Option<u64>>,
 }
 
 /// One run on a fresh server.
@@ -60,12 +60,17 @@ pub(super) fn run(service: &Service, run: Run<'_>) -> Result<Reading> {
         (found, visits.join().expect("it does not panic"))
     });
     let found = found?;
-    visited?;
-    Ok(Reading::of(found.intended, found.answered, &found.latency))
+    let listed = visited?;
+    Ok(Reading { listed, ..Reading::of(found.intended, found.answered, &found.latency) })
 }
 
 /// Waits until the load has set all keys, begins to record, and visits until the load is over.
-fn visit(service: &Service, server: &Server, run: Run<'_>, over: &AtomicBool) -> Result {
+fn visit(
+    service: &Service,
+    server: &Server,
+    run: Run<'_>,
+    over: &AtomicBool,
+) -> Result<Option<u64>> {
     let mut visitor = Visitor::open(server.address, over)?;
     while (service.filled)(&mut visitor)? < service.keys {
         if visitor.is_over() {
@@ -78,8 +83,11 @@ fn visit(service: &Service, server: &Server, run: Run<'_>, over: &AtomicBool) ->
             let mut attach = server.attach(run.length, trace);
             scope.spawn(move || output(&mut attach))
         });
-        (service.visit)(&mut visitor, run.variant)?;
-        recorder.map_or(Ok(()), |recorder| recorder.join().expect("it does not panic").map(drop))
+        let listed = (service.visit)(&mut visitor, run.variant)?;
+        if let Some(recorder) = recorder {
+            recorder.join().expect("it does not panic")?;
+        }
+        Ok(listed)
     })
 }
 

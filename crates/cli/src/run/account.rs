@@ -38,10 +38,10 @@ impl Account {
         *place = Some(reading);
     }
 
-    /// Adds them to what the generator has read. `tiers` are all names, in the file's order.
-    pub(super) fn complete(self, run: &mut Run, tiers: &[String]) {
+    /// Adds them to what the generator has read.
+    pub(super) fn complete(self, run: &mut Run) {
         if let Some(spent) = self.spent() {
-            spent.complete(run, tiers);
+            spent.complete(run);
         }
     }
 
@@ -58,22 +58,15 @@ impl Account {
 }
 
 impl Spent {
-    fn complete(&self, run: &mut Run, tiers: &[String]) {
+    fn complete(&self, run: &mut Run) {
         for taken in &self.all {
             note(&mut run.noise, taken, self.length);
+            let Taken { tier, count, used } = taken;
+            // Each has its reading, with what its callers counted; there is none at all where the front is alone.
+            if let Some(told) = run.tiers.iter_mut().find(|told| told.tier == *tier) {
+                *told = uncounted(told, *count, self.length, used);
+            }
         }
-        if run.tiers.is_empty() {
-            return;
-        }
-        let is_told = |taken: &&Taken| taken.used.usage.is_some();
-        for Taken { tier, count, used } in self.all.iter().filter(is_told) {
-            let reading = uncounted(tier, *count, self.length, used);
-            // The front has a place of its own there, whatever is known of it.
-            run.tiers.retain(|told| told.tier != *tier);
-            run.tiers.push(reading);
-        }
-        // The front has no place in the file, and comes before those that have.
-        run.tiers.sort_by_key(|told| tiers.iter().position(|name| *name == told.tier));
     }
 }
 
@@ -92,7 +85,7 @@ fn note(noise: &mut Noise, Taken { tier, used: Used { usage, .. }, .. }: &Taken,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::TierReading;
+    use tailwater_stats::result::{HedgeReading, TierReading};
 
     fn taken(tier: &str, cpu_ms: u64) -> Taken {
         let usage = Usage {
@@ -112,8 +105,10 @@ mod tests {
             foreign_cpu_ratio: Some(0.5),
             ..Noise::default()
         };
+        let hedges = Some(HedgeReading { sent_per_s: 3.0, ..HedgeReading::default() });
         let tier = |name: &str| TierReading { tier: name.into(), ..TierReading::default() };
-        Run { noise, tiers: vec![tier(""), tier("store")], ..Run::default() }
+        let leaf = TierReading { hedges, ..tier("leaf") };
+        Run { noise, tiers: vec![tier(""), leaf, tier("store")], ..Run::default() }
     }
 
     /// They were counted as programs of others, and the front's rules saw zeros.
@@ -121,26 +116,28 @@ mod tests {
     fn what_killed_processes_used_is_the_runs_own() {
         let mut run = blind();
         let all = vec![taken("", 300), taken("leaf", 100)];
-        let names = ["leaf", "store"].map(str::to_owned);
-        Spent { length: Duration::from_secs(2), all }.complete(&mut run, &names);
+        Spent { length: Duration::from_secs(2), all }.complete(&mut run);
         let noise = run.noise;
         assert_eq!(noise.server_involuntary_per_s, Some(30.0));
         assert_eq!(noise.server_run_delay_ratio, Some(0.05));
         assert!(noise.foreign_cpu_ratio.is_some_and(|left| (left - 0.3).abs() < 1e-9), "{noise:?}");
         let told: Vec<_> = run.tiers.iter().map(|it| (&*it.tier, it.cores_used)).collect();
-        assert_eq!(told, [("", 0.15), ("leaf", 0.05), ("store", 0.0)]);
+        assert_eq!(told, [("", Some(0.15)), ("leaf", Some(0.05)), ("store", None)]);
+        let sent = run.tiers.iter().map(|it| Some(it.hedges?.sent_per_s)).collect::<Vec<_>>();
+        assert_eq!(sent, [None, Some(3.0), None], "second tries are told by who calls");
     }
 
     #[test]
     fn a_tiers_processes_say_nothing_of_the_server_and_unread_ones_nothing_at_all() {
         let mut run = blind();
         let unread = Taken { used: Used::default(), ..taken("leaf", 0) };
-        Spent { length: Duration::from_secs(1), all: vec![unread] }
-            .complete(&mut run, &["leaf".to_owned()]);
+        Spent { length: Duration::from_secs(1), all: vec![unread] }.complete(&mut run);
         assert_eq!(run.noise.server_involuntary_per_s, None);
         assert_eq!(run.noise.foreign_cpu_ratio, None);
-        assert_eq!(run.tiers.len(), 2);
-        Account::default().complete(&mut run, &[]);
-        assert_eq!(run.tiers.len(), 2, "it was never read");
+        let leaf = &run.tiers[1];
+        assert_eq!((leaf.cores_used, leaf.run_delay_ratio, leaf.received_rps), (None, None, None));
+        let before = run.tiers.clone();
+        Account::default().complete(&mut run);
+        assert_eq!(run.tiers, before, "it was never read");
     }
 }

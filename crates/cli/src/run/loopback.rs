@@ -238,9 +238,7 @@ impl Driver for Loopback<'_> {
                 let trouble = (!all.is_empty()).then(|| all.join("; "));
                 let (faults, changes) = (course.readings(), course.changes());
                 let mut run = Run { faults, changes, ..played.run };
-                let tiers: Vec<String> =
-                    self.scenario.tiers.iter().map(|tier| tier.name.clone()).collect();
-                course.into_account().complete(&mut run, &tiers);
+                course.into_account().complete(&mut run);
                 Ok(Played { run, points: played.points, trouble })
             }
             _ => Err(Failure::work("the load generator ran no open loop")),

@@ -56,6 +56,9 @@ fn any(patterns: &[Pattern], frame: &Frame) -> bool {
 pub struct Breakdown {
     /// Most time first.
     pub categories: Vec<Category>,
+    /// Of these, time in functions that no rule knows: it is their callers' category. A function that does something else than
+    /// its caller is told wrong by it.
+    pub inherited_ns: u64,
     /// Time on stacks of which no rule knows a function, in nanoseconds.
     pub unknown_ns: u64,
     /// The functions in which most of it was spent, most time first, at most ten.
@@ -81,17 +84,20 @@ impl Breakdown {
         let known: Vec<Option<&str>> =
             report.frames.iter().map(|frame| rules.category(&frame.name, &frame.file)).collect();
         let (mut categories, mut unknown) = (BTreeMap::new(), BTreeMap::new());
+        let mut inherited_ns = 0;
         let timed = report.stacks.iter().filter(|stack| stack.ns > 0);
         for Stack { frames, ns, .. } in timed {
             let category = frames.iter().rev().find_map(|at| known[*at as usize]);
             let last = frames.last().map_or("", |at| report.frames[*at as usize].name.as_str());
+            let own = frames.last().and_then(|at| known[*at as usize]);
+            inherited_ns += if category.is_some() && own.is_none() { *ns } else { 0 };
             let sums = if category.is_some() { &mut categories } else { &mut unknown };
             *sums.entry(category.unwrap_or(last)).or_insert(0_u64) += ns;
         }
         let unknown_ns = unknown.values().sum();
         let mut unknown = sorted(unknown);
         unknown.truncate(UNKNOWN_MAX);
-        Self { categories: sorted(categories), unknown_ns, unknown }
+        Self { categories: sorted(categories), inherited_ns, unknown_ns, unknown }
     }
 }
 

@@ -103,6 +103,8 @@ struct Divided {
     breakdown: Breakdown,
     /// On a core in no call that was seen.
     outside_ns: u64,
+    /// The share of all time that has its caller's category, as no rule knows the function itself.
+    inherited_share: f64,
     /// The share of all time without a category, that outside of calls included. `unknown` has the functions.
     unknown_share: f64,
 }
@@ -131,8 +133,11 @@ fn found(options: &MeasureOptions, recording: &Recording) -> Result<Measured, Fa
     let breakdown = options.rules.as_ref().map(|named| {
         let breakdown = Breakdown::of(&recording.stacks, &named.rules);
         let outside_ns = total_ns.saturating_sub(in_calls_ns);
-        let unknown_share = (breakdown.unknown_ns + outside_ns) as f64 / total_ns as f64;
-        Divided { rules: named.name.clone(), breakdown, outside_ns, unknown_share }
+        let share = |ns: u64| ns as f64 / total_ns as f64;
+        let inherited_share = share(breakdown.inherited_ns);
+        let unknown_share = share(breakdown.unknown_ns + outside_ns);
+        let rules = named.name.clone();
+        Divided { rules, breakdown, outside_ns, inherited_share, unknown_share }
     });
     Ok(Measured {
         program: recording.program.clone(),

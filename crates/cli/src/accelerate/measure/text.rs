@@ -71,7 +71,7 @@ fn table(found: &Measured, divided: &Divided) -> String {
 }
 
 fn of_unknown(divided: &Divided) -> String {
-    let Divided { rules, breakdown, unknown_share, .. } = divided;
+    let Divided { rules, breakdown, inherited_share, unknown_share, .. } = divided;
     let goal = match *unknown_share <= UNKNOWN_MAX {
         true => "",
         false => ", more than the 10 % that rules should leave",
@@ -82,7 +82,12 @@ fn of_unknown(divided: &Divided) -> String {
         true => String::new(),
         false => format!(" Most of that in calls is in {}.", names.join(", ")),
     };
-    format!("By rules \"{rules}\", {} % has no category{goal}.{most}", percent(*unknown_share))
+    format!(
+        "By rules \"{rules}\", {} % has no category{goal}.{most} {} % of all time has the category of a caller, since no rule \
+         knows the function itself.",
+        percent(*unknown_share),
+        percent(*inherited_share)
+    )
 }
 
 /// What times are, and what the kernel's file lacks.

@@ -7,7 +7,7 @@ use tailwater_tune::accelerator::validation::{Cell, software};
 use tailwater_tune::accelerator::{Strategy, Threading};
 
 /// Which accelerator.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, serde::Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Which {
     /// Another core that takes 1/A of the host's time for a CRC-32, with a transfer of 1 µs: every design, three sizes,

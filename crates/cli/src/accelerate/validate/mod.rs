@@ -16,6 +16,7 @@ mod text;
 
 use crate::failure::{Failure, say};
 use crate::folder::Folder;
+use crate::input::text_of;
 use crate::machine;
 use crate::progress::Progress;
 use crate::tune::Steal;
@@ -26,8 +27,8 @@ use clap::Args;
 use device::{Device, Ends};
 use host::Host;
 use kernels::{Pool, Side};
-use serde::Serialize;
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tailwater_core::duration::parse_duration;
 use tailwater_load::Spinner;
@@ -54,6 +55,10 @@ pub(crate) struct ValidateOptions {
     /// Decides inputs, the order of blocks, and the draws of the model's interval.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Draw the table and the page of a result again, and measure nothing: a folder of an earlier --out, or what --json
+    /// printed; "-" reads standard input. The verdict is this version's.
+    #[arg(long, value_name = "RESULT", conflicts_with_all = ["case", "short", "quads", "block", "seed"])]
+    draw: Option<PathBuf>,
     /// Print everything as one JSON object.
     #[arg(long)]
     json: bool,
@@ -74,7 +79,7 @@ const ROUNDS: (u32, u32) = (20, 3);
 const QUADS: (u32, u32) = (12, 2);
 
 /// Everything that was found.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Validation {
     manifest: Manifest,
     case: Which,
@@ -88,18 +93,18 @@ struct Validation {
     rules: NoiseLimits,
     /// The hypervisor's share of all cores' time, over all of it.
     steal: f64,
+    /// Of the cells.
+    #[serde(skip_deserializing)]
     verdict: Option<ValidationVerdict>,
     cells: Vec<Compared>,
 }
 
 pub(super) fn validate(options: &ValidateOptions) -> Result<(), Failure> {
     let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
-    let Some(cores) = two_cores::two()? else {
-        return Err(Failure::usage(
-            "this process may use one core; two are needed, one of the host and one of the accelerator",
-        ));
+    let found = match &options.draw {
+        Some(result) => read(result)?,
+        None => found(options, cores()?)?,
     };
-    let found = found(options, cores)?;
     let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
     let text = text::of(&found);
     say(if options.json { &json } else { &text })?;
@@ -107,6 +112,32 @@ pub(super) fn validate(options: &ValidateOptions) -> Result<(), Failure> {
     folder.write("validation.json", &json)?;
     folder.write("index.html", &text::page(&found, &text))?;
     told(&found)
+}
+
+/// One of the host, and one of the accelerator.
+fn cores() -> Result<(u32, u32), Failure> {
+    two_cores::two()?.ok_or_else(|| {
+        Failure::usage(
+            "this process may use one core; two are needed, one of the host and one of the accelerator",
+        )
+    })
+}
+
+/// An earlier result. What follows from its cells is found anew.
+fn read(result: &Path) -> Result<Validation, Failure> {
+    let file = if result.is_dir() { result.join("validation.json") } else { result.to_owned() };
+    let trouble = |why: String| Failure::usage(format!("{}: {why}", file.display()));
+    let text = text_of(&file).map_err(|error| trouble(error.to_string()))?;
+    let mut found: Validation = serde_json::from_str(&text).map_err(|error| {
+        trouble(format!("this is no result of tailwater accelerate validate: {error}"))
+    })?;
+    own_errors(&mut found.cells);
+    found.verdict = verdict(found.short, &found.cells);
+    Ok(found)
+}
+
+fn verdict(short: bool, cells: &[Compared]) -> Option<ValidationVerdict> {
+    if short { None } else { ValidationVerdict::of(cells) }
 }
 
 impl Validation {
@@ -163,7 +194,7 @@ fn found(options: &ValidateOptions, cores: (u32, u32)) -> Result<Validation, Fai
         quads,
         rules: NoiseLimits::DEFAULT,
         steal: steal.until_now(),
-        verdict: if options.short { None } else { ValidationVerdict::of(&cells) },
+        verdict: verdict(options.short, &cells),
         cells,
     })
 }

@@ -1,6 +1,7 @@
 //! The system calls of each process, counted in the kernel.
 
-use super::{sleep_until, threads_of};
+use super::processes::Processes;
+use super::sleep_until;
 use std::collections::BTreeMap;
 use tailwater_core::Instant;
 use tailwater_kernel::{Missing, Syscalls};
@@ -26,33 +27,84 @@ const CALLS: [&str; 16] = [
     "writev",
 ];
 
-/// Counters of the front, and of each tier.
-pub(super) struct Calls(Vec<Syscalls>);
+/// How many of each, by name; or why that is not known: a clause.
+pub(super) type Counts = Result<BTreeMap<String, u64>, String>;
 
-impl Calls {
-    pub(super) fn open(pids: &[Vec<u32>]) -> Result<Self, Missing> {
-        let open = |pids: &Vec<u32>| Syscalls::of_threads(&threads_of(pids), &CALLS);
-        pids.iter().map(open).collect::<Result<_, _>>().map(Self)
+/// Counters of the front, and of each tier; none of one that is not there.
+pub(super) struct Calls<'a>(Vec<(&'a Processes, Option<Syscalls>)>);
+
+impl<'a> Calls<'a> {
+    pub(super) fn open(all: &'a [Processes]) -> Result<Self, Missing> {
+        let open = |processes: &'a Processes| {
+            let is_there = processes.absence().is_none();
+            let opened = is_there.then(|| Syscalls::of_threads(&processes.threads(), &CALLS));
+            Ok((processes, opened.transpose()?))
+        };
+        all.iter().map(open).collect::<Result<_, _>>().map(Self)
     }
 
-    /// How many each makes from now until then, by name.
-    pub(super) fn count_until(mut self, to: Instant) -> Vec<BTreeMap<String, u64>> {
+    /// How many each makes from now until then.
+    pub(super) fn count_until(mut self, to: Instant) -> Vec<Counts> {
         let before = self.read();
         sleep_until(to);
-        let mut counts = self.read();
-        for (after, before) in counts.iter_mut().zip(&before) {
-            for (name, count) in after {
-                *count = count.saturating_sub(before.get(name).copied().unwrap_or(0));
-            }
-        }
-        counts
+        let after = self.read();
+        let since = |((processes, _), (before, after)): (&(&Processes, _), _)| {
+            since(processes.absence(), before, after)
+        };
+        self.0.iter().zip(before.into_iter().zip(after)).map(since).collect()
     }
 
-    fn read(&mut self) -> Vec<BTreeMap<String, u64>> {
-        let read = |syscalls: &mut Syscalls| {
-            let Ok((all, named)) = syscalls.read() else { return BTreeMap::new() };
-            named.into_iter().chain([(ALL_CALLS.to_owned(), all)]).collect()
+    fn read(&mut self) -> Vec<Counts> {
+        let read = |(processes, syscalls): &mut (&Processes, Option<Syscalls>)| {
+            let absent = || processes.absence().unwrap_or("it was absent").to_owned();
+            let (all, named) = syscalls.as_mut().ok_or_else(absent)?.read().map_err(unread)?;
+            Ok(named.into_iter().chain([(ALL_CALLS.to_owned(), all)]).collect())
         };
         self.0.iter_mut().map(read).collect()
+    }
+}
+
+fn unread(error: std::io::Error) -> String {
+    format!("they could not be read ({error})")
+}
+
+/// What was counted between two readings. A process that is gone has made too few to be told.
+fn since(absence: Option<&str>, before: Counts, after: Counts) -> Counts {
+    if let Some(why) = absence {
+        return Err(why.to_owned());
+    }
+    let (before, mut counts) = (before?, after?);
+    for (name, count) in &mut counts {
+        *count = count.saturating_sub(before.get(name).copied().unwrap_or(0));
+    }
+    Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::processes::tests::of;
+    use super::*;
+
+    fn counted(futex: u64) -> Counts {
+        Ok([("futex".to_owned(), futex)].into())
+    }
+
+    /// Both were zero calls, without a word.
+    #[test]
+    fn what_is_gone_or_could_not_be_read_is_told_and_no_zero() {
+        assert_eq!(since(None, counted(5), counted(12)), counted(7));
+        let gone = "a process of it has ended";
+        assert_eq!(since(Some(gone), counted(5), counted(5)), Err(gone.to_owned()));
+        let error = || unread(std::io::Error::other("the counter is closed"));
+        assert_eq!(since(None, counted(5), Err(error())), Err(error()));
+        assert_eq!(since(None, Err(error()), counted(5)), Err(error()));
+    }
+
+    #[test]
+    fn nothing_is_opened_for_processes_that_are_not_there() {
+        let all = [of("", &[]), of("leaf", &[u32::MAX])];
+        let calls = Calls::open(&all).expect("nothing is asked of the kernel");
+        let found = calls.count_until(Instant::ZERO);
+        assert!(found.iter().all(Result::is_err), "{found:?}");
     }
 }

@@ -2,19 +2,22 @@
 //!
 //! A thread of the generator's process opens the kernel's events and reads them until the window ends. Its parts take turns
 //! in the window, a third each: so at no time do the servers pay for more than one. Counts of a third are told as those of
-//! the window, by the requests that were due in both. Where the right to look is lacking, the thread reads what the kernel tells
-//! everybody, and says what is missing.
+//! the window: by the requests that were due in both, or by time where no request causes them (`follows`). Quantiles are
+//! those of their third. Where the right to look is lacking, the thread reads what the kernel tells everybody, and says
+//! what is missing.
 
 mod due;
+mod processes;
+mod follows;
 mod turns;
 mod calls;
 mod threads;
 
 pub(super) use due::Due;
+pub(super) use processes::Processes;
 pub(crate) use turns::{Part, Watching};
 
 use calls::Calls;
-use std::collections::BTreeMap;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tailwater_core::Instant;
@@ -27,8 +30,8 @@ use turns::Turn;
 /// Where a watch looks, when, and at what.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    /// The processes of the front, and of each tier.
-    pub(super) pids: Vec<Vec<u32>>,
+    /// Of the front, and of each tier.
+    pub(super) processes: Vec<Processes>,
     /// The measured window.
     pub(super) from: Instant,
     pub(super) to: Instant,
@@ -58,7 +61,7 @@ fn watch(place: &Place) -> Traits {
         // Elsewhere it would take time from the servers; what is measured is right all the same.
         let _ = tailwater_rt::cpu::pin(core);
     }
-    let tiers = vec![TierTraits::default(); place.pids.len()];
+    let tiers = vec![TierTraits::default(); place.processes.len()];
     let mut seen = Traits { tiers, ..Traits::default() };
     let mut before = None;
     for turn in place.watching.turns(place.from, place.to) {
@@ -70,8 +73,9 @@ fn watch(place: &Place) -> Traits {
     let (began, before) = before.unwrap_or_else(|| (place.from, System::read()));
     let since = after.since(&before);
     let window = Window { length: now().since(began), scale: 1.0 };
-    seen.retransmissions_per_s = since.retransmissions.map(|count| window.rate(count));
-    seen.softirqs_per_s = window.rates(since.softirqs);
+    seen.retransmissions_per_s = since.retransmissions.map(|count| window.by_time(count));
+    let softirqs = since.softirqs.into_iter().map(|(name, count)| (name, window.by_time(count)));
+    seen.softirqs_per_s = softirqs.collect();
     seen
 }
 
@@ -84,7 +88,7 @@ fn look(
     machine: &mut Option<(Instant, System)>,
 ) -> Result<(), String> {
     let opened = match turn.part {
-        Part::Calls => Calls::open(&place.pids).map(Open::Calls),
+        Part::Calls => Calls::open(&place.processes).map(Open::Calls),
         Part::Waits | Part::Softirqs => {
             Threads::open(place, turn).map(|threads| Open::Threads(Box::new(threads)))
         }
@@ -108,20 +112,25 @@ fn look(
     };
     match opened? {
         Open::Calls(calls) => {
-            let counts = calls.count_until(turn.to).into_iter().zip(&mut seen.tiers);
-            counts.for_each(|(counts, tier)| tier.syscalls_per_s = window.rates(counts));
+            let all = calls.count_until(turn.to).into_iter().zip(&place.processes);
+            for ((counts, processes), tier) in all.zip(&mut seen.tiers) {
+                match counts {
+                    Ok(counts) => {
+                        tier.syscalls_per_s = follows::rates(counts, processes.spins, &window);
+                    }
+                    Err(why) => seen.missing.push(processes.without(turn.part.what(), &why)),
+                }
+            }
         }
-        Open::Threads(threads) => {
-            seen.events_lost += threads.watch_until(turn, &window, &mut seen.tiers);
-        }
+        Open::Threads(threads) => threads.watch_until(turn, &window, seen),
     }
     Ok(())
 }
 
 /// A part that is watched.
-enum Open {
-    Calls(Calls),
-    Threads(Box<Threads>),
+enum Open<'a> {
+    Calls(Calls<'a>),
+    Threads(Box<Threads<'a>>),
 }
 
 fn sentence(what: &str, why: &Missing) -> String {
@@ -143,51 +152,43 @@ struct Window {
 }
 
 impl Window {
+    /// Per second, of what requests cause.
+    fn by_requests(&self, count: u64) -> f64 {
+        self.scale * self.by_time(count)
+    }
+
+    /// Per second, of what happens however few requests there are.
     #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
-    fn rate(&self, count: u64) -> f64 {
-        self.scale * count as f64 / self.length.as_secs_f64().max(1e-9)
+    fn by_time(&self, count: u64) -> f64 {
+        count as f64 / self.length.as_secs_f64().max(1e-9)
     }
-
-    fn rates(&self, counts: BTreeMap<String, u64>) -> BTreeMap<String, f64> {
-        counts.into_iter().map(|(name, count)| (name, self.rate(count))).collect()
-    }
-}
-
-/// The numbers of all threads of some processes.
-fn threads_of(pids: &[u32]) -> Vec<u32> {
-    let entries = pids.iter().flat_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")));
-    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
-    entries.flatten().flatten().filter_map(number).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::processes::tests::of;
     use super::*;
-
-    #[test]
-    fn counts_are_per_second_of_the_window() {
-        let counts = || BTreeMap::from([("futex".to_owned(), 30_u64), ("read".to_owned(), 0)]);
-        let rates = |scale| Window { length: Duration::from_secs(2), scale }.rates(counts());
-        assert_eq!(rates(1.0), [("futex".to_owned(), 15.0), ("read".to_owned(), 0.0)].into());
-        assert_eq!(rates(0.5)["futex"], 7.5, "more were due meanwhile than in the mean");
-    }
 
     /// With the right to trace or without it: what everybody may read is told, and what is missing named.
     #[test]
     fn a_watch_tells_what_it_saw_or_what_to_type() {
-        assert!(threads_of(&[std::process::id()]).contains(&std::process::id()));
-        let (pids, start) = (vec![vec![std::process::id()]], now());
+        let start = now();
+        let processes = vec![of("", &[std::process::id()]), of("leaf", &[u32::MAX])];
         let (from, to) = (start, start + Duration::from_millis(90));
         let due = Due { start, at_ns: vec![0, 20_000_000, 70_000_000] };
         let watching = Watching::InTurn;
-        let place = Place { pids, from, to, core: None, watching, due };
+        let place = Place { processes, from, to, core: None, watching, due };
         let traits = Watch::begin(place).finish().expect("it ends");
-        assert_eq!(traits.tiers.len(), 1);
-        let tier = &traits.tiers[0];
+        assert_eq!(traits.tiers.len(), 2);
+        let told = |tier: &TierTraits| {
+            [!tier.syscalls_per_s.is_empty(), tier.time.is_some(), tier.softirqs.is_some()]
+        };
         // On a busy machine the watch may come late to a part, which is named, and tell others.
-        let told = [!tier.syscalls_per_s.is_empty(), tier.time.is_some(), tier.softirqs.is_some()];
-        let untold = told.iter().filter(|is_told| !**is_told).count();
-        assert_eq!(traits.missing.len(), untold, "{traits:?}");
+        let parts = told(&traits.tiers[0]).iter().filter(|is_told| **is_told).count();
+        // The leaf is gone: nothing is told of it, and of each part that is told of the front a sentence says so.
+        assert_eq!(told(&traits.tiers[1]), [false; 3], "{traits:?}");
+        let of_leaf = traits.missing.iter().filter(|why| why.contains("tier leaf")).count();
+        assert_eq!((of_leaf, traits.missing.len() - of_leaf), (parts, 3 - parts), "{traits:?}");
         assert!(traits.missing.iter().all(|why| why.starts_with("No ") && why.ends_with('.')));
     }
 }

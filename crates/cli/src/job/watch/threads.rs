@@ -1,7 +1,8 @@
 //! What the threads of each process do, and which softirqs run on their time: from the kernel's events.
 
+use super::processes::Processes;
 use super::turns::{Part, Turn};
-use super::{Place, Window, threads_of};
+use super::{Place, Window, follows};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::Duration;
@@ -9,21 +10,21 @@ use tailwater_core::Instant;
 use tailwater_kernel::schedule::{Account, Fact, Interruption, Interval, Machine, WaitQuantiles};
 use tailwater_kernel::{Missing, Probe, Recorder, Source, now_ns, softirq_name};
 use tailwater_rt::time::now;
-use tailwater_stats::traits::{SoftirqTraits, ThreadTime, TierTraits};
+use tailwater_stats::traits::{SoftirqTraits, ThreadTime, Traits};
 
 /// Between two readings of the rings.
 const PERIOD: Duration = Duration::from_millis(10);
 
 /// A recording under way.
-pub(super) struct Threads {
+pub(super) struct Threads<'a> {
     recorder: Recorder,
     machine: Machine,
-    books: Books,
+    books: Books<'a>,
 }
 
-impl Threads {
+impl<'a> Threads<'a> {
     /// Of what the turn is for, and from its beginning on.
-    pub(super) fn open(place: &Place, turn: Turn) -> Result<Self, Missing> {
+    pub(super) fn open(place: &'a Place, turn: Turn) -> Result<Self, Missing> {
         let source = match turn.part {
             Part::Softirqs => Source::Softirqs,
             Part::Waits | Part::Calls => Source::Scheduling,
@@ -34,31 +35,32 @@ impl Threads {
         // The events have a clock of their own.
         let of = |at: Instant| at_ns + u64::try_from(at.since(time).as_nanos()).unwrap_or(u64::MAX);
         let account = || Account::new(of(turn.from), of(turn.to));
-        let accounts = place.pids.iter().map(|pids| (pids.clone(), account())).collect();
+        let accounts = place.processes.iter().map(|of| (of, account())).collect();
         let books = Books { accounts, known: HashMap::new() };
-        let threads = place.pids.iter().flat_map(|pids| threads_of(pids));
+        let threads = place.processes.iter().flat_map(Processes::threads);
         threads.for_each(|tid| machine.follow(tid, at_ns));
         Ok(Self { recorder, machine, books })
     }
 
-    /// Until its turn ends; writes what was seen into the tiers, and says how many events were lost.
-    pub(super) fn watch_until(
-        mut self,
-        turn: Turn,
-        window: &Window,
-        tiers: &mut [TierTraits],
-    ) -> u64 {
+    /// Until its turn ends; writes what was seen of each tier, and what is missing of those that are gone by then.
+    pub(super) fn watch_until(mut self, turn: Turn, window: &Window, seen: &mut Traits) {
         self.read_until(turn.to);
         let Self { recorder, mut machine, mut books } = self;
         let losses = recorder.finish(|event| machine.apply(event, &mut |fact| books.add(&fact)));
         machine.finish(now_ns(), &mut |fact| books.add(&fact));
-        for ((_, account), tier) in books.accounts.iter().zip(tiers) {
+        for ((processes, account), tier) in books.accounts.iter().zip(&mut seen.tiers) {
+            if let Some(why) = processes.absence() {
+                seen.missing.push(processes.without(turn.part.what(), why));
+                continue;
+            }
             match turn.part {
                 Part::Softirqs => tier.softirqs = Some(softirqs(account, window)),
-                Part::Waits | Part::Calls => tier.time = Some(time(account, window)),
+                Part::Waits | Part::Calls => {
+                    tier.time = Some(time(account, processes.spins, window));
+                }
             }
         }
-        losses.events + losses.late + losses.unread
+        seen.events_lost += losses.events + losses.late + losses.unread;
     }
 
     /// Sleeps until then, and reads events meanwhile.
@@ -76,13 +78,13 @@ impl Threads {
 }
 
 /// An account for the front, and for each tier.
-struct Books {
-    accounts: Vec<(Vec<u32>, Account)>,
+struct Books<'a> {
+    accounts: Vec<(&'a Processes, Account)>,
     /// Which account a thread's facts go to; none for threads of no process here.
     known: HashMap<u32, Option<usize>>,
 }
 
-impl Books {
+impl Books<'_> {
     fn add(&mut self, fact: &Fact) {
         let (Fact::Interval(Interval { tid, .. }) | Fact::Interruption(Interruption { tid, .. })) =
             fact
@@ -91,25 +93,24 @@ impl Books {
         };
         let accounts = &self.accounts;
         // A process may make threads while it is watched.
-        let look = || accounts.iter().position(|(pids, _)| is_thread_of(pids, *tid));
+        let look = || accounts.iter().position(|(of, _)| is_thread_of(&of.pids, *tid));
         if let Some(at) = *self.known.entry(*tid).or_insert_with(look) {
             self.accounts[at].1.add(fact);
         }
     }
 }
 
-fn time(account: &Account, window: &Window) -> ThreadTime {
+fn time(account: &Account, spins: bool, window: &Window) -> ThreadTime {
     let (times, waits) = (account.times(), account.waits());
     // Shares of time are no counts per request.
-    let of_time = Window { scale: 1.0, ..*window };
-    let ratio = |ns: u64| of_time.rate(ns) / 1e9;
+    let ratio = |ns: u64| window.by_time(ns) / 1e9;
     ThreadTime {
         threads: u32::try_from(account.threads()).unwrap_or(u32::MAX),
         running_ratio: ratio(times.running_ns),
         runnable_ratio: ratio(times.runnable_ns),
         asleep_ratio: ratio(times.asleep_ns),
         unknown_ratio: ratio(times.unknown_ns),
-        waits_per_s: window.rate(waits.count),
+        waits_per_s: follows::waits(waits.count, spins, window),
         wait_p50_us: micros(waits.p50_ns),
         wait_p99_us: micros(waits.p99_ns),
         wait_p999_us: micros(waits.p999_ns),
@@ -120,8 +121,9 @@ fn softirqs(account: &Account, window: &Window) -> BTreeMap<String, SoftirqTrait
     let told = account.softirqs().map(|one| {
         let WaitQuantiles { count, p50_ns, p99_ns, .. } = one.spread;
         let (p50_us, p99_us) = (micros(p50_ns), micros(p99_ns));
-        let told = SoftirqTraits { per_s: window.rate(count), p50_us, p99_us };
-        (softirq_name(one.vector).to_owned(), told)
+        let name = softirq_name(one.vector);
+        let per_s = follows::softirqs(name, count, window);
+        (name.to_owned(), SoftirqTraits { per_s, p50_us, p99_us })
     });
     told.collect()
 }
@@ -137,6 +139,7 @@ fn is_thread_of(pids: &[u32], tid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::processes::tests::of;
     use super::*;
     use tailwater_kernel::schedule::{Interrupting, State};
 
@@ -144,7 +147,8 @@ mod tests {
     fn facts_go_to_the_process_of_their_thread_and_to_no_other() {
         let own = std::process::id();
         let account = || Account::new(0, 1_000);
-        let accounts = vec![(vec![1], account()), (vec![own], account())];
+        let (other, ours) = (of("", &[1]), of("leaf", &[own]));
+        let accounts = vec![(&other, account()), (&ours, account())];
         let mut books = Books { accounts, known: HashMap::new() };
         let fact = |tid, to_ns| {
             let state = State::Running { cpu: 0 };
@@ -161,7 +165,7 @@ mod tests {
         assert_eq!(running, [200, 300]);
         // Twice as many requests were due in the window's mean: counts double, shares of time do not.
         let window = Window { length: Duration::from_nanos(1_000), scale: 2.0 };
-        let time = time(&books.accounts[1].1, &window);
+        let time = time(&books.accounts[1].1, false, &window);
         assert_eq!((time.threads, time.running_ratio), (1, 0.3));
         let softirqs = softirqs(&books.accounts[1].1, &window);
         assert_eq!(softirqs["net_rx"].per_s, 2e6);

@@ -37,6 +37,15 @@ impl Part {
     /// Counters close slowly, by tens of milliseconds each: they come last.
     pub(crate) const ALL: [Self; 3] = [Self::Softirqs, Self::Waits, Self::Calls];
 
+    /// What it tells, in a sentence that says that it is missing for a tier.
+    pub(super) const fn what(self) -> &'static str {
+        match self {
+            Self::Softirqs => "softirqs",
+            Self::Waits => "waits for a core",
+            Self::Calls => "system calls",
+        }
+    }
+
     /// What it tells, in a sentence that says that it is missing.
     pub(crate) const fn name(self) -> &'static str {
         match self {

@@ -96,11 +96,12 @@ impl Cost {
 
 impl Ratios {
     fn of(steps: &[Step], watching: Watching) -> Self {
-        let compared = |of: fn(&Run) -> f64| PairedRatio::of(&pairs(steps, watching, of)).ok();
+        let compared =
+            |of: fn(&Run) -> Option<f64>| PairedRatio::of(&pairs(steps, watching, of)).ok();
         Self {
             cpu: compared(cores_per_query),
-            p50: compared(|run| run.p50_us),
-            p99: compared(|run| run.p99_us),
+            p50: compared(|run| Some(run.p50_us)),
+            p99: compared(|run| Some(run.p99_us)),
         }
     }
 }
@@ -123,18 +124,19 @@ fn ratio(name: &str, of: &Option<PairedRatio>) -> String {
     }
 }
 
-/// Without the watch and with it, of each half of a block. A step without a run takes the pair of its half, and no other.
-fn pairs(steps: &[Step], watching: Watching, of: fn(&Run) -> f64) -> Vec<(f64, f64)> {
+/// Without the watch and with it, of each half of a block. A step without a run, or whose run does not know, takes the pair of
+/// its half, and no other.
+fn pairs(steps: &[Step], watching: Watching, of: fn(&Run) -> Option<f64>) -> Vec<(f64, f64)> {
     let pair = |half: &[Step]| {
         let run = |what| half.iter().find(|(watched, _)| *watched == what)?.1.as_ref();
-        Some((of(run(Watching::Nothing)?), of(run(watching)?)))
+        of(run(Watching::Nothing)?).zip(of(run(watching)?))
     };
     steps.chunks(BLOCK.len() / 2).filter_map(pair).collect()
 }
 
-fn cores_per_query(run: &Run) -> f64 {
-    let cores: f64 = run.tiers.iter().map(|tier| tier.cores_used).sum();
-    run.tiers.first().map_or(0.0, |front| cores / front.received_rps)
+fn cores_per_query(run: &Run) -> Option<f64> {
+    let cores: f64 = run.tiers.iter().map(|tier| tier.cores_used).sum::<Option<_>>()?;
+    Some(cores / run.tiers.first()?.received_rps?)
 }
 
 #[cfg(test)]
@@ -143,7 +145,8 @@ mod tests {
     use tailwater_stats::result::TierReading;
 
     fn run(cores_used: f64) -> Run {
-        let tier = TierReading { cores_used, received_rps: 100.0, ..TierReading::default() };
+        let (cores_used, received_rps) = (Some(cores_used), Some(100.0));
+        let tier = TierReading { cores_used, received_rps, ..TierReading::default() };
         Run { tiers: vec![tier], p50_us: 100.0, p99_us: 9.0, valid: true, ..Run::default() }
     }
 
@@ -176,7 +179,8 @@ mod tests {
         let mut steps = steps();
         for (nth, (_, run)) in steps.iter_mut().enumerate() {
             let run = run.as_mut().expect("each has one");
-            run.tiers[0].cores_used *= 1.0 + 0.001 * nth as f64;
+            let slower = 1.0 + 0.001 * nth as f64;
+            run.tiers[0].cores_used.iter_mut().for_each(|cores| *cores *= slower);
         }
         let cost = Cost::of(1_000.0, &steps);
         let calls = cost.parts["system calls"].cpu.as_ref().expect("six pairs");
@@ -188,9 +192,15 @@ mod tests {
         let mut steps = steps();
         assert_eq!(steps[8].0, Watching::InTurn);
         steps[8].1 = None;
-        let found = |what| pairs(&steps, what, |run| run.tiers[0].cores_used);
-        assert_eq!(found(Watching::InTurn), [(0.10, 0.11); 5]);
-        assert_eq!(found(Watching::One(Part::Calls)), [(0.10, 0.12); 6]);
+        let found = |steps: &[Step], what| {
+            let of_pair = |(one, other): (f64, f64)| (one * 100.0, other * 100.0);
+            pairs(steps, what, cores_per_query).into_iter().map(of_pair).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&steps, Watching::InTurn), [(0.10, 0.11); 5]);
+        assert_eq!(found(&steps, Watching::One(Part::Calls)), [(0.10, 0.12); 6]);
+        // A tier that could not be read would make the query look cheap.
+        steps[2].1.as_mut().expect("it has one").tiers.push(TierReading::default());
+        assert_eq!(found(&steps, Watching::One(Part::Calls)), [(0.10, 0.12); 5]);
     }
 
     #[test]

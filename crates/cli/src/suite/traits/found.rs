@@ -95,9 +95,10 @@ fn load(runs: Vec<&Run>, rps: f64) -> LoadFound {
     let valid: Vec<&Run> = runs.iter().copied().filter(|run| run.valid).collect();
     let counted = if valid.is_empty() { &runs } else { &valid };
     let median = |of: fn(&Run) -> f64| median(counted.iter().map(|run| of(run)));
-    let queries = |run: &Run| run.tiers.first().map_or(0.0, |front| front.received_rps).max(1e-9);
+    let queries = |run: &Run| run.tiers.first()?.received_rps.filter(|queries| *queries > 0.0);
     let traits = || counted.iter().filter_map(|run| Some((*run, run.traits.as_ref()?)));
-    let again = traits().filter_map(|(run, seen)| Some(seen.retransmissions_per_s? / queries(run)));
+    let again =
+        traits().filter_map(|(run, seen)| Some(seen.retransmissions_per_s? / queries(run)?));
     let tiers = counted.iter().map(|run| run.tiers.len()).max().unwrap_or(0);
     LoadFound {
         rps,
@@ -181,7 +182,7 @@ pub(super) mod tests {
         };
         assert_eq!(share(&experiment), Some(20.0));
         // Of one of the two that count, queries overlap: the other alone would tell of a calm machine.
-        experiment.runs[1].tiers[0].cores_used = 0.9;
+        experiment.runs[1].tiers[0].cores_used = Some(0.9);
         assert_eq!(share(&experiment), None);
         assert!(loads(&experiment)[0].tiers[0].per_query.contains_key("core_ms"));
     }

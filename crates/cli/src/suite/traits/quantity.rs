@@ -37,16 +37,20 @@ const POLL: &[&str] = &["epoll_wait", "epoll_pwait", "epoll_pwait2", "ppoll"];
 
 /// All of them, in the order of tables. Shares are per cent; times are in µs but for core-milliseconds.
 pub(super) const QUANTITIES: &[Quantity] = &[
-    Quantity { key: "requests", label: "requests", of: |it| it.per_query(it.reading.received_rps) },
+    Quantity {
+        key: "requests",
+        label: "requests",
+        of: |it| it.per_query(it.reading.received_rps?),
+    },
     Quantity {
         key: "core_ms",
         label: "CPU, core-ms",
-        of: |it| Some(it.us_per_query(it.reading.cores_used)? / 1e3),
+        of: |it| Some(it.us_per_query(it.reading.cores_used?)? / 1e3),
     },
     Quantity {
         key: "kernel_percent",
         label: "  in kernel, %",
-        of: |it| Some(100.0 * it.reading.kernel_share),
+        of: |it| Some(100.0 * it.reading.kernel_share?),
     },
     Quantity { key: "syscalls", label: "system calls", of: |it| it.calls(&[ALL_CALLS]) },
     Quantity { key: "futex", label: "  futex", of: |it| it.calls(&["futex"]) },
@@ -58,17 +62,17 @@ pub(super) const QUANTITIES: &[Quantity] = &[
     Quantity {
         key: "voluntary",
         label: "vol. switches",
-        of: |it| it.per_query(it.reading.voluntary_per_s),
+        of: |it| it.per_query(it.reading.voluntary_per_s?),
     },
     Quantity {
         key: "involuntary",
         label: "invol. switches",
-        of: |it| it.per_query(it.reading.involuntary_per_s),
+        of: |it| it.per_query(it.reading.involuntary_per_s?),
     },
     Quantity {
         key: "runqueue_us",
         label: "run-queue, µs",
-        of: |it| it.us_per_query(it.reading.run_delay_ratio),
+        of: |it| it.us_per_query(it.reading.run_delay_ratio?),
     },
     Quantity { key: "waits", label: "  waits", of: |it| it.per_query(it.time()?.waits_per_s) },
     Quantity {
@@ -79,7 +83,7 @@ pub(super) const QUANTITIES: &[Quantity] = &[
     Quantity {
         key: "faults",
         label: "page faults",
-        of: |it| it.per_query(it.reading.faults_per_s),
+        of: |it| it.per_query(it.reading.faults_per_s?),
     },
     Quantity {
         key: "net_rx",
@@ -109,7 +113,7 @@ impl<'a> Seen<'a> {
     pub(super) fn of(run: &'a Run, at: usize) -> Option<Self> {
         let traits = run.traits.as_ref()?;
         let (reading, tier) = run.tiers.get(at).zip(traits.tiers.get(at))?;
-        let queries_per_s = run.tiers.first()?.received_rps;
+        let queries_per_s = run.tiers.first()?.received_rps?;
         (queries_per_s > 0.0).then_some(Self { run, at, reading, traits, tier, queries_per_s })
     }
 
@@ -163,8 +167,8 @@ impl<'a> Seen<'a> {
     /// where queries overlap so much that the parts are more than the whole.
     fn shares(&self) -> Option<(f64, f64, f64)> {
         let of_latency = |us: f64| 100.0 * us / self.traits.mean_us;
-        let running = of_latency(self.us_per_query(self.run.tiers[self.at].cores_used)?);
-        let runnable = of_latency(self.us_per_query(self.reading.run_delay_ratio)?);
+        let running = of_latency(self.us_per_query(self.run.tiers[self.at].cores_used?)?);
+        let runnable = of_latency(self.us_per_query(self.reading.run_delay_ratio?)?);
         let rest = 100.0 - running - runnable;
         (self.at == 0 && self.traits.mean_us > 0.0 && rest >= 0.0)
             .then_some((running, runnable, rest))
@@ -186,11 +190,11 @@ pub(super) mod tests {
         let tier = |name: &str, received_rps, cores_used| TierReading {
             tier: name.into(),
             nodes: 4,
-            received_rps,
-            cores_used,
-            run_delay_ratio: 0.002,
-            voluntary_per_s: 300.0,
-            kernel_share: 0.5,
+            received_rps: Some(received_rps),
+            cores_used: Some(cores_used),
+            run_delay_ratio: Some(0.002),
+            voluntary_per_s: Some(300.0),
+            kernel_share: Some(0.5),
             ..TierReading::default()
         };
         let time = ThreadTime { waits_per_s: 400.0, wait_p99_us: 70.0, ..ThreadTime::default() };
@@ -239,7 +243,7 @@ pub(super) mod tests {
         assert!(Seen::of(&Run { traits: None, ..run.clone() }, 0).is_none());
         assert!(Seen::of(&run, 2).is_none());
         let mut silent = run;
-        silent.tiers[0].received_rps = 0.0;
+        silent.tiers[0].received_rps = Some(0.0);
         assert!(Seen::of(&silent, 1).is_none(), "no query to divide by");
     }
 
@@ -251,7 +255,7 @@ pub(super) mod tests {
         };
         assert_eq!(shares(&run), [Some(20.0), Some(10.0), Some(70.0)]);
         assert_eq!(value(&run, 1, "running_percent"), None);
-        run.tiers[0].cores_used = 0.9;
+        run.tiers[0].cores_used = Some(0.9);
         assert_eq!(shares(&run), [None; 3]);
     }
 

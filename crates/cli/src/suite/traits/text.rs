@@ -22,7 +22,8 @@ pub(super) fn text(found: &Found) -> String {
          threads that began after the warm-up are missing. Parts of latency are of the mean query, and only of the front; CPU \
          time after its answer counts as well. The kernel's share comes from its timer's ticks, and says little at a low load. \
          All but saturation was measured beside the watch, whose parts took a third of the time each; --cost tells what that \
-         takes."
+         takes. Counts of a third are told by the queries that were due in it, those of timers and sleeps by time; percentiles \
+         of waits and softirqs are of their third alone."
             .to_owned(),
     ];
     let missing: BTreeSet<&String> =
@@ -184,6 +185,7 @@ pub(super) mod tests {
             "900 !",
             "no run counts: noise",
             "type this.",
+            "percentiles of waits and softirqs are of their third alone",
             "HITM",
         ] {
             assert!(text.replace('\n', " ").contains(wanted), "no {wanted} in\n{text}");

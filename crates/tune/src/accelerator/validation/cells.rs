@@ -1,16 +1,18 @@
 //! What is tried.
 
+use crate::accelerator::design::{STRATEGIES, THREADINGS};
 use crate::accelerator::{Design, Strategy, Threading};
-use serde::{Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One design with one size of offloads, and an accelerator of one speed.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// What threads do meanwhile.
-    #[serde(serialize_with = "by_name")]
+    #[serde(serialize_with = "by_name", deserialize_with = "of_threading")]
     pub threading: Threading,
     /// Where the accelerator is.
-    #[serde(serialize_with = "place")]
+    #[serde(serialize_with = "place", deserialize_with = "of_place")]
     pub strategy: Strategy,
     /// g: bytes of an offload.
     pub bytes: u32,
@@ -26,6 +28,23 @@ fn by_name<S: Serializer>(threading: &Threading, serializer: S) -> Result<S::Ok,
 
 fn place<S: Serializer>(strategy: &Strategy, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(strategy.name())
+}
+
+fn of_threading<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Threading, D::Error> {
+    named(&THREADINGS, deserializer)
+}
+
+fn of_place<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Strategy, D::Error> {
+    named(&STRATEGIES, deserializer)
+}
+
+fn named<'de, T: Copy, D: Deserializer<'de>>(
+    known: &[(&str, T)],
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let wanted = String::deserialize(deserializer)?;
+    let found = known.iter().find(|(name, _)| *name == wanted);
+    found.map(|(_, value)| *value).ok_or_else(|| D::Error::custom(format!("'{wanted}' found")))
 }
 
 impl Cell {

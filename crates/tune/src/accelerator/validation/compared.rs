@@ -3,11 +3,11 @@
 use super::cells::Cell;
 use super::parts::Prediction;
 use super::trial::Trial;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tailwater_stats::{PairedRatio, t_975};
 
 /// One cell.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Compared {
     /// Which.
     #[serde(flatten)]
@@ -24,7 +24,7 @@ pub struct Compared {
 }
 
 /// The factor on throughput that was measured.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MeasuredFactor {
     /// Geometric mean over the trials.
     pub speedup: f64,
@@ -39,12 +39,16 @@ pub struct MeasuredFactor {
     /// Whether the difference is within what is not known of the model's inputs and of the trials: the root of the sum of
     /// squares of both half widths, at 95 %.
     pub covered: bool,
-    /// Nanoseconds of the host for a request without the accelerator, and with it: means of the trials.
-    pub without_ns: f64,
+    /// Nanoseconds of the host for a request without the accelerator, and with it: means of the trials. `None` in results of
+    /// earlier versions, as all that follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_ns: Option<f64>,
     /// See `without_ns`.
-    pub with_ns: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with_ns: Option<f64>,
     /// How often the host's threads left their core for a request with the accelerator.
-    pub switches: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switches: Option<f64>,
 }
 
 impl Compared {
@@ -58,9 +62,9 @@ impl Compared {
         let (with_ns, without_ns) = (mean(&|pair| pair.0), mean(&|pair| pair.1));
         let switches = trials.iter().filter_map(Trial::switches).sum::<f64>();
         let measured = PairedRatio::of(&times).ok().map(|found| MeasuredFactor {
-            without_ns,
-            with_ns,
-            switches: switches / times.len().max(1) as f64,
+            without_ns: Some(without_ns),
+            with_ns: Some(with_ns),
+            switches: Some(switches / times.len().max(1) as f64),
             speedup: found.ratio,
             low: found.low,
             high: found.high,
@@ -92,7 +96,7 @@ fn is_covered(predicted: &Prediction, found: &PairedRatio) -> bool {
 }
 
 /// What is known of a prediction once the model's own error counts, too.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OwnError {
     /// The root of the mean square of the differences of other cells, predicted from measured, in nanoseconds of the host for
     /// a request.

@@ -100,7 +100,7 @@ mod tests {
 
     /// Requests of 100 ns without the accelerator, predicted to take 50 with it; they took so much.
     fn compared(cell: Cell, took: f64) -> Compared {
-        let inputs = vec![Known { input: "n", mean: 1e7, low: 1e7, high: 1e7 }];
+        let inputs = vec![Known { input: "n".into(), mean: 1e7, low: 1e7, high: 1e7 }];
         let speedup = 100.0 / took;
         Compared {
             cell,
@@ -112,9 +112,9 @@ mod tests {
                 trials: 12,
                 points: 0.0,
                 covered: false,
-                without_ns: 100.0,
-                with_ns: took,
-                switches: 0.0,
+                without_ns: Some(100.0),
+                with_ns: Some(took),
+                switches: Some(0.0),
             }),
             set_aside: 0,
             own_error: None,

@@ -2,7 +2,7 @@
 
 use super::cells::Cell;
 use crate::accelerator::{Amount, Case, Input, Inputs, NoOutcome, Selection, Weighting};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tailwater_core::Rng;
 
 /// C: a second of the host's core in nanoseconds. The model's cycles are nanoseconds here.
@@ -72,10 +72,10 @@ impl Parts {
 }
 
 /// What is known of an input.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Known {
     /// As in files: alpha, n, o0, L, Q, o1 or A. Costs are nanoseconds.
-    pub input: &'static str,
+    pub input: String,
     /// By the means of the rounds.
     pub mean: f64,
     /// The 5th percentile, of rounds that are drawn anew.
@@ -85,7 +85,7 @@ pub struct Known {
 }
 
 /// What the model says of a cell.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Prediction {
     /// Of which inputs.
     pub inputs: Vec<Known>,
@@ -118,7 +118,7 @@ pub fn predict(cell: &Cell, rounds: &[Parts], seed: u64) -> Result<Prediction, N
     }
     let known = |(at, (input, mean)): (usize, (Input, f64))| {
         let (low, high) = ends(drawn.iter().map(|(values, _)| values[at].1), mean);
-        Known { input: input.name(), mean, low, high }
+        Known { input: input.name().to_owned(), mean, low, high }
     };
     let (low, high) = ends(drawn.iter().map(|(_, speedup)| *speedup), speedup);
     Ok(Prediction {
@@ -214,7 +214,7 @@ mod tests {
         };
         let rounds: Vec<Parts> = (0..20).map(round).collect();
         let found = predict(&of(Threading::Async), &rounds, 1).unwrap();
-        let known = |name| *found.inputs.iter().find(|known| known.input == name).unwrap();
+        let known = |name| found.inputs.iter().find(|known| known.input == name).unwrap();
         assert!(known("L").mean.abs() < 1e-6, "{:?}", known("L"));
         // The mean of 20 rounds strays by 500 / √20, of which its 95th percentile is 1.6 times.
         assert!(

@@ -1,6 +1,6 @@
 //! Blocks with and without the accelerator, and which of them count.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tailwater_stats::anytime::{Arm, QuadOrder};
 
 /// What disturbed a block, as shares of its time.
@@ -15,7 +15,7 @@ pub struct BlockNoise {
 }
 
 /// What a block may have of each. Fixed before the first block, and the same for both arms.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NoiseLimits {
     /// Of the hypervisor.
     pub steal_max: f64,

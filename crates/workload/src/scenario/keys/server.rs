@@ -275,7 +275,7 @@ static STEP: Table = Table {
             "\"A\"",
             "Which lock, or which set of locks. The same name in two paths is the same lock; each server, tier and node has its \
              own. One loop without workers, the default, finds it taken only where it is held across a wait or a call. For others set \
-             server.loops = 2 or server.placement = \"workers:4\"; in simulation sim.cores above the loops will do.",
+             server.loops = 2 or server.placement = \"workers:4\"; in simulation, where workers are none, sim.cores = 2.",
         ),
         key(
             "hold",

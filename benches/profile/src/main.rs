@@ -58,7 +58,7 @@ enum Verb {
     Load(memcached::LoadArgs),
     /// From symptom to cause on a program that is not ours, and its p99 before and after; examples/profiling/guide.sh.
     Guide(guide::GuideArgs),
-    /// What clients of a server see while it is recorded.
+    /// What clients of a server see while it is recorded, in a closed loop: latency counts from sending.
     Recorded(guide::RecordedArgs),
     /// Print the folder of SQLite's sources.
     Sqlite,

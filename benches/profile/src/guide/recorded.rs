@@ -1,4 +1,5 @@
 //! What clients of a server see while it is recorded: a closed loop on all cores, by turns with one that nobody watches.
+//! Latency counts from sending, not from an intended time: a server that stands still delays few requests.
 
 use super::memcached;
 use super::redis;

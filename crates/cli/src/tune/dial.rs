@@ -126,6 +126,23 @@ impl Dial {
         (matches!(self.way, Way::Key) && value != INHERITED).then_some((&self.name, value))
     }
 
+    /// What keeps a value when the comparison is over, for a person to type or to write. The process's knobs are left to
+    /// [`keeping`], since one command has them all.
+    fn keep(&self, value: &str, root: &Root) -> Option<String> {
+        match &self.way {
+            Way::Files { knob: Knob { lever: Lever::Files { pattern, .. }, .. }, .. } => {
+                let files = root.join(pattern);
+                let files = files.display();
+                Some(format!(
+                    "echo '{value}' | tee {files}   # as root; until the machine restarts"
+                ))
+            }
+            Way::Key => Some(format!("set {} to {value} in the scenario", self.name)),
+            Way::Word => Some(format!("put {value} in place of {{{}}} in the command", self.name)),
+            Way::Files { .. } | Way::Launch(_) => None,
+        }
+    }
+
     /// The same word with the value in place of the name in braces.
     pub(super) fn fill(&self, word: &str, value: &str) -> String {
         match self.way {
@@ -147,6 +164,28 @@ pub(super) fn turn(
         }
     }
     Ok(())
+}
+
+/// What keeps the values of a setting that another has otherwise: a line for each thing to type or to write.
+pub(super) fn keeping(
+    dials: &[Dial],
+    (kept, other): (&Setting, &Setting),
+    root: &Root,
+) -> Vec<String> {
+    let all = dials.iter().zip(kept).zip(other);
+    let changed: Vec<(&Dial, &String)> =
+        all.filter(|((_, kept), other)| kept != other).map(|(kept, _)| kept).collect();
+    let mut lines: Vec<String> =
+        changed.iter().filter_map(|(dial, value)| dial.keep(value, root)).collect();
+    let flags: Vec<String> = changed
+        .iter()
+        .filter_map(|(dial, value)| dial.launch(value))
+        .map(|said| format!("--knob {said} "))
+        .collect();
+    if !flags.is_empty() {
+        lines.push(format!("tailwater tune exec {}-- CMD", flags.concat()));
+    }
+    lines
 }
 
 fn of_files(

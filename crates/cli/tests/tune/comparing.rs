@@ -86,6 +86,24 @@ fn words_in_braces_are_knobs_and_more_may_be_better() {
     // 8 %, within a deviation of the blocks.
     let found = ["+7.", "+8."].map(|change| format!("B is better: the printed number {change}"));
     assert!(found.iter().any(|found| text.contains(found)), "{text}{}", stderr(&output));
+    let end = "To keep B:\n  put 4 in place of {threads} in the command";
+    assert!(text.trim_end().ends_with(end), "{text}");
+}
+
+#[test]
+fn a_result_ends_with_what_was_decided_and_what_to_type() {
+    let machine = Machine::new("decided");
+    let program = machine.program("gain", GAIN);
+    let more = ["--metric", "/cost", "--guard", "/errors", "--pilot", "5"];
+    let output = machine.tune("ab", &flags(&[&KNOB[..], &more].concat(), &program));
+    let text = stdout(&output);
+    let (guards, decided) = (text.find("p that it is worse"), text.find("B is better: /cost -"));
+    assert!(guards.is_some() && guards < decided, "{text}{}", stderr(&output));
+    let file = machine.path("proc/sys/net/core/netdev_budget");
+    let file = file.display();
+    let end =
+        format!("To keep B:\n  echo '600' | tee {file}   # as root; until the machine restarts");
+    assert!(text.trim_end().ends_with(&end), "{text}");
 }
 
 #[test]

@@ -159,6 +159,12 @@ awk -v z=$noise -v b=$b 'BEGIN { print 100 * z * (b == 600 ? 0.9 : 1) }'";
         "{text}{}",
         stderr(&output)
     );
+    let path = machine.path("proc/sys/net/core/netdev_budget");
+    let end = format!(
+        "To keep it:\n  echo '600' | tee {}   # as root; until the machine restarts",
+        path.display()
+    );
+    assert!(text.trim_end().ends_with(&end), "{text}");
     assert_eq!(machine.read(BUDGET), "300\n");
     machine.is_as_before().expect("the knob is put back");
 }

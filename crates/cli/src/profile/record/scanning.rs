@@ -8,13 +8,13 @@ use std::time::Duration;
 /// What the recorder reads of its environment, be it in the program or beside it.
 #[derive(Args, Debug)]
 pub(crate) struct Scanning {
-    /// The share of each thread's time that scanning may take, such as 5% or 0.05: less finds
-    /// fewer calls, more slows the program down.
-    #[arg(long, default_value = "5%", value_parser = share)]
+    /// The scanner budget: the share of each thread's time that looking at its stack may take from it, from 0.1% to 100%.
+    /// Less finds fewer short calls, more slows the program down.
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = share)]
     budget: f64,
     /// The share of a core that the scanner itself may take, such as 25%: less leaves more to a program that has
     /// as many threads as there are cores, and makes the bounds of times wider.
-    #[arg(long, default_value = "100%", value_parser = core_share)]
+    #[arg(long, value_name = "PERCENT", default_value = "100%", value_parser = core_share)]
     cpu: f64,
     /// The processor that the scanner runs on, by its number, as in `taskset -c`: one that the program does not
     /// use. Without it, any that the program may use.

@@ -13,7 +13,7 @@ pub(super) use page::evidence;
 pub(super) use text::change;
 
 use super::bench::Bench;
-use super::dial::{Dial, Setting};
+use super::dial::{self, Dial, Setting};
 use super::machine::{Root, Session};
 use super::plan::plan;
 use super::targets::Target;
@@ -109,7 +109,9 @@ pub(super) fn ab(options: &AbOptions) -> Result<(), Failure> {
     let told = conducted.and_then(|conducted| {
         let settings = (&a, &b);
         let of = (manifest, began.elapsed());
-        let outcome = Outcome::new(options, (&dials, &target), settings, &rules, &conducted, of);
+        let keeping = dial::keeping(&dials, (&b, &a), &root);
+        let outcome =
+            Outcome::new(options, (&dials, &target), settings, &rules, &conducted, of, keeping);
         deliver(options, &outcome, folder.as_ref())?;
         match conducted.ended {
             None => conducted.is_sound(),

@@ -31,7 +31,7 @@ pub(crate) struct AbOptions {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(4..=1_000))]
     pub(super) pilot: u32,
     /// Quads of the test at most, of four blocks each.
-    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(4..=i64::from(QUADS_MAX)))]
     pub(super) quads: u32,
     /// The longest that all of it may take; no quad is begun that would not fit.
     #[arg(long, value_name = "TIME", default_value = "60min", value_parser = duration)]
@@ -59,6 +59,9 @@ pub(crate) struct AbOptions {
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
 }
+
+/// Quads of one test.
+pub(super) const QUADS_MAX: u32 = 10_000;
 
 const HELP: &str = "Examples: tailwater tune ab --knob thp=always --scenario scenarios/mine.toml; tailwater tune ab --knob \
     malloc-arenas=1 --metric /p99_us -- ./measure.sh; tailwater tune ab --knob threads=4 --against 2 -- ./server-bench -t {threads}";

@@ -38,6 +38,8 @@ pub(super) struct Outcome<'a> {
     pub(super) pilot: &'a [MeasuredQuad],
     pub(super) quads: &'a [MeasuredQuad],
     pub(super) seconds: f64,
+    /// What a person types to keep B.
+    pub(super) keeping: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -58,6 +60,7 @@ impl<'a> Outcome<'a> {
         rules: &'a ComparisonRules,
         conducted: &'a Conducted,
         (manifest, took): (Manifest, Duration),
+        keeping: Vec<String>,
     ) -> Self {
         let named = |setting: &Setting| {
             dials.iter().map(|dial| dial.name.clone()).zip(setting.iter().cloned()).collect()
@@ -90,6 +93,7 @@ impl<'a> Outcome<'a> {
             pilot: conducted.pilot.quads(),
             quads: comparison.quads(),
             seconds: took.as_secs_f64(),
+            keeping,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a person reads of a comparison.
 
-use super::options::AbOptions;
+use super::options::{AbOptions, QUADS_MAX};
 use super::outcome::Outcome;
 use crate::terminal::style;
 use std::collections::BTreeMap;
@@ -100,10 +100,57 @@ pub(super) fn so_far(comparison: &Comparison) -> String {
 
 pub(super) fn of(outcome: &Outcome<'_>) -> String {
     let width = style().width.unwrap_or(WIDTH);
-    let sentences = [verdict(outcome), set_aside(outcome), cut_short(outcome)];
+    let sentences = [set_aside(outcome), cut_short(outcome), verdict(outcome), Some(next(outcome))];
     let sentences = sentences.into_iter().flatten().map(|text| wrap(&text, width.into()));
     let sentences: Vec<String> = sentences.collect();
-    format!("{}\n\n{}\n\n{}", arms(outcome), sentences.join("\n"), guards(outcome, width))
+    // A command is not wrapped, so that it can be copied.
+    let keeping: String = kept(outcome).iter().map(|line| format!("\n  {line}")).collect();
+    let guards = guards(outcome, width);
+    format!("{}\n\n{guards}\n\n{}{keeping}", arms(outcome), sentences.join("\n"))
+}
+
+/// What to do after the verdict.
+fn next(outcome: &Outcome<'_>) -> String {
+    match &outcome.verdict {
+        Verdict::Better if outcome.keeping.is_empty() => {
+            "To keep B, start the program without the knobs.".into()
+        }
+        Verdict::Better => "To keep B:".into(),
+        Verdict::Worse => "Keep A: nothing is to be typed, as every knob is what it was.".into(),
+        Verdict::Alike => format!(
+            "Keep A. To look for less than {}, type the same with a smaller --effect and four times the --quads for each \
+             half of it.",
+            percent(outcome.effect_that_matters)
+        ),
+        Verdict::Alarm(_) => {
+            "Keep A. Where so much worse may be, type the same with a larger --tolerate.".into()
+        }
+        Verdict::Noisy => {
+            "Nothing is decided. Stop what else runs here, or type the same with a larger --steal-max.".into()
+        }
+        Verdict::Open => format!(
+            "Nothing is decided, so keep A. For a new test, with a level of its own, type the same with {}.",
+            larger(outcome)
+        ),
+    }
+}
+
+/// The flags of a test that finds the effect that matters in four of five cases, as the noise of the pilot has it.
+fn larger(outcome: &Outcome<'_>) -> String {
+    let Forecast { quads, smallest_effect, .. } = outcome.forecast;
+    let wanted = outcome.effect_that_matters.ln_1p();
+    // What can be found shrinks with the root of the quads. A test that found as little already was short of luck.
+    let times = smallest_effect.map_or(4.0, |smallest| (smallest / wanted).powi(2).max(2.0));
+    let more = (f64::from(quads) * times).ceil().min(f64::from(QUADS_MAX));
+    let measured = (outcome.pilot.len() + outcome.quads.len()).max(1);
+    let each = outcome.seconds / measured as f64;
+    let all = each * (more + outcome.pilot.len() as f64);
+    format!("--quads {more:.0} --time {:.0}min", (all / 60.0).ceil().max(1.0))
+}
+
+/// The lines that keep what was found to be better.
+fn kept<'a>(outcome: &'a Outcome<'_>) -> &'a [String] {
+    if outcome.verdict == Verdict::Better { &outcome.keeping } else { &[] }
 }
 
 fn arms(outcome: &Outcome<'_>) -> String {

@@ -84,7 +84,7 @@ pub(super) fn sku(options: &SkuOptions) -> Result<(), Failure> {
     let searched = search(&mut bench, &wanted, options.accept_weak, &keep);
     let put_back = ab::end(bench.session);
     let told = searched.and_then(|(found, ended)| {
-        deliver(options, &wanted, &found, folder.as_ref())?;
+        deliver(options, (&wanted, &root), &found, folder.as_ref())?;
         ended.map_or(Ok(()), Err)
     });
     ab::both(told, put_back)
@@ -123,12 +123,12 @@ fn planned(root: &Root, wanted: &Wanted) -> String {
 
 fn deliver(
     options: &SkuOptions,
-    wanted: &Wanted,
+    (wanted, root): (&Wanted, &Root),
     found: &Found,
     folder: Option<&Folder<'_>>,
 ) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(found).map_err(Failure::work)?;
-    let text = text::of(wanted, found);
+    let text = text::of(wanted, found, root);
     let told = is_heard(if options.json { &json } else { &text });
     if let Some(folder) = folder {
         let tests = found.tested.iter().chain(&found.confirmed).enumerate();

@@ -1,6 +1,8 @@
 //! What a person reads of a search.
 
 use super::super::ab::change;
+use super::super::dial::keeping;
+use super::super::machine::Root;
 use super::file::{LeftOut, Wanted};
 use super::found::{Found, Tested};
 use super::screen::{Screened, Screening};
@@ -56,13 +58,14 @@ fn size(test: &Tested) -> String {
     let Some(look) = test.looks.last() else { return String::new() };
     // Of a claim that is shown at a larger level than its interval's, the interval has zero in it.
     let interval = look.interval.filter(|_| test.shown_at.is_none());
+    let sure = ((1.0 - test.level) * 1e6).round() / 1e4;
     let interval = interval.map_or_else(String::new, |(low, high)| {
-        format!(" (from {} to {})", change(low), change(high))
+        format!(" ({sure} % interval from {} to {})", change(low), change(high))
     });
     format!(", {}{interval} after {} quads", change(look.mean), look.quads)
 }
 
-pub(super) fn of(wanted: &Wanted, found: &Found) -> String {
+pub(super) fn of(wanted: &Wanted, found: &Found, root: &Root) -> String {
     let width = style().width.unwrap_or(WIDTH);
     let mut parts = vec![found.title.clone(), format!("{} of {}", found.metric, found.target)];
     parts.push(left_out(found));
@@ -73,9 +76,26 @@ pub(super) fn of(wanted: &Wanted, found: &Found) -> String {
     });
     let tests: Vec<String> = found.tested.iter().map(tested).collect();
     parts.push(tests.join("\n"));
-    parts.push(wrap(conclusion(wanted, found).trim_end(), width.into()));
+    parts.push(wrap(&limits(found), width.into()));
+    let conclusion = conclusion(wanted, found);
+    parts.push(format!("{}\n{}", wrap(&conclusion, width.into()), next(wanted, found, root)));
     parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
+}
+
+/// What to do after the claim. A command is not wrapped, so that it can be copied.
+fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
+    let setting = changed(wanted, found);
+    if setting.is_empty() {
+        return "Keep stock: nothing is to be typed, as every knob is what it was.".into();
+    }
+    if found.confirmed.first().is_some_and(|test| test.verdict == Verdict::Better) {
+        let lines = keeping(&wanted.dials, (&found.sku, &found.stock), root);
+        let lines: String = lines.iter().map(|line| format!("\n  {line}")).collect();
+        return format!("To keep it:{lines}");
+    }
+    let minutes = (wanted.time.as_secs_f64() * 2.0 / 60.0).ceil();
+    format!("Keep stock. To decide, type the same with --within {minutes:.0}min.")
 }
 
 fn table_of_screening(found: &Found, width: u16) -> String {
@@ -104,11 +124,11 @@ fn conclusion(wanted: &Wanted, found: &Found) -> String {
     let claims = claims.collect::<Vec<_>>().join("; ");
     let verdict = match found.confirmed.first().map(|against_stock| &against_stock.verdict) {
         None if setting.is_empty() => return nothing(found),
-        None => return format!("{setting} seems better and is not confirmed. {}", limits(found)),
+        None => return format!("{setting} seems better and is not confirmed."),
         Some(Verdict::Better) => "The soft SKU is confirmed",
         Some(_) => "The soft SKU is not confirmed",
     };
-    format!("{verdict}: {setting}. On fresh blocks, {claims}. {}", limits(found))
+    format!("{verdict}: {setting}. On fresh blocks, {claims}.")
 }
 
 /// Knobs and values of the composed setting that stock has otherwise.
@@ -134,7 +154,6 @@ fn nothing(found: &Found) -> String {
     if blind > 0 {
         parts.push(format!("{blind} of {} tests had too few quads to find any.", effects.len()));
     }
-    parts.push(limits(found));
     parts.join(" ")
 }
 

@@ -25,31 +25,39 @@ pub(super) static CLIENTS: Table = table(
             OneOrMore(&Whole(0..=limits::CORE_MAX)),
             Means("not pinned"),
             "1",
-            "The numbers of the cores of the generator's threads, one for each. Two are needed where one cannot send the load.",
+            "Pins the generator's threads to cores by their numbers, one for each thread. Sockets only.",
         ),
-        key("threads", Whole(1..=limits::THREADS_MAX), Is("1"), "1", "Threads of the generator."),
+        key(
+            "threads",
+            Whole(1..=limits::THREADS_MAX),
+            Is("1"),
+            "1",
+            "Threads of the generator. More than one where one cannot send the load in time: then runs are not valid \
+             for lateness or for what was offered. Sockets only.",
+        ),
         key(
             "pace",
             Word(words::<Pace>),
             Is("\"spin\""),
             "\"sleep\"",
-            "How they wait for the next intended time. One that spins needs a core for itself; one that sleeps is \
-             later by a wake-up, and is for cores that servers share. Sockets only.",
+            "How the generator's threads wait for the next intended time. spin needs a core for each; sleep is later by \
+             a wake-up, and is for cores that servers share. Sockets only.",
         ),
         key(
             "scheduling",
             Word(words::<Scheduling>),
             Is("\"normal\""),
             "\"fifo:1\"",
-            "How the kernel schedules them: like all others, or before these, which is refused without the right. \
-             Only with the pace \"sleep\". Sockets only.",
+            "How the kernel schedules the generator's threads. normal: like all others. fifo:1: before these, which \
+             needs the right to (root, or CAP_SYS_NICE) and the pace \"sleep\". Sockets only.",
         ),
         key(
             "retry",
             One(&RETRY),
             Means("all its defaults"),
             "{ tries = 2 }",
-            "What clients do when one of several replicas refuses. Only with server.replicas of 2 or more.",
+            "Where requests go first, and what clients do when one of several replicas refuses. Only with \
+             server.replicas of 2 or more.",
         ),
     ],
 );
@@ -63,37 +71,39 @@ static RETRY: Table = table(
             Whole(1..=limits::REPLICAS_MAX),
             Is("2"),
             "2",
-            "Most replicas that one call is tried at; 1 for no retry. Each server's controller is built for \
-             the objective divided by this.",
+            "At how many replicas one call is tried at most; 1 for no retry. Each server's controller is built for the \
+             objective divided by this, so that all tries fit into it.",
         ),
         key(
             "credit_wait",
             Time(Duration::from_nanos(1)..=limits::COST_MAX),
             Means("until its client gives the call up"),
             "\"10us\"",
-            "How long a call waits for credit before it goes to another replica.",
+            "How long a call waits for credit at one replica before it goes to another. Shorter leaves a full replica \
+             sooner.",
         ),
         key(
             "budget",
             Number(0.0..=1.0, "retries per request"),
             Is("0.1"),
             "0.2",
-            "Retries after a shed for each request of a client. At 1 a full fleet gets double the load.",
+            "The retry budget: how many refused calls a client may try again, for each of its requests. At 1 a fleet \
+             that is full gets twice the load.",
         ),
         key(
             "burst",
             Whole(0..=limits::RETRY_BURST_MAX),
             Is("10"),
             "5",
-            "Such retries that may come at once.",
+            "How many retries may come at once before the retry budget counts.",
         ),
         key(
             "first",
             Word(|| names(FIRST)),
             Is("\"own\""),
             "\"primary\"",
-            "Where requests go first: clients divided over the replicas, all to the first replica, or where \
-             the client has the fewest requests.",
+            "Where a request goes first. own: clients are divided over the replicas. primary: all to the first replica, \
+             and the others are spares. least-loaded: where the client has the fewest requests.",
         ),
     ],
 );

@@ -10,48 +10,56 @@ pub(super) static CONTROLLER: Table = table(
     "[[controller]]",
     "One controller that is compared. Names, profiles, presets and settings: type tailwater controllers.",
     &[
-        key("name", Text, Needed, "\"breakwater\"", "Its name."),
+        key(
+            "name",
+            Text,
+            Needed,
+            "\"breakwater\"",
+            "The controller: one of those that tailwater controllers lists. none is without control.",
+        ),
         key(
             "profile",
             Text,
             Is("\"default\""),
             "\"paper\"",
-            "Settings and choices under one name.",
+            "Which settings it begins with. default: ours. paper: as the publication's text has them. artifact: as its \
+             code has them. tailwater controllers lists those of each.",
         ),
         key(
             "preset",
             Text,
             Means("none"),
             "\"breakwater-osdi20/10us\"",
-            "A publication's settings, which change the profile.",
+            "Settings of a publication's testbed on top of the profile, for example for one service time.",
         ),
         key(
             "override",
             Settings,
             Means("none"),
             "{ target_delay = \"80us\" }",
-            "Settings that depart from profile and preset.",
+            "Single settings that differ from profile and preset, by the names that tailwater controllers lists.",
         ),
         key(
             "label",
             Text,
             Means("its profile, with preset and overrides"),
             "\"tight\"",
-            "Tells variants of a controller apart in reports.",
+            "Told beside its name in tables and plots, so that variants of one controller can be told apart.",
         ),
         key(
             "locks",
             Word(words::<LockPolicy>),
             Means("server.locks.policy"),
             "\"plain\"",
-            "What requests of these runs do at taken locks, so that one file can compare.",
+            "What requests of its runs do at taken locks, in place of server.locks.policy, so that one file can compare \
+             policies.",
         ),
         key(
             "model",
             Word(words::<Model>),
             Means("server.model"),
             "\"sdb:4\"",
-            "The server's threading model in these runs, so that one file can compare.",
+            "The server's threading model in its runs, in place of server.model, so that one file can compare models.",
         ),
     ],
 );

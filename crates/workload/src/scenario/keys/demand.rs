@@ -12,35 +12,37 @@ const PER_SECOND: &str = "requests/s";
 
 pub(super) static DEMAND: Table = Table {
     head: "[demand]",
-    meaning: "How much is asked, run by run, all clients together.",
+    meaning: "How much is asked, run by run, by all clients together.",
     keys: &[
         key(
             "of_capacity",
             OneOrMore(&Number(0.01..=limits::OF_CAPACITY_MAX, OF_CAPACITY)),
             Needed,
             "[0.5, 1.0, 2.0]",
-            "As multiples of the capacity that is measured beside the runs; each is a run.",
+            "Demand as multiples of the capacity that is measured beside the runs; each value is a run. 1.0 is as much \
+             as the server can do, 2.0 twice that.",
         ),
         key(
             "requests_per_second",
             OneOrMore(&Number(1.0..=limits::PER_SECOND_MAX, PER_SECOND)),
             Needed,
             "50000",
-            "In absolute terms; each is a run.",
+            "Demand in requests per second; each value is a run. For a load that is known, and to compare machines.",
         ),
         key(
             "steps",
             Tables(&STEP),
             Needed,
             "[{ of_capacity = 0.5, for = \"250ms\" }, { of_capacity = 1.4, for = \"250ms\" }]",
-            "A list of steps within each run. The warm-up offers the first.",
+            "Demand that changes within a run, step by step. The warm-up offers the first.",
         ),
         key(
             "repeat",
             Whole(1..=limits::REPETITIONS_MAX),
             Is("1"),
             "10",
-            "How often all steps are played in one run, so that repetitions can be laid over one another.",
+            "How often all steps are played in one run. Repeats are laid over one another in the time series, which \
+             makes it smooth.",
         ),
         key(
             "bin",
@@ -55,9 +57,10 @@ pub(super) static DEMAND: Table = Table {
             OneOrMore(&Word(words::<Arrivals>)),
             Is("\"poisson\""),
             "\"bursts:4:10ms:90ms\"",
-            "How requests are spread in time; each is a run: as by many independent clients; in equal gaps; in gaps of a gamma \
-             distribution; in bursts of a multiple of the demand with mean lengths of bursts and of the time \
-             between; with a rate that swings by a share of the demand in a period; or as by \u{b5}Suite's generator. \
+            "How requests are spread in time; each value is a run. poisson: as by many independent clients. periodic: \
+             in equal gaps. gamma:0.25: in gaps of a gamma distribution of this shape, in clusters below 1. \
+             bursts:4:10ms:90ms: four times the demand for 10 ms, then less for 90 ms, in the mean. diurnal:0.8:1s: a \
+             rate that swings by 0.8 of the demand in a period of 1 s. metronome: as by µSuite's generator. \
              docs/workloads.md has more.",
         ),
     ],
@@ -65,12 +68,12 @@ pub(super) static DEMAND: Table = Table {
         Variant {
             name: "of_capacity",
             keys: &["arrivals"],
-            meaning: "The same demand throughout a run.",
+            meaning: "The same demand throughout a run, as a multiple of what the server can do.",
         },
         Variant {
             name: "requests_per_second",
             keys: &["arrivals"],
-            meaning: "The same demand throughout a run.",
+            meaning: "The same demand throughout a run, in absolute terms.",
         },
         Variant {
             name: "steps",
@@ -89,28 +92,28 @@ static STEP: Table = table(
             Number(0.0..=limits::OF_CAPACITY_MAX, OF_CAPACITY),
             OneOf(&["of_capacity", "requests_per_second"]),
             "1.4",
-            "As a multiple of capacity; 0 for a pause.",
+            "Demand of this step as a multiple of capacity; 0 for a pause.",
         ),
         key(
             "requests_per_second",
             Number(0.0..=limits::PER_SECOND_MAX, PER_SECOND),
             OneOf(&["of_capacity", "requests_per_second"]),
             "3000",
-            "In absolute terms; 0 for a pause.",
+            "Demand of this step in requests per second; 0 for a pause.",
         ),
         key(
             "to",
             Number(0.0..=limits::PER_SECOND_MAX, "as what the step begins with"),
             Means("the step's beginning: no ramp"),
             "1.4",
-            "Where a ramp ends: demand goes there straight from the step's beginning.",
+            "What demand has reached at the step's end, in the unit of its beginning; it rises or falls evenly.",
         ),
         key(
             "for",
             Time(limits::DURATION_MIN..=limits::DURATION_MAX),
             Needed,
             "\"250ms\"",
-            "How long it lasts; a multiple of demand.bin.",
+            "How long the step lasts; a multiple of demand.bin.",
         ),
     ],
 );
@@ -124,28 +127,30 @@ pub(super) static CAPACITY: Table = table(
             OneOrMore(&Whole(1..=limits::CLIENTS_MAX)),
             Means("a quarter, one and four for each client, between 16 and 4,096"),
             "[25, 100, 400]",
-            "Requests in flight over all clients, one measurement each. Too few leave the server idle.",
+            "How many requests are kept in flight over all clients, one measurement for each value. The capacity is the \
+             median of the results within 3 % of the best. Too few leave the server idle.",
         ),
         key(
             "duration",
             Time(limits::DURATION_MIN..=limits::DURATION_MAX),
             Is("\"300ms\""),
             "\"500ms\"",
-            "How long each is measured, after a third of that to settle.",
+            "How long each measurement lasts, after a third of that to settle. Longer where results of it scatter.",
         ),
         key(
             "every",
             Whole(1..=limits::EVERY_MAX),
             Means("the runs of one repetition"),
             "4",
-            "Runs between two measurements, on a machine whose speed drifts. Sockets only.",
+            "After how many runs capacity is measured again. Fewer on a machine whose speed drifts. Sockets only.",
         ),
         key(
             "fixed_rps",
             Number(1.0..=limits::PER_SECOND_MAX, PER_SECOND),
             Means("it is measured"),
             "70000",
-            "Taken for granted instead, as of a known testbed.",
+            "The capacity, taken for granted instead of measured: for a known testbed, or where two files must have the \
+             same demand.",
         ),
     ],
 );

@@ -19,65 +19,77 @@ pub(super) static SERVER: Table = Table {
     head: "[server]",
     meaning: "The server's threads, how they wait and place work, and what a request costs.",
     keys: &[
-        key("loops", Whole(1..=limits::THREADS_MAX), Is("1"), "2", "Event loops, each a thread."),
+        key(
+            "loops",
+            Whole(1..=limits::THREADS_MAX),
+            Is("1"),
+            "2",
+            "Event loops, each a thread with connections of its own. More than one where one core cannot do it, and \
+             each has a core.",
+        ),
         key(
             "cores",
             OneOrMore(&Whole(0..=limits::CORE_MAX)),
             Means("not pinned"),
             "0",
-            "The numbers of the loops' cores, one for each, which leaves workers to the kernel; or of loops and workers, one for \
-             each. Those of replicas follow one another. None may be among clients.cores.",
+            "Pins threads to cores by their numbers: one for each loop, which leaves workers to the kernel, or one for \
+             each loop and then one for each worker. With replicas the list goes on with those of the next. None may be \
+             among clients.cores. Sockets only.",
         ),
         key(
             "reception",
             Word(words::<Reception>),
             Is("\"block\""),
             "\"poll\"",
-            "How a loop waits for requests: asleep, always spinning, or spinning for a while and then asleep.",
+            "How a loop waits for requests. block: asleep in the kernel. poll: spinning, which answers sooner and takes \
+             a core for itself. spin:50us: spinning for 50 µs, and then asleep.",
         ),
         key(
             "placement",
             Word(words::<Placement>),
             Is("\"inline\""),
             "\"workers:4\"",
-            "Where handlers run: on the loop that received the request, or on up to 32 workers.",
+            "Where handlers run. inline: on the loop that received the request. workers:4: on 4 other threads, up to \
+             32, for handlers that compute for 100 µs or more, or block.",
         ),
         key(
             "model",
             Word(words::<Model>),
             Means("reception and placement"),
             "\"adb:4\"",
-            "Both in one word, and who waits for tiers: synchronous or asynchronous, in-line or dispatched to so \
-             many workers, block or poll; +2 behind it for threads that make the calls, up to 32 (docs/threading.md).",
+            "Reception, placement and what waits for tiers, in one word that replaces these two keys. s or a: a handler \
+             that calls a tier keeps its thread (synchronous) or gives it back (asynchronous). i or d:4: in-line, or \
+             dispatched to 4 workers. b or p: block or poll. @spin:20us behind it: spin, then block. +2: so many \
+             threads make the calls, up to 32. docs/threading.md says which suits.",
         ),
         key(
             "change",
             Tables(&CHANGE),
             Means("none"),
             "{ at = \"500ms\", model = \"adb:4\" }",
-            "Another threading model while it serves.",
+            "Changes of the threading model while it serves.",
         ),
         key(
             "transport",
             Word(|| names(TRANSPORTS)),
             Is("\"tcp\""),
             "\"unix\"",
-            "What carries requests on loopback.",
+            "What carries requests on loopback: TCP, or a Unix socket. Sockets only.",
         ),
         key(
             "service",
             TimeOr(times::MEANS, &SERVICE),
             Needed,
             "{ distribution = \"exponential\", mean = \"10us\" }",
-            "How long a handler works. A duration alone is a constant.",
+            "How long a handler works on a request. A duration alone is a constant.",
         ),
         key(
             "classes",
             Truth,
             Is("false"),
             "true",
-            "Each mode of the service's distribution is called by a method of its own, so that controllers can \
-             tell them apart.",
+            "Each mode of the service's distribution is called by a method of its own, so that controllers can tell \
+             cheap from dear requests: the two of bimodal.",
         ),
         key(
             "path",
@@ -105,22 +117,23 @@ pub(super) static SERVER: Table = Table {
             One(&LOCKS),
             Means("all its defaults"),
             "{ policy = \"plain\" }",
-            "What requests do at taken locks. Only with paths or an application.",
+            "What requests do at locks that are taken. Only with paths or an application.",
         ),
         key(
             "enforce_deadlines",
             Truth,
             Means("true, unless the controller's profile or preset is a publication's"),
             "false",
-            "What is past its deadline is refused when it would start, whatever the controller says.",
+            "Whether a request that is past its deadline when it would start is refused, whatever the controller says. \
+             false serves it all the same.",
         ),
         key(
             "replicas",
             Whole(1..=limits::REPLICAS_MAX),
             Means("1"),
             "2",
-            "Servers of this kind, each with a controller of its own, on sockets each a process; every client is connected \
-             to all, and capacity is that of all.",
+            "Servers of this kind, each with a controller of its own, on sockets each a process. Every client is \
+             connected to all, and capacity is that of all. [clients.retry] says where requests go.",
         ),
     ],
     variants: WORK,
@@ -154,9 +167,15 @@ static CHANGE: Table = table(
             Time(Duration::ZERO..=limits::DURATION_MAX),
             Needed,
             "\"500ms\"",
-            "When, from the beginning of the measured window, and within that.",
+            "When, counted from the beginning of the measured window, and within it.",
         ),
-        key("model", Word(words::<Model>), Needed, "\"adb:4\"", "By what new requests are served."),
+        key(
+            "model",
+            Word(words::<Model>),
+            Needed,
+            "\"adb:4\"",
+            "The threading model by which new requests are served from then on.",
+        ),
     ],
 );
 
@@ -176,7 +195,8 @@ static SERVICE: Table = Table {
             Word(|| names(Work::NAMES)),
             Is("\"spin\""),
             "\"sleep\"",
-            "How the time is spent: computing, or waiting without a thread.",
+            "How the time is spent. spin: computing, which holds a core. sleep: waiting, which holds none and no \
+             thread.",
         ),
     ],
     variants: times::VARIANTS,
@@ -191,31 +211,33 @@ pub(super) static LOCKS: Table = table(
             Word(words::<LockPolicy>),
             Is("\"asqm\""),
             "\"timed:50us\"",
-            "What a request does that finds a lock taken: off and plain wait, off without any budgets; try is refused; timed:50us \
-             gives up after that long. asqm is refused if its budget cannot pay the wait, and gives up when it ends. asqm:paper is \
-             refused on entry alone. asqm:artifact is also refused a free lock if its budget is spent, in simulation alone \
-             (docs/paths.md).",
+            "What a request does that finds a lock taken. plain: it waits. off: it waits, and requests have no budgets. \
+             try: it is refused. timed:50us: it gives up after 50 µs. asqm: it is refused if its budget cannot pay the \
+             wait, and gives up when the budget ends. asqm:paper: it is refused on entry alone. asqm:artifact: it is \
+             also refused a free lock if its budget is spent, in simulation alone. docs/paths.md compares them.",
         ),
         key(
             "target",
             Time(limits::SLO),
             Means("the objective"),
             "\"200us\"",
-            "Within this a server shall answer or refuse; budgets are what service and network leave of it.",
+            "The time within which the server shall answer or refuse. A request's budget is what the 99th percentiles \
+             of service and network leave of it, a quarter at least. Smaller refuses sooner.",
         ),
         key(
             "budget",
             Time(COSTS),
             Means("measured from target"),
             "\"100us\"",
-            "The queueing-delay budget of every request, as a constant; not beside target.",
+            "The budget of every request as a constant: how long it may wait in queues and at locks, all waits \
+             together. For experiments; not beside target.",
         ),
         key(
             "hand_off",
             Time(COSTS),
             Is("\"200ns\""),
             "\"16us\"",
-            "What waking its next holder costs, with the lock held already. Simulator only.",
+            "What waking the next holder of a lock costs, with the lock held already. Simulator only.",
         ),
     ],
 );
@@ -224,20 +246,20 @@ pub(super) static PATH: Table = table(
     "[[server.path]]",
     "One way through the server or tier; the probabilities of all add up to 1.",
     &[
-        key("name", Text, Means("its number, from 1"), "\"get\"", "For people."),
+        key("name", Text, Means("its number, from 1"), "\"get\"", "Its name in results."),
         key(
             "probability",
             Number(0.0..=1.0, "share of requests"),
             Means("1 where there is one path; several need theirs"),
             "0.2",
-            "The share of requests that takes it.",
+            "The share of requests that takes this path. All paths together have 1.",
         ),
         key(
             "steps",
             Tables(&STEP),
             Needed,
             "[{ compute = \"5us\" }, { lock = \"A\", hold = \"2us\" }]",
-            "A list of what such a request does, in this order.",
+            "What such a request does, one step after the other.",
         ),
     ],
 );
@@ -266,23 +288,24 @@ static STEP: Table = Table {
     head: "server.path.steps",
     meaning: "One step of a path; exactly one of compute, wait, lock and call.",
     keys: &[
-        key("compute", times::TIME_OR, Needed, "\"5us\"", "How long it computes."),
-        key("wait", times::TIME_OR, Needed, "\"100us\"", "How long it waits."),
+        key("compute", times::TIME_OR, Needed, "\"5us\"", "How long it computes, holding a core."),
+        key("wait", times::TIME_OR, Needed, "\"100us\"", "How long it waits, holding no core."),
         key(
             "lock",
             Text,
             Needed,
             "\"A\"",
-            "Which lock, or which set of locks. The same name in two paths is the same lock; each server, tier and node has its \
-             own. One loop without workers, the default, finds it taken only where it is held across a wait or a call. For others set \
-             server.loops = 2 or server.placement = \"workers:4\"; in simulation, where workers are none, sim.cores = 2.",
+            "The name of a lock, or of a set of locks. The same name in two paths is the same lock; each server, tier \
+             and node has its own. One loop without workers, the default, finds it taken only where it is held across a \
+             wait or a call. For others set server.loops = 2 or server.placement = \"workers:4\"; in simulation, where \
+             workers are none, sim.cores = 2.",
         ),
         key(
             "hold",
             times::TIME_OR,
             OneOf(&["hold", "steps"]),
             "\"2us\"",
-            "How long it computes with the lock held.",
+            "How long it computes with the lock held, as its only step there.",
         ),
         key(
             "steps",
@@ -296,36 +319,45 @@ static STEP: Table = Table {
             Whole(1..=limits::LOCKS_MAX),
             Is("1"),
             "16",
-            "How many locks the set has; each request draws one.",
+            "How many locks the set has; each request draws one. More locks, fewer waits.",
         ),
         key(
             "hot",
             Pair(&Number(0.0..=1.0, "shares")),
             Means("all are drawn alike"),
             "[0.1, 0.9]",
-            "The first share of the locks is drawn by the second share of the requests.",
+            "Which locks of the set are drawn: [0.1, 0.9] gives nine tenths of the requests a tenth of the locks.",
         ),
         key(
             "must",
             Truth,
             Is("false"),
             "true",
-            "The lock is waited for like a plain one: such work may not be refused.",
+            "true: such work may not be refused, as what frees memory; the lock is waited for like a plain one, \
+             whatever the policy.",
         ),
         key(
             "undo",
             times::TIME_OR,
             Means("nothing"),
             "\"1us\"",
-            "What must be done again under the lock when the request is refused later.",
+            "For how long the lock is taken once more, and may not be refused, when the request is refused at a later \
+             step: what was done under it must be undone.",
         ),
-        key("call", Text, Needed, "\"leaf\"", "The name of a [[tier]] further down."),
+        key(
+            "call",
+            Text,
+            Needed,
+            "\"leaf\"",
+            "The name of the [[tier]] that is asked, which must stand further down.",
+        ),
         key(
             "fan_out",
             Whole(1..=limits::NODES_MAX),
             Is("1"),
             "2",
-            "How many nodes of the tier are asked at once, each one request.",
+            "How many different nodes of the tier are asked at once; each gets one request, and all answers are waited \
+             for.",
         ),
     ],
     variants: STEPS,

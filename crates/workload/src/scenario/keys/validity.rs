@@ -17,71 +17,77 @@ const LATENESS_MAX: f64 = 10.0;
 
 pub(super) static VALIDITY: Table = table(
     "[validity]",
-    "Which runs count, where that departs from the usual rules, which are these defaults. A limit whose reading is \
-     missing voids the run. What a fault kills, and what comes in its place, is metered as the run's own.",
+    "Limits beyond which a run does not count; the defaults are the usual rules. A limit whose reading is missing voids the \
+     run. What a fault kills, and what comes in its place, is metered as the run's own.",
     &[
         key(
             "offered_min",
             Number(0.0..=1.0, "share of the schedule's requests"),
             Means("0.98"),
             "0.95",
-            "Least that must have been sent.",
+            "The share of the schedule's requests that must have been sent. Less means that the generator could not.",
         ),
         key(
             "lateness_of_slo_max",
             Number(0.0..=LATENESS_MAX, "share of the objective"),
             Means("0.5"),
             "0.5",
-            "Most that the generator's lateness may be, 99th percentile.",
+            "How late the generator may be: the 99th percentile of its lateness, as a share of the objective. Lower it \
+             to 0.1 where microseconds matter.",
         ),
         key(
             "steal_max",
             Number(0.0..=STEAL_MAX, "share of a core"),
             Means("0.01"),
             "0.05",
-            "Most that the hypervisor may have taken.",
+            "How much of a core the hypervisor may have taken from the machine. Raise it on a busy host, and read tails \
+             with care.",
         ),
         key(
             "server_involuntary_max_per_s",
             Number(0.0..=SWITCHES_MAX, "switches per second"),
             Means("200"),
             "200",
-            "Most involuntary context switches of the server.",
+            "How often in a second the kernel may take a core from the server's threads for another (involuntary \
+             context switches). Raise it where processes share a core.",
         ),
         key(
             "load_involuntary_max_per_s",
             Number(0.0..=SWITCHES_MAX, "switches per second"),
             Means("200"),
             "200",
-            "Most involuntary context switches of the generator.",
+            "How often in a second the kernel may take a core from the generator's threads for another. Raise it where \
+             processes share a core.",
         ),
         key(
             "server_run_delay_max",
             Number(0.0..=RUN_DELAY_MAX, "share of the time"),
             NO_LIMIT,
             "0.2",
-            "Most that the server's threads could run and did not, added up.",
+            "How long the server's threads may have waited for a core, added up, as a share of the time (run-queue \
+             wait).",
         ),
         key(
             "load_run_delay_max",
             Number(0.0..=RUN_DELAY_MAX, "share of the time"),
             NO_LIMIT,
             "0.2",
-            "The same for the generator's threads.",
+            "How long the generator's threads may have waited for a core, added up, as a share of the time.",
         ),
         key(
             "foreign_cpu_max",
             Number(0.0..=STEAL_MAX, "share of a core"),
             NO_LIMIT,
             "0.1",
-            "Most that went to processes outside of the run.",
+            "How much of a core other processes may have used, those of the run left out. Set it where the machine is \
+             shared.",
         ),
         key(
             "capacity_drift_max",
             Number(0.0..=2.0, "share of their mean"),
             Means("0.2"),
             "0.1",
-            "Most that the measurements of capacity before and after may differ.",
+            "How far the capacities measured before and after a run may lie apart, as a share of their mean.",
         ),
     ],
 );
@@ -89,21 +95,23 @@ pub(super) static VALIDITY: Table = table(
 /// Of one tier.
 pub(super) static OF_TIER: Table = table(
     "tier.validity",
-    "Which runs count as far as a tier is concerned. Usually there is no limit, as tiers share cores. Sockets only.",
+    "Limits for the processes of a tier beyond which a run does not count. By default there are none, as tiers share cores. \
+     Sockets only.",
     &[
         key(
             "involuntary_max_per_s",
             Number(0.0..=SWITCHES_MAX, "switches per second"),
             NO_LIMIT,
             "500",
-            "Most involuntary context switches of its threads.",
+            "How often in a second the kernel may take a core from its threads for another (involuntary context \
+             switches).",
         ),
         key(
             "run_delay_max",
             Number(0.0..=RUN_DELAY_MAX, "share of the time"),
             NO_LIMIT,
             "0.2",
-            "Most that its threads could run and did not, added up.",
+            "How long its threads may have waited for a core, added up, as a share of the time.",
         ),
     ],
 );

@@ -40,7 +40,7 @@ test: setup-test ## run every test, doc tests and fuzz corpora included; what fa
 bench: setup ## run benches: NAMES="overload transport" (default all), SHORT=1 for a quick pass, LIST=1 for the names
 	$(CARGO) xtask bench $(if $(LIST),--list) $(if $(SHORT),--short) $(NAMES)
 
-peers: setup ## check and test the benches that CI leaves out, since what they compare with takes minutes to build
+peers: setup ## lint all benches; check and test those that CI leaves out, since what they compare with takes minutes to build
 	@$(CARGO) xtask peers
 
 ci: setup-ci ## run what CI runs: fmt, tidy, clippy, docs, tests, examples, doc commands, short benches

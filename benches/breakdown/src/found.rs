@@ -4,11 +4,11 @@ use crate::Result;
 use crate::service::Service;
 use crate::usage::Used;
 use machine::Machine;
+use machine::result::now_unix;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
-use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The share of the time without a category that rules may leave.
 const UNKNOWN_MAX: f64 = 0.1;
@@ -69,10 +69,9 @@ struct Part {
 
 impl Found {
     pub(crate) fn begin(length: Duration) -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             machine: Machine::here(),
-            started_unix: since.as_secs(),
+            started_unix: now_unix(),
             seconds: length.as_secs(),
             services: Vec::new(),
         }
@@ -80,11 +79,6 @@ impl Found {
 
     pub(crate) fn is_good(&self) -> bool {
         self.services.iter().all(Broken::is_good)
-    }
-
-    pub(crate) fn write(&self, path: &Path) -> Result {
-        let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
-        std::fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
     }
 }
 

@@ -74,7 +74,7 @@ fn measured(args: &Args) -> Result<bool> {
         found.services.push(one);
     }
     if let Some(path) = &args.out {
-        found.write(path)?;
+        machine::result::write(path, &found)?;
     }
     let good = found.is_good();
     if !args.short {

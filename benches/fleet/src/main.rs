@@ -2,11 +2,16 @@
 //! seconds, from a thousand to a million clients. Each size runs in a process of its own, so that its
 //! peak memory is its own.
 //!
-//! `fleet [--short]`; `fleet --clients N --seconds S` is one row. Needs Linux's `/proc`.
+//! [`size`] is what such a process does. Needs Linux's `/proc`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
-use std::process::{Command, ExitCode};
+use clap::Parser;
+use machine::Machine;
+use machine::result::{now_unix, write};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Rate;
@@ -15,16 +20,58 @@ use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Stream};
 
 const SIZES: [u32; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const RPS: f64 = 850_000.0;
-const USAGE: &str = "usage: fleet [--short] | fleet --clients N --seconds S";
+
+/// Time and memory of the simulator from a thousand to a million clients.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    /// Simulated seconds.
+    #[arg(long, default_value_t = 4.0)]
+    seconds: f64,
+    /// Runs of each size.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: u32,
+    /// Writes every run as JSON to this file.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// A fifth of a second, once: shows only that everything works.
+    #[arg(long)]
+    short: bool,
+    /// Simulates this size alone, and prints its run as JSON.
+    #[arg(long, hide = true)]
+    clients: Option<u32>,
+}
+
+/// Everything that was measured.
+#[derive(Serialize)]
+struct Report {
+    short: bool,
+    machine: Machine,
+    started_unix: u64,
+    rate_rps: f64,
+    /// That were simulated in each run.
+    seconds: f64,
+    /// All sizes, then all again.
+    runs: Vec<Run>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Run {
+    clients: u32,
+    events: u64,
+    cpu_ns: u64,
+    /// The most memory that the process has had resident.
+    peak_bytes: u64,
+    /// What of that came with the simulation, for each client.
+    bytes_per_client: f64,
+    goodput_rps: f64,
+}
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let done = match args[..] {
-        [] => table("4"),
-        ["--short"] => table("0.2"),
-        ["--clients", clients, "--seconds", seconds] => row(clients, seconds),
-        _ => Err(format!("found {args:?}; {USAGE}")),
+    let args = Args::parse();
+    let done = match args.clients {
+        Some(clients) => size(clients, args.seconds),
+        None => table(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -35,26 +82,49 @@ fn main() -> ExitCode {
     }
 }
 
-/// A row for each size, each from a process of its own.
-fn table(seconds: &str) -> Result<(), String> {
-    let me = std::env::current_exe().map_err(|error| format!("who am I: {error}"))?;
+/// A row for each run.
+fn table(args: &Args) -> Result<(), String> {
+    let (seconds, repetitions) =
+        if args.short { (0.2, 1) } else { (args.seconds, args.repetitions) };
+    let (machine, started_unix) = (Machine::here(), now_unix());
     println!("{RPS} requests/s, {seconds} s simulated, breakwater (default)");
     println!("  clients   events  CPU time  ns/event  peak memory  bytes/client  goodput/s");
-    for clients in SIZES {
-        let clients = clients.to_string();
-        let mut command = Command::new(&me);
-        let status = command.args(["--clients", &clients, "--seconds", seconds]).status();
-        match status {
-            Ok(status) if status.success() => {}
-            other => return Err(format!("the run of {clients} clients ended with {other:?}")),
+    let mut runs = vec![];
+    for _ in 0..repetitions {
+        for clients in SIZES {
+            let run = apart(clients, seconds)?;
+            run.print();
+            runs.push(run);
         }
     }
-    Ok(())
+    let report = Report { short: args.short, machine, started_unix, rate_rps: RPS, seconds, runs };
+    args.out.as_ref().map_or(Ok(()), |path| write(path, &report))
 }
 
-fn row(clients: &str, seconds: &str) -> Result<(), String> {
-    let clients: u32 = clients.parse().map_err(|_| format!("found {clients} clients; {USAGE}"))?;
-    let seconds: f64 = seconds.parse().map_err(|_| format!("found {seconds} s; {USAGE}"))?;
+/// A run in a process of its own.
+fn apart(clients: u32, seconds: f64) -> Result<Run, String> {
+    let me = std::env::current_exe().map_err(|error| format!("who am I: {error}"))?;
+    let mut command = Command::new(&me);
+    command.args(["--clients", &clients.to_string(), "--seconds", &seconds.to_string()]);
+    let output = command.stderr(Stdio::inherit()).output().map_err(|error| error.to_string())?;
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("the run of {clients} clients, {}: {error}", output.status))
+}
+
+impl Run {
+    fn print(&self) {
+        let &Self { clients, events, cpu_ns, peak_bytes, bytes_per_client, goodput_rps } = self;
+        println!(
+            "{clients:9} {:7.1}M {:7.2} s {:9.0} {:8.1} MiB {bytes_per_client:13.0} {goodput_rps:10.0}",
+            events as f64 / 1e6,
+            cpu_ns as f64 / 1e9,
+            cpu_ns as f64 / events as f64,
+            peak_bytes as f64 / f64::from(1 << 20),
+        );
+    }
+}
+
+fn size(clients: u32, seconds: f64) -> Result<(), String> {
     let half = Duration::from_secs_f64(seconds / 2.0);
     let world = World { clients, warm_up: half, measure: half, ..World::paper(1) };
     let service =
@@ -69,16 +139,16 @@ fn row(clients: &str, seconds: &str) -> Result<(), String> {
     let mut intended = stream.map(Intended::from);
     let (run, trace) =
         simulate_with(&world, &mut intended, &mut build).map_err(|e| e.to_string())?;
-    let (peak, cpu) = (peak_bytes()?, cpu_time()?);
-    println!(
-        "{clients:9} {:7.1}M {:7.2} s {:9.0} {:8.1} MiB {:13.0} {:10.0}",
-        trace.events as f64 / 1e6,
-        cpu.as_secs_f64(),
-        cpu.as_nanos() as f64 / trace.events as f64,
-        peak as f64 / f64::from(1 << 20),
-        (peak - before) as f64 / f64::from(clients),
-        run.goodput_rps,
-    );
+    let (peak_bytes, cpu) = (peak_bytes()?, cpu_time()?);
+    let run = Run {
+        clients,
+        events: trace.events,
+        cpu_ns: u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX),
+        peak_bytes,
+        bytes_per_client: (peak_bytes - before) as f64 / f64::from(clients),
+        goodput_rps: run.goodput_rps,
+    };
+    println!("{}", serde_json::to_string(&run).map_err(|error| error.to_string())?);
     Ok(())
 }
 

@@ -5,48 +5,93 @@
 
 mod locks;
 
+use clap::Parser;
 use locks::{CASES, Case};
+use machine::Machine;
+use machine::result::{now_unix, write};
+use serde::Serialize;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// What one lock and unlock costs in tailwater, std, parking_lot and tokio.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    /// Rounds, each of which measures every lock once.
+    #[arg(long, default_value_t = 51, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Writes every round as JSON to this file.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Shows only that everything works.
+    #[arg(long)]
+    short: bool,
+}
+
+/// Everything that was measured.
+#[derive(Serialize)]
+struct Report {
+    short: bool,
+    machine: Machine,
+    started_unix: u64,
+    /// Acquisitions of each lock in a round.
+    times: u32,
+    cases: Vec<Found>,
+}
+
+/// A lock in one situation, and what it took.
+#[derive(Serialize)]
+struct Found {
+    case: &'static str,
+    lock: &'static str,
+    /// The lock of the same case that it is compared with; empty where there is none.
+    twin: &'static str,
+    /// Nanoseconds per acquisition, once for each round.
+    ns: Vec<f64>,
+}
+
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let short = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => false,
-        ["--short"] => true,
-        _ => {
-            eprintln!("locks: found {args:?}; it takes --short or nothing");
-            return ExitCode::FAILURE;
-        }
-    };
-    let (rounds, times) = if short { (7, 20_000) } else { (51, 200_000) };
-    let medians = measure(rounds, times);
-    println!("{:<12} {:<28} {:>8} {:>9}", "case", "lock", "ns", "to twin");
-    for (case, ns) in CASES.iter().zip(&medians) {
-        let twin = CASES.iter().position(|other| other.is(case.case, case.twin));
-        let ratio = twin.map_or(1.0, |twin| ns / medians[twin]);
-        println!("{:<12} {:<28} {ns:>8.1} {ratio:>9.2}", case.case, case.lock);
+    let args = Args::parse();
+    let (rounds, times) = if args.short { (7, 20_000) } else { (args.rounds, 200_000) };
+    let report = measure(args.short, rounds, times);
+    report.print();
+    if let Some(Err(error)) = args.out.map(|path| write(&path, &report)) {
+        eprintln!("locks: {error}");
+        return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
 }
 
-/// The median of each case. A round measures all, so that what disturbs one disturbs its twin.
-fn measure(rounds: usize, times: u32) -> Vec<f64> {
-    let mut samples = vec![Vec::with_capacity(rounds); CASES.len()];
+/// A round measures all, so that what disturbs one disturbs its twin.
+fn measure(short: bool, rounds: u32, times: u32) -> Report {
+    let (machine, started_unix) = (Machine::here(), now_unix());
+    let begin = |&Case { case, lock, twin, .. }: &Case| Found { case, lock, twin, ns: vec![] };
+    let mut cases: Vec<Found> = CASES.iter().map(begin).collect();
     for _ in 0..rounds {
-        for (case, samples) in CASES.iter().zip(&mut samples) {
-            samples.push((case.run)(times));
+        for (case, found) in CASES.iter().zip(&mut cases) {
+            found.ns.push((case.run)(times));
         }
     }
-    samples.iter_mut().map(|samples| median(samples)).collect()
+    Report { short, machine, started_unix, times, cases }
 }
 
-fn median(samples: &mut [f64]) -> f64 {
-    samples.sort_by(f64::total_cmp);
-    samples[samples.len() / 2]
+impl Report {
+    /// Medians, and their ratio to the twin's.
+    fn print(&self) {
+        println!("{:<12} {:<28} {:>8} {:>9}", "case", "lock", "ns", "to twin");
+        for found in &self.cases {
+            let is_twin = |other: &&Found| other.case == found.case && other.lock == found.twin;
+            let (ns, twin) = (found.median(), self.cases.iter().find(is_twin));
+            let ratio = twin.map_or(1.0, |twin| ns / twin.median());
+            println!("{:<12} {:<28} {ns:>8.1} {ratio:>9.2}", found.case, found.lock);
+        }
+    }
 }
 
-impl Case {
-    fn is(&self, case: &str, lock: &str) -> bool {
-        self.case == case && self.lock == lock
+impl Found {
+    fn median(&self) -> f64 {
+        let mut ns = self.ns.clone();
+        ns.sort_by(f64::total_cmp);
+        ns[ns.len() / 2]
     }
 }

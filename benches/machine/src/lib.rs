@@ -1,6 +1,8 @@
-//! What numbers of a bench were taken on, and where tailwater's program is.
+//! What numbers of a bench were taken on, how they are kept, and where tailwater's program is.
 
 #![forbid(unsafe_code)]
+
+pub mod result;
 
 use serde::{Deserialize, Serialize};
 use std::fs;

@@ -22,6 +22,7 @@ mod turns;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use place::Place;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use table::Section;
 
@@ -38,9 +39,9 @@ struct Args {
     /// only that everything works.
     #[arg(long)]
     short: bool,
-    /// Print the result as one JSON object.
-    #[arg(long)]
-    json: bool,
+    /// Keeps each part in this file, beside what it has of parts that were not run.
+    #[arg(long, value_name = "FILE", conflicts_with = "short")]
+    out: Option<PathBuf>,
     /// Build everything and measure nothing.
     #[arg(long)]
     build_only: bool,
@@ -126,16 +127,14 @@ fn measure(args: &Args) -> Result {
     let effort =
         Effort { short: args.short, build_only: args.build_only, repetitions: args.repetitions };
     let chosen = |part: &Part| args.only.is_empty() || args.only.contains(part);
-    let mut sections = vec![];
     for part in PARTS.iter().filter(|part| chosen(part)) {
         let section = run(*part, &place, effort)?;
-        if !args.json && !args.build_only {
-            println!("{}", section.text());
+        if args.build_only {
+            continue;
         }
-        sections.push(section);
-    }
-    if args.json && !args.build_only {
-        println!("{}", table::json(&sections, args.short)?);
+        println!("{}", section.text());
+        // Each part for itself: a later one may fail.
+        args.out.as_ref().map_or(Ok(()), |path| table::keep(path, &section))?;
     }
     Ok(())
 }

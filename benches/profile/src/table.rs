@@ -1,8 +1,12 @@
 //! What was measured, for people and as JSON.
 
 use crate::Result;
-use serde::Serialize;
+use machine::Machine;
+use machine::result::now_unix;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 use tailwater_report::grid;
 use tailwater_stats::result::Spread;
 
@@ -10,6 +14,9 @@ use tailwater_stats::result::Spread;
 #[derive(Debug, Serialize)]
 pub(crate) struct Section {
     pub(crate) name: &'static str,
+    /// Where it was measured.
+    machine: Machine,
+    started_unix: u64,
     /// How to read it, one sentence.
     pub(crate) about: String,
     /// Names of the numbers, in order, with their decimals.
@@ -40,7 +47,9 @@ impl Section {
         columns: &'static [(&'static str, usize)],
     ) -> Self {
         let about = about.into();
-        Self { name, about, columns, lines: vec![], left_out: vec![], quoted: None }
+        let (machine, started_unix) = (Machine::here(), now_unix());
+        let (lines, left_out) = (vec![], vec![]);
+        Self { name, machine, started_unix, about, columns, lines, left_out, quoted: None }
     }
 
     /// A heading, a table, what was left out.
@@ -104,21 +113,21 @@ fn show(spread: Spread, decimals: usize) -> String {
     format!("{median:.decimals$} [{min:.decimals$}–{max:.decimals$}]")
 }
 
-/// All of it, with where and when.
-pub(crate) fn json(sections: &[Section], short: bool) -> Result<String> {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-    let cpuinfo = read("/proc/cpuinfo");
-    let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let whole = serde_json::json!({
-        "short": short,
-        "ended_unix": since.as_secs(),
-        "cpu": cpu.map_or("", |(_, name)| name),
-        "cpus": std::thread::available_parallelism().map_or(0, usize::from),
-        "kernel": read("/proc/sys/kernel/osrelease").trim(),
-        "sections": sections,
-    });
-    serde_json::to_string(&whole).map_err(|error| format!("could not write JSON: {error}"))
+/// The parts of a result file, whichever run each is of.
+#[derive(Default, Serialize, Deserialize)]
+struct Kept {
+    sections: Vec<Value>,
+}
+
+/// Writes a section into this file, in place of an earlier one of its part.
+pub(crate) fn keep(path: &Path, section: &Section) -> Result {
+    let mut kept: Kept = machine::result::read(path)?;
+    let value = serde_json::to_value(section).map_err(|error| error.to_string())?;
+    match kept.sections.iter_mut().find(|earlier| earlier["name"] == section.name) {
+        Some(earlier) => *earlier = value,
+        None => kept.sections.push(value),
+    }
+    machine::result::write(path, &kept)
 }
 
 #[cfg(test)]
@@ -149,8 +158,28 @@ mod tests {
         section.lines[0].goals.push(("factor", 2.0));
         let text = section.text();
         assert!(text.lines().nth(4).unwrap().ends_with("missed: factor ≤ 2"), "{text}");
-        let value: serde_json::Value =
-            serde_json::from_str(&json(&[section], true).unwrap()).unwrap();
-        assert_eq!(value["sections"][0]["lines"][0]["of"]["extra ns"]["max"], 1.5);
+    }
+
+    #[test]
+    fn a_part_that_is_taken_again_leaves_the_others() {
+        let path = std::env::temp_dir().join(format!("profile-parts-{}", std::process::id()));
+        let section = |name, ns| {
+            let mut section = Section::new(name, "extra time", &[("extra ns", 2)]);
+            let of = BTreeMap::from([("extra ns", Spread::of(&[ns]))]);
+            let (work, tool) = ("empty".into(), "x".into());
+            section.lines = vec![Line { work, tool, runs: 1, of, goals: vec![] }];
+            section
+        };
+        for (name, ns) in [("calls", 1.0), ("truth", 2.0), ("calls", 3.0)] {
+            keep(&path, &section(name, ns)).unwrap();
+        }
+        let kept: Kept = machine::result::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let told = kept.sections.iter().map(|section| {
+            let ns = &section["lines"][0]["of"]["extra ns"]["median"];
+            (section["name"].as_str().unwrap(), ns.as_f64().unwrap())
+        });
+        assert_eq!(told.collect::<Vec<_>>(), [("calls", 3.0), ("truth", 2.0)]);
+        assert!(kept.sections.iter().all(|section| section["machine"]["cores"] != 0));
     }
 }

@@ -117,10 +117,8 @@ fn measure(arguments: &Arguments) -> Result<bool, String> {
         println!("{rate}");
         report.rates.push(rate);
     }
-    let text = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?;
     if let Some(file) = &arguments.out {
-        std::fs::write(file, text + "\n")
-            .map_err(|error| format!("{}: {error}", file.display()))?;
+        machine::result::write(file, &report)?;
     }
     Ok(arguments.short || report.rates.iter().all(|rate| rate.median >= GOAL))
 }

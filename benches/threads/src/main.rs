@@ -19,6 +19,7 @@ mod unloaded;
 mod waits;
 
 use clap::{Parser, ValueEnum};
+use machine::result;
 use report::Report;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -74,12 +75,12 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     if let Some([leaf, connections]) = args.front.as_deref() {
         return memory::front(leaf, connections).map(|()| true);
     }
-    let mut report = Report::read(args.out.as_deref())?;
+    let mut report: Report = args.out.as_deref().map_or(Ok(Report::default()), result::read)?;
     for part in [Part::Answers, Part::Unloaded, Part::Switches, Part::Memory, Part::Pace] {
         if args.only.is_empty() || args.only.contains(&part) {
             measure(part, args, &mut report)?;
             // Each part for itself: a later one may fail.
-            args.out.as_ref().map_or(Ok(()), |path| report.write(path))?;
+            args.out.as_ref().map_or(Ok(()), |path| result::write(path, &report))?;
         }
     }
     Ok(args.short || report.has_met_all())

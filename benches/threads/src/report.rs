@@ -2,7 +2,6 @@
 
 use machine::Machine;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// All parts. Those that were not run are as an earlier run had them.
 #[derive(Default, Serialize, Deserialize)]
@@ -119,25 +118,6 @@ struct Goal {
 }
 
 impl Report {
-    /// What an earlier run left there; nothing where there is no file.
-    pub(crate) fn read(path: Option<&Path>) -> Result<Self, String> {
-        let Some(path) = path.filter(|path| path.exists()) else { return Ok(Self::default()) };
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
-        let read = text.and_then(|it| serde_json::from_str(&it).map_err(|error| error.to_string()));
-        read.map_err(|error| {
-            format!("{}: {error}; remove it, or name another file", path.display())
-        })
-    }
-
-    /// Whole, or as it was.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), String> {
-        let fresh = path.with_extension("new");
-        let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
-        let written =
-            std::fs::write(&fresh, text + "\n").and_then(|()| std::fs::rename(&fresh, path));
-        written.map_err(|error| format!("{}: {error}", path.display()))
-    }
-
     /// What an earlier run of this part promised is forgotten.
     pub(crate) fn begin(&mut self, part: &str) {
         self.goals.retain(|goal| goal.part != part);

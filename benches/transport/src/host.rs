@@ -81,20 +81,6 @@ impl Ticks {
     }
 }
 
-/// CPU model, as the kernel names it; empty when it does not.
-pub(crate) fn cpu_model() -> String {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = text.lines().find(|line| line.starts_with("model name"));
-    let model = line.and_then(|line| line.split_once(':'));
-    model.map_or(String::new(), |(_, name)| name.trim().to_owned())
-}
-
-/// Kernel release; empty when unreadable.
-pub(crate) fn kernel() -> String {
-    let text = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    text.trim().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ mod redraw;
 mod compare;
 mod machine;
 
+use ::machine::result::write;
 use clap::Parser;
 use compare::{Live, Planted};
 use redraw::Redrawn;
@@ -101,8 +102,7 @@ fn more(comparisons: u32, path: &Path) -> Result<bool, String> {
     );
     println!("with those of before, {live}");
     result["live"] = serde_json::to_value(&live).map_err(|error| trouble(&error))?;
-    let text = serde_json::to_string_pretty(&result).map_err(|error| trouble(&error))?;
-    std::fs::write(path, text + "\n").map_err(|error| trouble(&error))?;
+    write(path, &result)?;
     Ok(live.is_good())
 }
 
@@ -124,9 +124,7 @@ fn run(args: &Args) -> Result<bool, String> {
     }
     let found = Found { manifest, redrawn, live, planted: all };
     if let Some(path) = &args.out {
-        let text = serde_json::to_string_pretty(&found).map_err(|error| error.to_string())?;
-        std::fs::write(path, text + "\n")
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        write(path, &found)?;
     }
     let good = found.redrawn.is_good()
         && found.live.is_good()

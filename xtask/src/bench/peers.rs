@@ -1,4 +1,4 @@
-//! `peers`: checks the benches that are workspaces of their own, which take too long for CI.
+//! `peers`: lints all benches. CI runs those of the workspace and leaves out the others, which take too long for it.
 
 use super::{Bench, Kind, list};
 use crate::Result;
@@ -14,8 +14,10 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     if !args.is_empty() {
         return Err(format!("found {args:?}; type `cargo xtask peers` alone"));
     }
-    let (tree, mut tally) = (Tree::read(root)?, Tally::default());
-    for bench in list::list(&tree)?.iter().filter(|bench| bench.kind == Kind::Peer) {
+    let tree = Tree::read(root)?;
+    let (all, mut tally) = (list::list(&tree)?, Tally::default());
+    tally.count("the workspace's benches", process::run(&mut lint(root, &all)));
+    for bench in all.iter().filter(|bench| bench.kind == Kind::Peer) {
         tally.count(&bench.name, process::run(&mut check(root, bench)));
         if list::has_tests_in(&tree, bench) {
             let test = ["test", "--locked", "--manifest-path", &bench.path];
@@ -23,6 +25,16 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
         }
     }
     tally.some("peer")?.verdict("peers")
+}
+
+/// Those of the workspace, in one build. Without their features: one of them compiles SQLite.
+fn lint(root: &Path, all: &[Bench]) -> Command {
+    let mut command = cargo(root, &["clippy", "--all-targets", "--locked"]);
+    for bench in all.iter().filter(|bench| bench.kind == Kind::Program) {
+        command.args(["--package", &bench.name]);
+    }
+    command.args(["--", "-D", "warnings"]);
+    command
 }
 
 /// In the folder that it builds in by hand.

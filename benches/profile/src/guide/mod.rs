@@ -115,7 +115,7 @@ pub(crate) fn guide(args: &GuideArgs) -> Result {
         said: asked(args)?,
         quads: quads(args)?,
     };
-    result::write(&result, &args.out)?;
+    machine::result::write(&args.out, &result)?;
     println!("{}", result.summary());
     Ok(())
 }

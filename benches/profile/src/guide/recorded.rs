@@ -82,7 +82,8 @@ pub(crate) fn recorded(args: &RecordedArgs) -> Result {
     }
     let ratios: Vec<f64> = pairs.iter().map(|[plain, seen]| seen.p999_us / plain.p999_us).collect();
     let (title, machine) = (args.title.clone(), Machine::here());
-    super::result::write(&Recorded { title, machine, seconds: args.seconds, pairs }, &args.out)?;
+    let result = Recorded { title, machine, seconds: args.seconds, pairs };
+    machine::result::write(&args.out, &result)?;
     let Spread { min, median, max } = Spread::of(&ratios);
     println!("{}: p99.9 × {median:.2} [{min:.2}–{max:.2}] while recorded", args.title);
     Ok(())

@@ -1,9 +1,7 @@
 //! What is kept of a program: what the profiler said, and what clients saw before and after.
 
-use crate::Result;
 use machine::Machine;
 use serde::Serialize;
-use std::path::Path;
 use tailwater_stats::Histogram;
 use tailwater_stats::result::Spread;
 
@@ -69,15 +67,6 @@ impl GuideResult {
         let Spread { min, median, max } = Spread::of(&ratios);
         format!("{}: p99 × {median:.2} [{min:.2}–{max:.2}]", self.title)
     }
-}
-
-/// As JSON. The file is whole or as it was.
-pub(super) fn write(result: &impl Serialize, file: &Path) -> Result {
-    let failed = |error: std::io::Error| format!("{}: {error}", file.display());
-    let text = serde_json::to_string_pretty(result).map_err(|error| error.to_string())?;
-    let beside = file.with_extension("part");
-    std::fs::write(&beside, text + "\n").map_err(failed)?;
-    std::fs::rename(&beside, file).map_err(failed)
 }
 
 #[cfg(test)]

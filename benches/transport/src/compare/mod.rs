@@ -11,14 +11,15 @@ mod table;
 
 pub(crate) use child::{LeashArgs, leash};
 
-use crate::host;
 use crate::poller::Reception;
 use cases::{Case, Peer};
 use child::{Load, Server};
+use machine::Machine;
+use machine::result::now_unix;
 use report::{Report, Row};
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use tailwater_core::Rng;
 
 /// What to measure.
@@ -94,10 +95,8 @@ impl<'a> Compare<'a> {
             short: args.short,
             seed: args.seed,
             reception: args.reception.to_string(),
-            started_unix: SystemTime::UNIX_EPOCH.elapsed().map_or(0, |age| age.as_secs()),
-            cpu: host::cpu_model(),
-            cpus: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
-            kernel: host::kernel(),
+            started_unix: now_unix(),
+            machine: Machine::here(),
             ..Report::default()
         };
         Ok(Self { args, cases, tailwater, started: Instant::now(), report })

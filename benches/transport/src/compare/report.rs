@@ -2,6 +2,7 @@
 
 use super::cases::Peer;
 use crate::drive::Outcome;
+use machine::Machine;
 use serde::{Deserialize, Serialize};
 use tailwater_stats::result::Spread;
 
@@ -16,12 +17,8 @@ pub(crate) struct Report {
     pub(crate) reception: String,
     /// Seconds since 1970 at the start.
     pub(crate) started_unix: u64,
-    /// CPU model.
-    pub(crate) cpu: String,
-    /// CPUs that the process may use.
-    pub(crate) cpus: u32,
-    /// Kernel release.
-    pub(crate) kernel: String,
+    /// Where it was measured.
+    pub(crate) machine: Machine,
     /// Why not all runs were made; `None` when they were.
     pub(crate) stopped: Option<String>,
     /// Every run in the order in which they were made, discarded ones included.

@@ -21,9 +21,10 @@ const HEAD: [&str; 9] = [
 
 /// Where and how it was measured, a table for each case, the goals, the discarded runs.
 pub(super) fn render(report: &Report) -> String {
+    let machine = &report.machine;
     let mut text = format!(
         "64-byte echo on {} × {}, Linux {}; {} reception under load; seed {}; median [min–max]\n",
-        report.cpus, report.cpu, report.kernel, report.reception, report.seed
+        machine.cores, machine.cpu, machine.kernel, report.reception, report.seed
     );
     if report.short {
         text.push_str("short: sizes too small to mean anything\n");

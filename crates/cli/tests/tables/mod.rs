@@ -8,11 +8,14 @@ mod by_demand;
 mod classes;
 mod crowds;
 mod figures;
+mod fleet;
 mod guide;
 mod hostile;
 mod last_credit;
+mod locks;
 mod losses;
 mod models;
+mod profile;
 mod profiler;
 mod ready;
 mod recoveries;
@@ -23,6 +26,7 @@ mod suite;
 mod threads;
 mod tiers;
 mod tls;
+mod transport;
 mod tuning;
 mod validation;
 
@@ -57,9 +61,17 @@ fn of_one(name: &str, result: &str) -> String {
         "figures" => figures::table(result),
         "figures-count" => figures::counts(result),
         "first" => side_by_side::first(result),
+        "fleet" => fleet::table(result),
         "hostile" => hostile::table(result),
+        "locks" => locks::table(result),
         "models" => models::table(result),
+        "profile-calls" => profile::calls(result),
         "profile-diff" => profiler::diff(result),
+        "profile-granularity" => profile::by_line(result, "granularity"),
+        "profile-programs" => profile::programs(result),
+        "profile-traces" => profile::by_line(result, "traces"),
+        "profile-traces-said" => profile::said(result, "traces"),
+        "profile-truth" => profile::by_line(result, "truth"),
         "ready-bell" => ready::bell(result),
         "ready-epoll" => ready::epoll(result),
         "ready-finding" => ready::finding(result),
@@ -80,6 +92,7 @@ fn of_one(name: &str, result: &str) -> String {
         "suite-switches" => suite::switches(result),
         "suite-waits" => suite::waits(result),
         "tls" => tls::table(result),
+        "transport" => transport::table(result),
         "tuning" => tuning::table(result),
         "validation" => validation::table(result),
         _ => match name.strip_prefix("guide-said-") {

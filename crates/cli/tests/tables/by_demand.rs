@@ -1,6 +1,6 @@
 //! One scenario's controllers at each demand, by numbers of clients.
 
-use super::{head, line};
+use super::{called, head, line};
 use tailwater_report::{percent, time};
 use tailwater_stats::result::{Experiment, Summary};
 
@@ -8,11 +8,11 @@ use tailwater_stats::result::{Experiment, Summary};
 /// and its drops. A dash where no repetition is valid. Objectives stand above each other where there are several.
 pub(super) fn table(result: &str) -> String {
     let result: Experiment = serde_json::from_str(result).expect("a result of tailwater run");
-    let mut controllers: Vec<&str> = Vec::new();
+    let mut variants: Vec<&str> = Vec::new();
     let mut groups: Vec<(f64, u32, f64)> = Vec::new();
     for summary in &result.summary {
-        if !controllers.contains(&&*summary.controller) {
-            controllers.push(&summary.controller);
+        if !variants.contains(&called(summary)) {
+            variants.push(called(summary));
         }
         let group = (summary.slo_us, summary.clients, summary.demand_ratio);
         if !groups.contains(&group) {
@@ -26,17 +26,17 @@ pub(super) fn table(result: &str) -> String {
     if has_several {
         heads.insert(0, "SLO".to_owned());
     }
-    heads.extend(controllers.iter().map(|&name| name.to_owned()));
+    heads.extend(variants.iter().map(|&name| name.to_owned()));
     let mut text = head(&heads);
     for (slo_us, clients, demand) in groups {
         let mut cells = vec![clients.to_string(), format!("{demand:.1} ×")];
         if has_several {
             cells.insert(0, time(slo_us));
         }
-        for &controller in &controllers {
+        for &variant in &variants {
             let found = result.summary.iter().find(|summary| {
                 let of = (summary.slo_us, summary.clients, summary.demand_ratio);
-                summary.controller == controller && of == (slo_us, clients, demand)
+                called(summary) == variant && of == (slo_us, clients, demand)
             });
             cells.push(found.map_or("–".into(), cell));
         }

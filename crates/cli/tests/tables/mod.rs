@@ -5,14 +5,17 @@ mod accelerator;
 mod agreement;
 mod breakdown;
 mod by_demand;
+mod by_variant;
 mod classes;
 mod crowds;
 mod figures;
 mod fleet;
+mod goals;
 mod guide;
 mod hostile;
 mod last_credit;
 mod locks;
+mod loops;
 mod losses;
 mod models;
 mod profile;
@@ -30,13 +33,16 @@ mod transport;
 mod tuning;
 mod validation;
 
-use tailwater_stats::result::{Experiment, Spread};
+use tailwater_stats::result::{Experiment, Spread, Summary};
 
 /// The table of this name, from the texts of its result files; it ends with a line break.
 pub(crate) fn draw(name: &str, results: &[String]) -> String {
     match results {
+        _ if name == "by-variant" => by_variant::results(results),
         _ if name == "crowds" => crowds::table(results),
         _ if name == "guide" => guide::table(results),
+        _ if name == "loops" => loops::table(results),
+        _ if name == "over" => by_variant::over(results),
         _ if name == "profile-recorded" => profiler::recorded(results),
         _ if name == "skus" => skus::table(results),
         _ if name == "tiers" => tiers::table(results),
@@ -62,8 +68,10 @@ fn of_one(name: &str, result: &str) -> String {
         "figures-count" => figures::counts(result),
         "first" => side_by_side::first(result),
         "fleet" => fleet::table(result),
+        "goals" => goals::table(result),
         "hostile" => hostile::table(result),
         "locks" => locks::table(result),
+        "messages" => by_variant::messages(result),
         "models" => models::table(result),
         "profile-calls" => profile::calls(result),
         "profile-diff" => profiler::diff(result),
@@ -118,6 +126,11 @@ fn variants(result: &Experiment) -> Vec<(&str, &str)> {
         }
     }
     seen
+}
+
+/// As the scenario names it: by its label, or by the controller alone.
+fn called(summary: &Summary) -> &str {
+    if summary.profile == "default" { &summary.controller } else { &summary.profile }
 }
 
 /// Repetitions of which a median is told without saying how many there are.

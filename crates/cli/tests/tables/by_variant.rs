@@ -1,0 +1,185 @@
+//! The variants of scenarios with one number of clients, below each other, at each demand.
+
+use super::{called, head, line, of_repetitions};
+use tailwater_report::{percent, time};
+use tailwater_stats::result::{Experiment, Spread, Summary};
+
+/// What the others are compared with.
+const OURS: &str = "tailwater";
+/// Where no repetition is valid, or a scenario lacks it.
+const NOTHING: &str = "–";
+
+/// Goodput of capacity with its range; p99; drops.
+pub(super) fn results(results: &[String]) -> String {
+    table(&parse(results), |summary| {
+        let goodput = ranged(summary.of["goodput_of_capacity"]);
+        let p99 = time(summary.of["p99_us"].median);
+        format!("{goodput}; {p99}; {}", percent(summary.of["drop_ratio"].median))
+    })
+}
+
+/// Messages that the server receives and sends for each answer.
+pub(super) fn messages(result: &str) -> String {
+    table(&parse(&[result.to_owned()]), |summary| {
+        let median = |name: &str| summary.of[name].median;
+        format!("{:.2}, {:.2}", median("rx_per_request"), median("tx_per_request"))
+    })
+}
+
+/// Goodput of tailwater over each other's at the highest demand; a line for each scenario.
+pub(super) fn over(results: &[String]) -> String {
+    let results = parse(results);
+    let others: Vec<String> = variants(&results).into_iter().filter(|name| name != OURS).collect();
+    let mut text = head(&[vec!["goodput over that of".to_owned()], others.clone()].concat());
+    for result in &results {
+        let highest = *demands(std::slice::from_ref(result)).last().expect("a demand");
+        let goodput = |name: &str| {
+            find(result, name, highest).map(|found| found.of["goodput_of_capacity"].median)
+        };
+        let mut cells = vec![format!("{}, {highest:.1} ×", result.scenario)];
+        cells.extend(others.iter().map(|other| match (goodput(OURS), goodput(other)) {
+            (Some(ours), Some(theirs)) if theirs > 0.0 => format!("{:.2} ×", ours / theirs),
+            _ => NOTHING.into(),
+        }));
+        text += &line(&cells);
+    }
+    text
+}
+
+/// A line for each variant of each scenario; a column for each demand.
+fn table(results: &[Experiment], cell: impl Fn(&Summary) -> String) -> String {
+    let demands = demands(results);
+    let mut heads = ["scenario", "controller"].map(String::from).to_vec();
+    heads.extend(demands.iter().map(|demand| format!("{demand:.1} ×")));
+    let mut text = head(&heads);
+    for result in results {
+        let mut first = described(result);
+        for name in variants(std::slice::from_ref(result)) {
+            let mut cells = vec![std::mem::take(&mut first), name.clone()];
+            cells.extend(demands.iter().map(|&demand| {
+                find(result, &name, demand).map_or(NOTHING.into(), |found| {
+                    of_repetitions(cell(found), found.repetitions as usize)
+                })
+            }));
+            text += &line(&cells);
+        }
+    }
+    text
+}
+
+fn parse(results: &[String]) -> Vec<Experiment> {
+    let parse = |text: &String| -> Experiment {
+        let result: Experiment = serde_json::from_str(text).expect("a result of tailwater run");
+        let clients = |summary: &Summary| summary.clients == result.summary[0].clients;
+        assert!(result.summary.iter().all(clients), "{} has several clients", result.scenario);
+        result
+    };
+    results.iter().map(parse).collect()
+}
+
+fn described(result: &Experiment) -> String {
+    let thousands = result.capacity_rps / 1e3;
+    format!("{}, {thousands:.1} k/s, SLO {}", result.scenario, time(result.slo_us))
+}
+
+/// As the scenarios call them, each once.
+fn variants(results: &[Experiment]) -> Vec<String> {
+    let mut seen: Vec<String> = Vec::new();
+    for summary in results.iter().flat_map(|result| &result.summary) {
+        if !seen.iter().any(|name| name == called(summary)) {
+            seen.push(called(summary).to_owned());
+        }
+    }
+    seen
+}
+
+fn demands(results: &[Experiment]) -> Vec<f64> {
+    let all = results.iter().flat_map(|result| &result.summary);
+    let mut demands: Vec<f64> = all.map(|summary| summary.demand_ratio).collect();
+    demands.sort_by(f64::total_cmp);
+    demands.dedup();
+    demands
+}
+
+fn find<'a>(result: &'a Experiment, name: &str, demand: f64) -> Option<&'a Summary> {
+    let is_it = |it: &&Summary| called(it) == name && it.demand_ratio.total_cmp(&demand).is_eq();
+    result.summary.iter().find(is_it)
+}
+
+/// The median, and its range where this is one.
+fn ranged(spread: Spread) -> String {
+    let [min, median, max] = [spread.min, spread.median, spread.max].map(percent);
+    if min == max { median } else { format!("{median} [{min}–{max}]") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(profile: &str, demand_ratio: f64, repetitions: u32, goodput: [f64; 3]) -> Summary {
+        let alike = |value| Spread { min: value, median: value, max: value };
+        let [min, median, max] = goodput;
+        let of = [
+            ("goodput_of_capacity", Spread { min, median, max }),
+            ("p99_us", alike(1_710.0)),
+            ("drop_ratio", alike(0.18)),
+            ("rx_per_request", alike(1.6)),
+            ("tx_per_request", alike(1.034)),
+        ];
+        Summary {
+            controller: "none".into(),
+            profile: profile.into(),
+            demand_ratio,
+            repetitions,
+            of: of.map(|(name, spread)| (name.to_owned(), spread)).into(),
+            ..Summary::default()
+        }
+    }
+
+    fn result(scenario: &str, summary: Vec<Summary>) -> String {
+        let scenario = scenario.to_owned();
+        let result = Experiment {
+            scenario,
+            summary,
+            capacity_rps: 11_640.0,
+            slo_us: 2_000.0,
+            ..Experiment::default()
+        };
+        serde_json::to_string(&result).expect("JSON")
+    }
+
+    fn two() -> [String; 2] {
+        let locks = vec![
+            summary("default", 1.5, 5, [0.22, 0.25, 0.28]),
+            summary(OURS, 1.0, 1, [0.9; 3]),
+            summary(OURS, 1.5, 3, [0.98, 1.0, 1.02]),
+        ];
+        [result("locks", locks), result("keys", vec![summary(OURS, 1.5, 3, [0.5; 3])])]
+    }
+
+    #[test]
+    fn each_variant_has_a_line_and_what_is_not_valid_a_dash() {
+        let found = results(&two());
+        for row in [
+            "| scenario | controller | 1.0 × | 1.5 × |\n",
+            "| locks, 11.6 k/s, SLO 2.00 ms | none | – | 25 [22–28]; 1.71 ms; 18 |\n",
+            "|  | tailwater | 90; 1.71 ms; 18 (n = 1) | 100 [98–102]; 1.71 ms; 18 |\n",
+            "| keys, 11.6 k/s, SLO 2.00 ms | tailwater | – | 50; 1.71 ms; 18 |\n",
+        ] {
+            assert!(found.contains(row), "{row} is not in\n{found}");
+        }
+    }
+
+    #[test]
+    fn messages_are_those_for_each_answer() {
+        let found = messages(&two()[1]);
+        assert!(found.ends_with("| tailwater | 1.60, 1.03 |\n"), "{found}");
+    }
+
+    #[test]
+    fn ours_is_compared_at_the_highest_demand() {
+        let found = over(&two());
+        let rows = "| locks, 1.5 × | 4.00 × |\n| keys, 1.5 × | – |\n";
+        assert!(found.ends_with(rows), "{found}");
+    }
+}

@@ -14,7 +14,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("crates/control/src", "the catalogue lists the families, which are described in its terms"),
     ("crates/control/src/breakwater", "a configuration has its law's, which is checked against it"),
     ("crates/control/src/catalog", "settings of all controllers are settings of a family's draft"),
-    ("crates/figures/src", "a measurement over time is one of the measurements"),
     ("crates/profile/src/kernel", "an account is made of tallies, and says what they count"),
     ("crates/profile-rt/src/entry", "a child begins a session, which may have children"),
     (

@@ -11,8 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Folders in which there are circles, and why they stay.
 const KNOWN: &[(&str, &str)] = &[
-    ("crates/control/src", "the catalogue lists the families, which are described in its terms"),
-    ("crates/control/src/catalog", "settings of all controllers are settings of a family's draft"),
     ("crates/profile/src/kernel", "an account is made of tallies, and says what they count"),
     ("crates/profile-rt/src/entry", "a child begins a session, which may have children"),
     (

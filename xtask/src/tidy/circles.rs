@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Folders in which there are circles, and why they stay.
 const KNOWN: &[(&str, &str)] = &[
-    ("crates/profile/src/kernel", "an account is made of tallies, and says what they count"),
     ("crates/profile-rt/src/entry", "a child begins a session, which may have children"),
     (
         "crates/rt/src/downstream",

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Folders in which there are circles, and why they stay.
 const KNOWN: &[(&str, &str)] = &[
-    ("crates/profile-rt/src/entry", "a child begins a session, which may have children"),
     (
         "crates/rt/src/downstream",
         "a fan awaits calls that others make for it, and they come home to it",

@@ -20,7 +20,6 @@ const KNOWN: &[(&str, &str)] = &[
         "the loop is one type in several files, and threads leave each other work",
     ),
     ("crates/sim/src", "facts are told of a space in which they become events"),
-    ("crates/workload/src/scenario", "a value may be a table, and a table has values"),
 ];
 
 type Module = Vec<String>;

@@ -19,7 +19,6 @@ const KNOWN: &[(&str, &str)] = &[
         "crates/rt/src/server",
         "the loop is one type in several files, and threads leave each other work",
     ),
-    ("crates/sim/src", "facts are told of a space in which they become events"),
 ];
 
 type Module = Vec<String>;

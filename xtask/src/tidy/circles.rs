@@ -15,10 +15,6 @@ const KNOWN: &[(&str, &str)] = &[
         "crates/rt/src/downstream",
         "a fan awaits calls that others make for it, and they come home to it",
     ),
-    (
-        "crates/rt/src/server",
-        "the loop is one type in several files, and threads leave each other work",
-    ),
 ];
 
 type Module = Vec<String>;

@@ -24,8 +24,7 @@ pub(super) fn there_are_none(tree: &Tree) -> Vec<Problem> {
 
 fn against(tree: &Tree, known: &[(&str, &str)]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for name in tree.crates() {
-        let house = format!("crates/{name}/src");
+    for house in houses(tree) {
         let found = of_house(tree, &house);
         let is_known = |place: &str| known.iter().any(|(known, _)| *known == place);
         problems.extend(found.iter().filter(|(place, _)| !is_known(place)).map(circle));
@@ -40,6 +39,13 @@ fn against(tree: &Tree, known: &[(&str, &str)]) -> Vec<Problem> {
         }));
     }
     problems
+}
+
+/// The sources of each crate that others stand on.
+fn houses(tree: &Tree) -> impl Iterator<Item = String> {
+    let manifests =
+        ["crates/", "suite/"].into_iter().flat_map(|folder| tree.matching(folder, "/Cargo.toml"));
+    manifests.filter_map(|(path, _)| Some(format!("{}/src", path.strip_suffix("/Cargo.toml")?)))
 }
 
 /// A folder, and the names of its parts that need each other.
@@ -215,6 +221,10 @@ mod tests {
         assert!(found([one, two], &[("crates/a/src", "why")]).is_empty());
         let apart = ("crates/a/src/two.rs", "pub struct Two;\n");
         assert!(found([one, apart], &[]).is_empty());
+        let suite =
+            [MANIFEST, LIB, one, two].map(|(path, text)| (path.replace("crates", "suite"), text));
+        let suite = Tree::from(suite.each_ref().map(|(path, text)| (path.as_str(), *text)));
+        assert_eq!(against(&suite, &[]).len(), 1, "the suite's are no exception");
         let gone = "found a reason for circles in crates/a/src, where there are none any more";
         assert_eq!(found([one, apart], &[("crates/a/src", "why")]), [gone]);
     }

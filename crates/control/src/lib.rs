@@ -21,6 +21,7 @@ pub mod codel;
 mod config_error;
 pub mod dagor;
 mod ewma;
+mod family;
 pub mod gradient;
 pub mod guard;
 pub mod none;

@@ -1,12 +1,14 @@
 //! What a figure's file holds.
 
+use crate::measure::nearly;
 use serde::Deserialize;
 use std::fmt;
 use tailwater_report::LineStyle;
 use tailwater_stats::result::Run;
 
 pub use crate::claim::{Bound, Claim, Unit};
-pub use crate::measure::{At, Form, Measure, Reading, Stretch};
+pub use crate::measure::{At, Form, Measure, Reading};
+pub use crate::over_time::Stretch;
 pub use crate::quantity::{Course, Dimension, Quantity};
 
 /// One figure of a publication.
@@ -141,9 +143,4 @@ const fn left_end() -> f64 {
 
 const fn right_end() -> f64 {
     f64::INFINITY
-}
-
-/// Demands within 1 % are the same: capacities are measured.
-pub(crate) fn nearly(one: f64, other: f64) -> bool {
-    (one / other - 1.0).abs() < 0.01
 }

@@ -1,7 +1,6 @@
 //! From runs to the one value that a claim compares.
 
-use crate::data::nearly;
-use crate::over_time;
+use crate::over_time::{self, Stretch};
 use crate::quantity::{Dimension, Quantity};
 use crate::results::Results;
 use serde::Deserialize;
@@ -54,16 +53,6 @@ pub enum Reading {
     LargestRejectDelay(Stretch),
 }
 
-/// A part of the measured window, in seconds after its beginning.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stretch {
-    /// Where it begins.
-    pub from_s: f64,
-    /// Where it ends.
-    pub to_s: f64,
-}
-
 /// See [`Measure::form`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -113,6 +102,11 @@ impl At {
             }
         }
     }
+}
+
+/// Demands within 1 % are the same: capacities are measured.
+pub(crate) fn nearly(one: f64, other: f64) -> bool {
+    (one / other - 1.0).abs() < 0.01
 }
 
 impl Measure {

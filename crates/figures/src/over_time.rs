@@ -1,7 +1,17 @@
 //! What a run with steps shows in one stretch of its course.
 
-use crate::data::Stretch;
+use serde::Deserialize;
 use tailwater_stats::result::{Run, Series};
+
+/// A part of the measured window, in seconds after its beginning.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stretch {
+    /// Where it begins.
+    pub from_s: f64,
+    /// Where it ends.
+    pub to_s: f64,
+}
 
 /// Goodput that counts as recovered, of what it converges to. The limit is ours; Breakwater's text names none.
 const RECOVERED: f64 = 0.95;

@@ -1,6 +1,7 @@
 //! A scenario in simulation: the same result as from real runs, decided by the seed alone.
 
-use crate::simulate::{self, Answers, Broken, simulate_with};
+use crate::failure::Failure;
+use crate::simulate::{self, Answers, simulate_with};
 use crate::threads::Switch;
 use crate::tiers;
 use crate::world::{Intended, Link, World};
@@ -18,43 +19,7 @@ use tailwater_stats::result::{Experiment, Manifest, Run, StallReading};
 use tailwater_workload::scenario::{
     Configuration, ControllerSpec, Fault, LockPolicy, Model, ModelChange, StallKind, Struck,
 };
-use tailwater_workload::{Scenario, ScenarioError, ScheduleError, Stream};
-
-/// Why a scenario could not be simulated.
-#[derive(Clone, Debug)]
-pub enum Failure {
-    /// The scenario names a controller or setting that the catalog does not know; its author acts.
-    Scenario(ScenarioError),
-    /// It asks for requests that cannot be scheduled; its author acts.
-    Schedule(ScheduleError),
-    /// So many requests were refused while capacity was measured, so that none was; the scenario's author acts.
-    Refused(u64),
-    /// A check failed; we must act.
-    Broken(Broken),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Scenario(error) => error.fmt(f),
-            Self::Schedule(error) => error.fmt(f),
-            Self::Refused(count) => write!(
-                f,
-                "{count} requests were refused where all must be served: no capacity was measured; give it as fixed_rps in \
-                 [capacity]"
-            ),
-            Self::Broken(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
-
-impl From<Broken> for Failure {
-    fn from(broken: Broken) -> Self {
-        Self::Broken(broken)
-    }
-}
+use tailwater_workload::{Scenario, Stream};
 
 /// Runs every configuration, repetition and controller of `scenario` in virtual time, as
 /// [`tailwater_experiment::run()`] has it; to watch it, or to break it off, give that a [`Simulator`].

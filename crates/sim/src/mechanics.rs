@@ -6,13 +6,14 @@
 use crate::callers::plus;
 use crate::clients::{Answered, Books, Clients};
 use crate::fabric::Fabric;
-use crate::facts::{Standing, Thing};
+use crate::facts::Thing;
 use crate::faults::{Front, Members};
 use crate::locks::LockReport;
 use crate::node::{Counts, Node};
 use crate::space::{Event, Packet, Space};
+use crate::standing::Standing;
 use crate::threads::Switch;
-use crate::topology::{Plan, Topology};
+use crate::topology::{Parts, Plan, Topology};
 use crate::trace::Sample;
 use crate::world::{Intended, World};
 use std::ops::Range;
@@ -24,14 +25,6 @@ use tailwater_core::{Instant, Nanos, Rng};
 use tailwater_stats::result::{HedgeReading, Run, TierReading};
 use tailwater_stats::{Tally, TallySpec};
 use tailwater_workload::scenario::{Fault, FaultKind};
-
-/// What a run is made of beside its world: both ends of the controllers.
-pub(crate) struct Parts<'a> {
-    /// The server's half for a node: of each in order, and again after each restart.
-    pub(crate) boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
-    /// The client's half of a connection to a node; those to the front have the lowest nodes.
-    pub(crate) client: &'a dyn Fn(usize, u32) -> Client,
-}
 
 /// See the module.
 pub(crate) struct Mechanics<'a> {

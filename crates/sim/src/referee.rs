@@ -10,7 +10,8 @@ mod servers;
 mod tests;
 
 use crate::checks::{Finding, Rule, budgets, calls, fates, locks, queues, threads};
-use crate::facts::{Fact, Standing, Thing};
+use crate::facts::{Fact, Thing};
+use crate::standing::Standing;
 use crate::topology::Plan;
 use crate::world::World;
 use clients::ClientBooks;

@@ -3,9 +3,10 @@
 use crate::checks::Rule;
 use crate::clients::Answered;
 use crate::locks::LockReport;
-use crate::mechanics::{Mechanics, Parts, Remains};
+use crate::mechanics::{Mechanics, Remains};
 use crate::referee::Referee;
 use crate::space::Event;
+use crate::topology::Parts;
 use crate::trace::Trace;
 use crate::world::{Intended, TierSpec, World};
 use std::fmt;

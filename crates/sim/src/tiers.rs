@@ -1,6 +1,6 @@
 //! The nodes of a scenario, front and tiers, and the controllers of the tiers.
 
-use crate::experiment::Failure;
+use crate::failure::Failure;
 use crate::paths::Paths;
 use crate::threads::Threads;
 use crate::world::{Costs, NodeSpec, TierSpec, World};

@@ -2,15 +2,23 @@
 
 use crate::callers::{Callers, Server};
 use crate::control::Control;
-use crate::mechanics::Parts;
 use crate::node::walk::Walk;
 use crate::node::{Node, Place};
 use crate::space::{Packet, Space};
 use crate::world::{NodeSpec, TierSpec, World};
 use std::ops::Range;
 use std::sync::Arc;
+use tailwater_control::{Admission, Client};
 use tailwater_core::Rng;
 use tailwater_workload::scenario::Struck;
+
+/// What a run is made of beside its world: both ends of the controllers.
+pub(crate) struct Parts<'a> {
+    /// The server's half for a node: of each in order, and again after each restart.
+    pub(crate) boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
+    /// The client's half of a connection to a node; those to the front have the lowest nodes.
+    pub(crate) client: &'a dyn Fn(usize, u32) -> Client,
+}
 
 /// The front is node 0, or its replicas the first; the nodes of the tiers follow, tier by tier.
 pub(crate) struct Topology {

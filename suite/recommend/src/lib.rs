@@ -17,6 +17,7 @@ pub mod factors;
 pub mod baseline;
 pub mod similarity;
 pub mod neighbours;
+mod rule;
 pub mod model;
 pub mod profiles;
 pub mod shard;

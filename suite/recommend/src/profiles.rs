@@ -2,8 +2,8 @@
 
 use crate::baseline::Biases;
 use crate::factors::row;
-use crate::model::{Among, Query, Rule};
 use crate::neighbours::{Neighbour, merge, weighted_mean};
+use crate::rule::{Among, Query, Rule};
 use std::sync::Arc;
 
 /// What the mid-tier has.

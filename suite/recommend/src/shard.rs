@@ -1,10 +1,11 @@
 //! A leaf's part of a model: the rows of its users, and what these rated.
 
+use crate::baseline::Biases;
 use crate::factors::{Factors, row};
-use crate::model::{Among, Model, Query, Rule};
 use crate::neighbours::{Nearest, Neighbour};
 use crate::profiles::Probe;
-use crate::ratings::Rating;
+use crate::ratings::{Rating, Ratings};
+use crate::rule::{Among, Query, Rule};
 
 /// The users `number`, `number + of`, `number + 2 of` and so on, each by its place in this row.
 #[derive(Clone, Debug)]
@@ -82,19 +83,26 @@ impl Rated {
 }
 
 impl Shard {
-    pub(crate) fn of(model: &Model, number: u32, of: u32) -> Self {
-        let (ratings, rule) = (model.ratings(), model.rule());
+    /// Its part of what was learnt; `rows` are those of its users, prepared.
+    pub(crate) fn of(
+        rule: Rule,
+        (number, of): (u32, u32),
+        ratings: &Ratings,
+        biases: &Biases,
+        factors: &Factors,
+        rows: Vec<f32>,
+    ) -> Self {
         let own = || (number..ratings.users() as u32).step_by(of as usize);
         let value = |rating: &Rating| {
-            let bias = model.biases().predict(rating.user, rating.item);
+            let bias = biases.predict(rating.user, rating.item);
             (f64::from(rating.value) - bias) as f32
         };
         let of_one = |(place, user): (u32, u32)| {
             ratings.of_user(user).iter().map(move |&rating| (place, rating))
         };
         let rated = Rated::of(ratings.items(), (0..).zip(own()).flat_map(of_one), value);
-        let factors = (rule.among == Among::Everyone).then(|| model.factors().with_users(own()));
-        Self { rule, number, of, rows: model.prepared(own()), rated, factors }
+        let factors = (rule.among == Among::Everyone).then(|| factors.with_users(own()));
+        Self { rule, number, of, rows, rated, factors }
     }
 
     /// From its parts; `None` where they do not belong together.

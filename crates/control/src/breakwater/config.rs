@@ -3,7 +3,10 @@
 //! `paper` follows the OSDI '20 text, `artifact` the authors' published code where it departs from
 //! the text, `default` is ours. Every result says which one it used.
 
-use super::efficiency::Efficiency;
+mod efficiency;
+
+pub use efficiency::{Decrease, Efficiency, Judge, Span};
+
 use crate::config_error::{ConfigError, above_zero, within};
 use std::time::Duration;
 

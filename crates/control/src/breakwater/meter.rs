@@ -3,8 +3,8 @@
 //! As in `pool`, relaxed atomics: the loop that moves `due_ns` forward owns everything below it until the
 //! next is due, and the counters are numbers of their own.
 
-use super::efficiency::{Efficiency, Flow, Judge, Span};
-use super::trend::Trend;
+use super::config::{Efficiency, Judge, Span};
+use super::trend::{Flow, Trend};
 use crate::ewma::ROUND_TRIP;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};

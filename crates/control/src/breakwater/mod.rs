@@ -30,10 +30,9 @@ mod typical;
 
 pub use client::CreditGate;
 pub use config::{
-    Config, Demand, Explicit, Growth, Increase, Interval, Issued, LastCredit, Law, Pools,
-    RoundTrip, Signal, Trust,
+    Config, Decrease, Demand, Efficiency, Explicit, Growth, Increase, Interval, Issued, Judge,
+    LastCredit, Law, Pools, RoundTrip, Signal, Span, Trust,
 };
-pub use efficiency::{Decrease, Efficiency, Judge, Span};
 pub(crate) use family::{AQM_ONLY, EFFICIENCY, FAMILY};
 
 use crate::config_error::ConfigError;

@@ -4,9 +4,9 @@
 //! A handful of atomics and no lock. All use relaxed ordering, as each is a number of its own. A reading that is torn
 //! between two of them costs at most a few credits for one round trip.
 
-use super::config::{Config, Law};
+use super::config::{Config, Efficiency, Law};
 use super::delay::{self, Reading};
-use super::efficiency::{self, Decision, Efficiency};
+use super::efficiency::{self, Decision};
 use super::meter::Meter;
 use super::share_shed::{self, Tally};
 use crate::ewma::ROUND_TRIP;

@@ -1,7 +1,20 @@
 //! A line through many noisy iterations: how what is served follows what comes in.
 
-use super::efficiency::Flow;
 use crate::ewma;
+use std::time::Duration;
+
+/// What was counted during one iteration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Flow {
+    /// Requests that came, those dropped included: Algorithm 1's `in`.
+    pub(super) incoming: u64,
+    /// Requests served: `out`.
+    pub(super) served: u64,
+    /// Requests shed on arrival, at start or at a lock: `drop`.
+    pub(super) dropped: u64,
+    /// How long was counted.
+    pub(super) over: Duration,
+}
 
 /// Exponentially weighted means of rates, and how they vary together. Rates are per nanosecond.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

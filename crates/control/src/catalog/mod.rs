@@ -3,24 +3,18 @@
 //! Each controller is a folder that exports a `Family`: its name, profiles, settings and how its
 //! halves are built. `FAMILIES` lists them, a line each; the rest follows from that list.
 
-pub(crate) mod clients;
-pub(crate) mod family;
-pub(crate) mod parse;
-pub(crate) mod settings;
+pub use crate::family::Controller;
+pub use crate::family::settings::ControllerSetting;
 
-pub use clients::default_client;
-pub use settings::ControllerSetting;
-
-use crate::client::{Client, ClientConfig, Gate};
-use crate::guard::Switch;
-use crate::server::Admission;
+use crate::client::Client;
+use crate::family::settings::COMMON;
+use crate::family::{AnyFamily, Unfit, clients};
 use crate::site::Site;
 use crate::{breakwater, codel, dagor, gradient, none, seda, window};
-use family::AnyFamily;
 use serde::{Deserialize, Serialize};
-use settings::COMMON;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
+use std::time::Duration;
 use tailwater_core::words::{nearest, suggestion};
 
 /// Every controller there is, in the order of the help.
@@ -38,6 +32,16 @@ static FAMILIES: &[&dyn AnyFamily] = &[
 
 /// The controller that is meant where none is named.
 pub const DEFAULT: &str = breakwater::NAME;
+
+/// The client's half of the default controller, for a server whose objective is not known yet: the server
+/// tells it ([`Client::on_objective`]). Until then calls without a deadline count on a second.
+#[must_use]
+pub fn default_client() -> Client {
+    Client::new(
+        clients::for_a_share(Duration::from_secs(1)),
+        Box::new(breakwater::CreditGate::default()),
+    )
+}
 
 /// Names that [`Spec::build`] knows, with a line for people.
 pub static CONTROLLERS: LazyLock<Vec<(&'static str, &'static str)>> =
@@ -105,7 +109,12 @@ impl Spec {
     pub fn build(&self, site: &Site) -> Result<Controller, SpecError> {
         let family = FAMILIES.iter().find(|family| family.name() == self.name);
         let family = family.ok_or_else(|| SpecError::no_controller(&self.name))?;
-        family.build(self, site)
+        let built = family.build(&self.profile, &self.overrides, site);
+        built.map_err(|unfit| match unfit {
+            Unfit::Profile => SpecError::unknown("profile", &self.profile, &family.profiles()),
+            Unfit::Setting(name) => SpecError::inapplicable(&name, family.name()),
+            Unfit::Value(culprit, message) => SpecError { culprit, message },
+        })
     }
 }
 
@@ -199,27 +208,6 @@ impl fmt::Display for SpecError {
 }
 
 impl std::error::Error for SpecError {}
-
-/// A controller, both ends.
-#[derive(Clone)]
-pub struct Controller {
-    /// For the server; shared by its loops.
-    pub admission: Arc<dyn Admission>,
-    /// The live off switch of the server's half.
-    pub switch: Arc<Switch>,
-    client: ClientConfig,
-    gate: Arc<dyn Fn(u64) -> Box<dyn Gate> + Send + Sync>,
-}
-
-impl Controller {
-    /// A client's half, one per connection. `index` tells the clients of one run apart: those whose
-    /// controller leaves something to chance draw differently for different numbers, and alike for
-    /// the same.
-    #[must_use]
-    pub fn client(&self, index: u64) -> Client {
-        Client::new(self.client, (self.gate)(index))
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 //! DAGOR as the catalog knows it: names, profiles, settings, and how both ends are built.
 
 use super::{Belief, Config, Dagor, DagorGate, Draw, Unseen, Variant};
-use crate::catalog::family::{Draft, Family, Profile};
-use crate::catalog::parse::{choice, duration, duration_or_never, number, set, whole};
-use crate::catalog::{clients, settings::Key};
+use crate::family::parse::{choice, duration, duration_or_never, number, set, whole};
+use crate::family::{Draft, Family, Profile};
+use crate::family::{clients, settings::Key};
 use std::sync::Arc;
 use tailwater_core::Rng;
 

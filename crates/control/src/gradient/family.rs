@@ -1,10 +1,10 @@
 //! Gradient2 as the catalog knows it: names, profiles, settings, and how both ends are built.
 
 use super::{Config, Gradient, Queue};
-use crate::catalog::family::{Draft, Family, Profile};
-use crate::catalog::parse::{duration, duration_or_never, number, set, whole};
-use crate::catalog::{clients, settings::Key};
 use crate::client::OpenGate;
+use crate::family::parse::{duration, duration_or_never, number, set, whole};
+use crate::family::{Draft, Family, Profile};
+use crate::family::{clients, settings::Key};
 use std::sync::Arc;
 
 pub(crate) const FAMILY: Family<Config> = Family {

@@ -1,9 +1,9 @@
 //! No control as the catalog knows it: names, profiles, settings, and how both ends are built.
 
 use super::None as NoControl;
-use crate::catalog::clients;
-use crate::catalog::family::{Family, Profile};
 use crate::client::OpenGate;
+use crate::family::clients;
+use crate::family::{Family, Profile};
 use std::sync::Arc;
 
 pub(crate) const FAMILY: Family<()> = Family {

@@ -1,10 +1,10 @@
 //! SEDA as the catalog knows it: names, profiles, settings, and how both ends are built.
 
 use super::{Config, Growth, SedaGate};
-use crate::catalog::family::{Draft, Family, Profile};
-use crate::catalog::parse::{boolean, duration, number, set, whole};
-use crate::catalog::{clients, settings::Key};
 use crate::client::{ClientConfig, Expiry};
+use crate::family::parse::{boolean, duration, number, set, whole};
+use crate::family::{Draft, Family, Profile};
+use crate::family::{clients, settings::Key};
 use crate::none::LeftToClients;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! The window as the catalog knows it: names, profiles, settings, and how both ends are built.
 
 use super::{Config, Cut, Growth, WindowGate};
-use crate::catalog::family::{Draft, Family, Profile};
-use crate::catalog::parse::{boolean, choice, duration, number, set, whole};
-use crate::catalog::{clients, settings::Key};
+use crate::family::parse::{boolean, choice, duration, number, set, whole};
+use crate::family::{Draft, Family, Profile};
+use crate::family::{clients, settings::Key};
 use crate::none::LeftToClients;
 use std::sync::Arc;
 

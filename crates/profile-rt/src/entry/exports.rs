@@ -156,7 +156,7 @@ extern "C" fn tw_rt_has_forked() {
 
 #[unsafe(no_mangle)]
 extern "C" fn tw_rt_forked() {
-    crate::entry::session::forked();
+    crate::entry::child::forked();
 }
 
 #[unsafe(no_mangle)]

@@ -1,6 +1,5 @@
 //! A process's recording: from start to stop, across forks, to the exit.
 
-use crate::entry::child;
 use crate::entry::settings::Settings;
 use crate::look::calibrate::Rig;
 use crate::look::items::{BATCHES_MAX, Item};
@@ -12,7 +11,7 @@ use crate::system::clock;
 use crate::system::complaint::{self, complain};
 use crate::system::own_threads;
 use crate::system::process::{self, AtWork};
-use crate::system::shim::{self, Stage};
+use crate::system::shim;
 use crate::system::subject::Subject;
 use crate::threads::forked::Kept;
 use crate::write::output::Output;
@@ -61,7 +60,7 @@ pub(crate) fn start(path: &Path) -> io::Result<()> {
 
 /// Ends the recording and completes the file.
 pub(crate) fn stop() -> io::Result<()> {
-    child::forget();
+    process::begins_no_more();
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(running) = running else { return Ok(()) };
     if running.pid != std::process::id() {
@@ -142,54 +141,19 @@ pub(crate) fn has_forked() -> Option<Box<Kept>> {
     (!kept.is_null()).then(|| unsafe { Box::from_raw(kept.cast()) })
 }
 
-/// This is a fork's child: its only thread goes on in an arena of its own. It does not record yet.
-pub(crate) fn forked() {
-    // Its parent may be a child that had not begun.
-    let is_recorded = process::forget_parent() | child::forget();
-    let Some(arena) = process::arena() else { return };
-    // The memory is still the parent's: what is called from here may not touch it.
-    shim::set_own(None);
-    shim::switch(None);
-    let stage = shim::stage();
-    shim::set_stage(Stage::Denied);
-    let kept = has_forked();
-    if !arena.replace() {
-        return;
-    }
-    shim::set_stage(stage);
-    if let Some(kept) = kept {
-        kept.restore(&arena);
-    }
+/// In a fork's child: gives up what it has of its parent's recording, and says where that went, and how.
+pub(crate) fn leave_parents() -> Option<(PathBuf, Settings)> {
     // A fork in the middle of start or stop leaves the lock taken for ever.
-    let asked = RUNNING.try_lock().ok().and_then(|running| {
+    RUNNING.try_lock().ok().and_then(|running| {
         let parents = running.as_ref()?;
         // Or the parent's trace would count as being written for as long as this process lives.
         parents.programs.close();
         Some(parents.asked.clone())
-    });
-    if let (true, Some((path, settings))) = (is_recorded, asked) {
-        child::record_later(path, settings);
-    }
+    })
 }
 
-/// A fork's child records from now on.
-pub(crate) fn go_on(path: &Path, settings: &Settings) {
-    match begin(path, settings) {
-        // It has begun by itself.
-        Err(error) if error.raw_os_error() == Some(EALREADY) => {}
-        // It has given up the right to within the 20 ms, as servers do that begin as root.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => complain(&format!(
-            "cannot record a child beside {}: {error}; record to a folder in which it may write, by -o",
-            path.display()
-        )),
-        Err(error) => {
-            complain(&format!("cannot record a child beside {}: {error}", path.display()));
-        }
-        Ok(()) => {}
-    }
-}
-
-fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
+/// Fails with [`EALREADY`] where the process is recorded.
+pub(crate) fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
     let no_memory = || io::Error::from(io::ErrorKind::OutOfMemory);
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let pid = std::process::id();
@@ -223,7 +187,7 @@ pub(crate) fn ticks_in(ns: u64) -> Ticks {
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }
 
-const EALREADY: i32 = 114;
+pub(crate) const EALREADY: i32 = 114;
 /// No process has this number.
 const STARTING: Recorder = Recorder::Own(0);
 

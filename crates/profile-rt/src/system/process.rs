@@ -11,6 +11,8 @@ static ARENA: OnceLock<Arena> = OnceLock::new();
 static MAKING: AtomicBool = AtomicBool::new(false);
 /// Threads of this process record waits of so many ticks; zero: they do not record.
 static THRESHOLD: AtomicU64 = AtomicU64::new(0);
+/// The process that begins to record in a while; zero: none does.
+static WAITING: AtomicU32 = AtomicU32::new(0);
 /// How many of a recording's two threads have started; none once its output is through.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 /// The scanner is to stop. An atomic, since who asks may be a signal's handler.
@@ -119,6 +121,21 @@ pub(crate) fn outlive() {
 pub(crate) fn forget_parent() -> bool {
     STARTED.store(0, Relaxed);
     THRESHOLD.swap(0, Relaxed) != 0
+}
+
+/// This process, a fork's child, begins to record in a while.
+pub(crate) fn begins_later(pid: u32) {
+    WAITING.store(pid, Relaxed);
+}
+
+/// The while is over. Whether this process still is to begin; true once.
+pub(crate) fn is_to_begin(pid: u32) -> bool {
+    WAITING.swap(0, Relaxed) == pid
+}
+
+/// It will not begin by itself. Says whether it was to.
+pub(crate) fn begins_no_more() -> bool {
+    WAITING.swap(0, Relaxed) != 0
 }
 
 /// In the output's hands: nobody waits for a thread that has ended, be it by a panic.

@@ -6,7 +6,9 @@
 
 mod gaps;
 mod account;
+mod known;
 mod tally;
+mod accounts;
 mod lanes;
 mod running;
 
@@ -14,6 +16,7 @@ pub use crate::record::{
     After, Did, Interrupting, Interruption, OCCUPANTS_MAX, Occupant, ThreadState, WaitedBehind,
     Waker,
 };
-pub use account::{Account, Accounts, Behind, Cause, Coverage, HadBy, Interrupts, Sleeps, Stretch};
+pub use account::{Account, Behind, Cause, HadBy, Interrupts, Sleeps, Stretch};
+pub use accounts::{Accounts, Coverage};
 pub use lanes::{KernelSpan, Lanes, LanesReport};
 pub use running::{Running, RunningTimes};

@@ -1,6 +1,7 @@
 //! One account, added up.
 
-use super::account::{Account, Behind, Cause, HadBy, Interrupts, Known, Sleeps, Stretch};
+use super::account::{Account, Behind, Cause, HadBy, Interrupts, Sleeps, Stretch};
+use super::known::Known;
 use crate::names::Names;
 use crate::record::{After, Did, Interrupting, Interruption, WaitedBehind, Waker, softirq};
 use crate::record::{ThreadId, Ticks};

@@ -1,8 +1,8 @@
 //! A thread's fans whose calls the crew makes.
 
+use super::call::{Planned, Terms};
 use super::crew::{Cargo, Crew, Leg, WayBack};
 use super::home::{Countdown, Home};
-use super::part::{Planned, Terms};
 use super::room::Lent;
 use super::state::State;
 use crate::bell::Doorbell;

@@ -18,10 +18,9 @@
 //!
 //! Each leg that waits holds room of its home's tier, which bounds how many there are.
 
+use super::call::{Outcome, Planned, Terms};
 use super::home::{Countdown, FanKey, Home, Returned};
-use super::part::{Planned, Terms};
 use super::room::Lent;
-use super::state::Outcome;
 use crate::bell::Bell;
 use crate::handover::Handover;
 use crate::primitive::{AtomicUsize, Mutex, Queue};

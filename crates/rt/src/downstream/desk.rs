@@ -2,15 +2,15 @@
 
 use super::TierConfig;
 use super::away::{Away, FanKey, Post, Sent};
+use super::call::Outcome;
 use super::counts::Tallies;
 use super::part::Part;
 use super::room::Room;
-use super::state::{Outcome, Then};
-use super::turns::Turns;
+use super::state::Then;
 use crate::client::Order;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 use tailwater_core::caught;
@@ -23,8 +23,6 @@ pub(crate) struct Desk {
     completion: Cell<Completion>,
     /// Fans whose calls the crew makes, if the server has one.
     away: Option<Away>,
-    /// What takes the calls, which a fan may have to hold the thread for.
-    turns: OnceCell<Weak<Turns>>,
     /// Calls that the thread has not taken yet, by shard.
     orders: RefCell<Vec<Vec<Order<Part>>>>,
     /// How many these are.
@@ -66,7 +64,6 @@ impl Desk {
             tiers,
             completion: Cell::default(),
             away: post.map(Away::new),
-            turns: OnceCell::new(),
             orders: RefCell::new((0..first).map(|_| Vec::new()).collect()),
             ordered: Cell::new(0),
             given_up: RefCell::default(),
@@ -105,16 +102,6 @@ impl Desk {
         if let Some(away) = &self.away {
             away.forget(fan);
         }
-    }
-
-    /// Said once, by the thread that has both.
-    pub(super) fn has_turns_by(&self, turns: &Rc<Turns>) {
-        let _ = self.turns.set(Rc::downgrade(turns));
-    }
-
-    /// `None` once the thread has ended.
-    pub(super) fn turns(&self) -> Option<Rc<Turns>> {
-        self.turns.get()?.upgrade()
     }
 
     /// The tier of this name.

@@ -2,9 +2,10 @@
 
 use super::Tier;
 use super::away::Parcel;
-use super::part::{Owner, Part, Planned, Terms};
+use super::call::{Outcome, Planned, Terms};
+use super::part::{Owner, Part};
 use super::room::Lent;
-use super::state::{Outcome, State};
+use super::state::State;
 use crate::client::{CallError, Order};
 use bytes::Bytes;
 use std::future::Future;
@@ -189,7 +190,8 @@ impl Future for Fan {
                 if state.desk.completion().is_sync() {
                     // No wake-up is needed meanwhile: the handler is being polled.
                     let waker = state.set_waker(None);
-                    self.terms.caller.pauses(|| state.hold());
+                    let Self { tier, terms, .. } = &*self;
+                    terms.caller.pauses(|| tier.hold(|| state.is_done()));
                     state.set_waker(waker);
                 }
                 state

@@ -11,8 +11,8 @@
 //! Outcomes before that wait for the thread, at most until it is woken for the last: nobody could go on by them. A call that
 //! the thread takes back is counted off as well, or the last outcome would be taken for one of several.
 
+use super::call::Outcome;
 use super::room::Lent;
-use super::state::Outcome;
 use crate::bell::{Bell, Doorbell};
 use crate::primitive::{AtomicUsize, Queue};
 use std::sync::Arc;

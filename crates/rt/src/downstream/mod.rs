@@ -13,10 +13,12 @@
 //! handler's thread knows of them, and `home` where it gets the outcomes.
 
 mod away;
+mod call;
 mod config;
 mod counts;
 mod crew;
 mod desk;
+mod errand;
 mod errands;
 mod fan;
 mod home;
@@ -36,27 +38,28 @@ pub(crate) use turns::{Downstream, Hold, Trunk};
 
 use crate::service::Request;
 use crate::time::now;
+use call::Terms;
 use counts::Tallies;
 use desk::Named;
-use part::Terms;
 use room::Room;
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::retry::HedgeCounts;
 use tailwater_marks::Caller;
+use turns::Turns;
 
 /// What a call may take whose request has no deadline.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 thread_local! {
-    static DESK: RefCell<Option<Rc<Desk>>> = const { RefCell::new(None) };
+    static DESK: RefCell<Option<(Rc<Desk>, Weak<Turns>)>> = const { RefCell::new(None) };
 }
 
-/// Makes a fresh desk the thread's own; called once by a loop or a worker.
-fn install_desk(desk: Rc<Desk>) {
-    DESK.with(|slot| *slot.borrow_mut() = Some(desk));
+/// Makes a fresh desk the thread's own, with what takes the calls from it; called once by a loop or a worker.
+fn install(desk: Rc<Desk>, turns: Weak<Turns>) {
+    DESK.with(|slot| *slot.borrow_mut() = Some((desk, turns)));
 }
 
 /// The tier of this name ([`ServerConfig::tiers`](crate::ServerConfig::tiers)), with the connections of the
@@ -64,13 +67,16 @@ fn install_desk(desk: Rc<Desk>) {
 #[must_use]
 pub fn tier(name: &str) -> Option<Tier> {
     // A thread that ends has none any more.
-    DESK.try_with(|desk| Tier::find(desk.borrow().as_ref()?, name)).ok().flatten()
+    let find = |(desk, turns): &(Rc<Desk>, Weak<Turns>)| Tier::find(desk, turns, name);
+    DESK.try_with(|slot| slot.borrow().as_ref().and_then(find)).ok().flatten()
 }
 
 /// Servers that a handler may call. Belongs to the thread of the handler that asked for it.
 #[derive(Clone)]
 pub struct Tier {
     desk: Rc<Desk>,
+    /// What takes the calls, which a fan may have to hold the thread for. They are gone once the thread has ended.
+    turns: Weak<Turns>,
     /// The first of its shards among those of all tiers.
     first: usize,
     shards: usize,
@@ -80,11 +86,12 @@ pub struct Tier {
 }
 
 impl Tier {
-    fn find(desk: &Rc<Desk>, name: &str) -> Option<Self> {
+    fn find(desk: &Rc<Desk>, turns: &Weak<Turns>, name: &str) -> Option<Self> {
         let tier = desk.tier(name)?;
         let Named { first, shards, answers_max, .. } = *tier;
         let (room, tallies) = (tier.room.clone(), tier.tallies.clone());
-        Some(Self { desk: desk.clone(), first, shards, room, answers_max, tallies })
+        let (desk, turns) = (desk.clone(), turns.clone());
+        Some(Self { desk, turns, first, shards, room, answers_max, tallies })
     }
 
     /// How many shards it has.
@@ -128,5 +135,12 @@ impl Tier {
         let terms =
             Terms { deadline, priority, tenant, caller, reached_only: false, hedged: false };
         Fan::new(self.clone(), terms)
+    }
+
+    /// Holds the thread until a fan is done. If the thread may not be held for so long, the fan wakes the handler.
+    fn hold(&self, is_done: impl Fn() -> bool) {
+        if let Some(turns) = self.turns.upgrade() {
+            turns.hold(&self.desk, is_done);
+        }
     }
 }

@@ -1,13 +1,12 @@
 //! What a fan and its calls share.
 
 use super::away::{FanKey, Sent};
+use super::call::Outcome;
 use super::desk::Desk;
-use crate::client::{Answer, CallError};
+use crate::client::CallError;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Waker;
-
-pub(crate) type Outcome = Result<Answer, CallError>;
 
 /// What hears of the outcomes of calls that nobody awaits.
 pub(super) type Then = Box<dyn FnOnce(Vec<Outcome>)>;
@@ -93,13 +92,6 @@ impl State {
         self.then.set(Some(then));
         if self.is_done() {
             self.finish();
-        }
-    }
-
-    /// Holds the thread until the fan is done. If the thread may not be held for so long, the fan wakes the handler.
-    pub(super) fn hold(&self) {
-        if let Some(turns) = self.desk.turns() {
-            turns.hold(&self.desk, || self.is_done());
         }
     }
 

@@ -5,7 +5,7 @@ use super::away::{Away, Post};
 use super::crew::Crew;
 use super::desk::Desk;
 use super::errands::Errands;
-use super::install_desk;
+use super::install;
 use super::stage::{CREW, Stage};
 use crate::bell::Doorbell;
 use crate::executor::{add_held, held};
@@ -81,8 +81,7 @@ impl Downstream {
         let desk = Rc::new(Desk::new(tiers, post));
         let stage = RefCell::new(Stage::new(tiers, desk.clone(), trunk.poller, bell));
         let turns = Rc::new(Turns { stage, hold, slept: Cell::default() });
-        desk.has_turns_by(&turns);
-        install_desk(desk.clone());
+        install(desk.clone(), Rc::downgrade(&turns));
         Self { desk, turns }
     }
 

@@ -1,5 +1,6 @@
 //! Letting clients in, and turning them away politely when there is no room.
 
+use super::inbox::turn_away;
 use super::shared::Shared;
 use crate::net::{Accept, Listener, Stream};
 use rustix::fd::OwnedFd;
@@ -8,7 +9,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_wire::GoodbyeCode::TooManyConnections;
-use tailwater_wire::{Goodbye, GoodbyeCode};
 
 /// Owned by loop 0, which hands new connections round.
 pub(super) struct Acceptor {
@@ -154,21 +154,13 @@ fn let_go(stream: &Stream) {
     let _ = stream.read(&mut [0; 8 << 10]);
 }
 
-/// Says goodbye to a client of which nothing was read.
-pub(super) fn turn_away(stream: &Stream, code: GoodbyeCode, why: &str) {
-    let mut bytes = Vec::new();
-    Goodbye::new(code, why).encode(&mut bytes);
-    // Best effort: a fresh socket's buffer has room for this.
-    let _ = stream.write(&bytes);
-}
-
 fn spare_descriptor() -> Option<OwnedFd> {
     rustix::fs::open("/dev/null", rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty()).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::shared::Inbox;
+    use super::super::inbox::Inbox;
     use super::*;
     use crate::ServerConfig;
     use tailwater_control::Site;

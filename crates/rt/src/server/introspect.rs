@@ -2,16 +2,17 @@
 //! and beside the loops, since an answer may take long to make.
 
 use super::event_loop::EventLoop;
+use super::inbox::{Question, Questions, Report};
 use super::job::{Answer, Origin};
 use super::key::ConnectionKey;
-use super::shared::{Report, Shared};
+use super::shared::Shared;
 use crate::config::Introspection;
 use crate::counts::{BudgetCounts, Counts, LOCKS_TOLD, LockCounts};
 use crate::downstream::TierConfig;
 use crate::net::Peer;
 use crate::service::Reply;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 use tailwater_control::{Arrival, Outcome, Reached, Reason, RequestEnd, Verdict};
 use tailwater_core::{Instant, Nanos as _};
@@ -20,17 +21,6 @@ use tailwater_wire::Fault;
 
 /// Questions that wait for the reporter at most; beyond it clients are told to ask later.
 const WAITING: usize = 64;
-
-/// Where loops leave questions for the reporter.
-pub(super) type Questions = SyncSender<Question>;
-
-/// A client's question, and the loop that is to answer it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Question {
-    home: usize,
-    origin: Origin,
-    budgets: Option<BudgetCounts>,
-}
 
 /// The thread that makes reports.
 pub(super) struct Reporter {

@@ -1,4 +1,4 @@
-//! Which connection of a loop is meant, and which request on it.
+//! Which connection of a loop is meant, which request on it, and which run of one.
 
 use tailwater_core::{RequestId, SessionId};
 
@@ -38,6 +38,28 @@ impl ConnectionKey {
 pub(crate) struct RequestKey {
     pub(crate) connection: ConnectionKey,
     pub(crate) id: RequestId,
+}
+
+/// Names one flight of a loop's runner, also after it has ended: slots are reused, numbers are not.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct FlightKey {
+    slot: u32,
+    number: u64,
+}
+
+impl FlightKey {
+    pub(super) const fn new(slot: u32, number: u64) -> Self {
+        Self { slot, number }
+    }
+
+    /// What a connection's list calls it.
+    pub(super) const fn slot(self) -> u32 {
+        self.slot
+    }
+
+    pub(super) const fn number(self) -> u64 {
+        self.number
+    }
 }
 
 #[cfg(test)]

@@ -11,8 +11,9 @@
 //! 4. `ending` tells the controller how a request ended, and `egress` turns the answer into bytes.
 //! 5. `closing` sends them and ends connections; `liveness` knows which of them owe us something.
 //!
-//! Beside them: `greeting` is the first frame, `introspect` tells the server's counts, `budgets` bounds how
-//! long requests queue at locks, `drain` is the end in order, `threads` starts and joins everything.
+//! Beside them: `greeting` is the first frame, `introspect` tells the server's counts, and `budgets` bounds how
+//! long requests queue at locks. `inbox` is what other threads leave for a loop. `drain` says how far the end is, which
+//! `last_turns` are in order. `threads` starts and joins everything.
 
 mod acceptor;
 mod arrival;
@@ -27,11 +28,13 @@ mod egress;
 mod ending;
 mod event_loop;
 mod greeting;
+mod inbox;
 mod input;
 mod intake;
 mod introspect;
 mod job;
 mod key;
+mod last_turns;
 mod liveness;
 mod model;
 mod output;
@@ -55,8 +58,9 @@ use crate::downstream::TierConfig;
 use crate::net::{Address, ListenError, Listener};
 use crate::service::{Reply, Service};
 use crate::time::now;
+use inbox::Inbox;
 use rustix::io::Errno;
-use shared::{Inbox, Shared};
+use shared::Shared;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,23 +1,17 @@
 //! What the threads of a server have in common.
 
 use super::Remaining;
-use super::acceptor::turn_away;
+use super::inbox::Inbox;
 use super::model::Models;
-use super::runner::Done;
-use crate::bell::{Bell as _, Doorbell};
+use crate::bell::Bell as _;
 use crate::config::ServerConfig;
 use crate::counters::{Published, Totals};
-use crate::net::Stream;
-use crate::poll::EventBell;
-use crossbeam_queue::SegQueue;
-use rustix::io::Errno;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 use tailwater_control::Admission;
 use tailwater_core::Instant;
-use tailwater_wire::GoodbyeCode;
 
 pub(crate) struct Shared {
     pub(crate) config: ServerConfig,
@@ -150,76 +144,5 @@ impl Shared {
             std::mem::forget(panic);
             self.begin_drain(Instant::ZERO);
         }
-    }
-}
-
-/// What other threads leave for a loop.
-pub(crate) struct Inbox {
-    /// As many as `connections_max` at most.
-    streams: SegQueue<Stream>,
-    /// The loop has ended.
-    closed: AtomicBool,
-    /// As many as the loop's flights at most, those that were abandoned among them.
-    pub(crate) done: SegQueue<Done>,
-    /// What the reporter has to say: as many as were asked.
-    pub(super) reports: SegQueue<Report>,
-    pub(crate) doorbell: Arc<Doorbell>,
-    pub(super) bell: EventBell,
-}
-
-/// The server's counts, for the client that asked.
-pub(super) struct Report {
-    pub(super) question: super::introspect::Question,
-    /// `None` if the server is asked too often.
-    pub(super) text: Option<Vec<u8>>,
-}
-
-impl Inbox {
-    pub(super) fn new() -> Result<Self, Errno> {
-        let bell = EventBell::new()?;
-        Ok(Self {
-            streams: SegQueue::new(),
-            closed: AtomicBool::new(false),
-            done: SegQueue::new(),
-            reports: SegQueue::new(),
-            doorbell: Arc::new(Doorbell::new(Box::new(bell.clone()))),
-            bell,
-        })
-    }
-
-    /// Leaves a client to the loop.
-    pub(super) fn give(&self, stream: Stream) {
-        self.streams.push(stream);
-        // One of the two sees the other: the loop closes before it looks for the last time.
-        if self.closed.load(SeqCst) {
-            self.turn_away_all();
-        }
-        self.doorbell.notify();
-    }
-
-    pub(super) fn take_stream(&self) -> Option<Stream> {
-        self.streams.pop()
-    }
-
-    /// The loop ends: clients that are left to it from now on are turned away.
-    pub(super) fn close(&self) {
-        // Pairs with the load in `give`, which says how.
-        self.closed.store(true, SeqCst);
-        self.turn_away_all();
-    }
-
-    fn turn_away_all(&self) {
-        while let Some(stream) = self.streams.pop() {
-            turn_away(&stream, GoodbyeCode::Draining, "the server shuts down");
-        }
-    }
-
-    /// Workers have ended requests that the loop has not taken yet.
-    pub(super) fn has_done(&self) -> bool {
-        !self.done.is_empty()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.streams.is_empty() && self.done.is_empty() && self.reports.is_empty()
     }
 }

@@ -3,10 +3,11 @@
 use super::connection::{Connection, Phase};
 use super::connections::Connections;
 use super::event_loop::{EventLoop, Start};
+use super::inbox::Inbox;
 use super::introspect::Reporter;
 use super::job::{Job, Origin};
 use super::key::{ConnectionKey, RequestKey};
-use super::shared::{Inbox, Shared};
+use super::shared::Shared;
 use crate::config::ServerConfig;
 use crate::downstream::Trunk;
 use crate::net::{Accept, Listener, PeerRef, Stream};

@@ -1,7 +1,8 @@
 //! A server's threads: started together, and ended together.
 
 use super::event_loop::{EventLoop, Start};
-use super::introspect::{Questions, Reporter};
+use super::inbox::Questions;
+use super::introspect::Reporter;
 use super::runner::{Pool, start_crew, start_workers};
 use super::shared::Shared;
 use super::{StartError, check_core};

@@ -1,8 +1,8 @@
 //! No thread sleeps over what it has to do, and none waits for a request that does not wait.
 
 use super::Finding;
-use crate::facts::Waiting;
 use crate::space::{Event, Space};
+use crate::standing::Waiting;
 use crate::task::Stage;
 
 /// At the end: every thread that has something to do runs, wants a core, or is about to wake.

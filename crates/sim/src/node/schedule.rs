@@ -3,8 +3,8 @@
 
 use super::staff::{Rest, Staff, Thread, Todo};
 use super::{Node, Work};
-use crate::facts::Waiting;
 use crate::space::{Event, Packet, Space};
+use crate::standing::Waiting;
 use crate::threads::Threads;
 use std::time::Duration;
 use tailwater_core::Instant;

@@ -1,7 +1,7 @@
 //! `[[server.change]]`: other threading models while the server serves.
 
+use super::model;
 use super::section::Section;
-use super::server;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
 use tailwater_core::threads::Model;
@@ -48,7 +48,7 @@ fn change(section: &Section<'_>, window: Duration) -> Option<ModelChange> {
             format_duration(window)
         ))
     });
-    let model = section.needed("model", server::model);
+    let model = section.needed("model", model::read);
     Some(ModelChange { at: at?, model: model? })
 }
 

@@ -2,6 +2,7 @@
 
 use super::error::TextPlace;
 use super::item::Item;
+use super::model;
 use super::section::Section;
 use crate::limits;
 use crate::preset::presets;
@@ -174,7 +175,7 @@ fn spec(section: &Section<'_>) -> Option<ControllerSpec> {
         overrides: overrides.unwrap_or_default(),
         label: section.text("label"),
         locks: section.item("locks").and_then(|item| item.word()),
-        model: section.item("model").and_then(|item| super::server::model(&item)),
+        model: section.item("model").and_then(|item| model::read(&item)),
         name_place,
         profile_place,
     })

@@ -2,7 +2,6 @@
 
 use super::error::{Report, TextPlace};
 use super::keys::ValueKind;
-use super::section::Section;
 use crate::limits;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -226,26 +225,8 @@ impl<'a> Item<'a> {
         values
     }
 
-    /// The declared table.
-    pub(super) fn section(&self) -> Option<Section<'a>> {
-        let Some(declared) = self.kind.table() else {
-            return self.declared_otherwise("a table");
-        };
-        match self.value {
-            DeValue::Table(table) => {
-                Some(Section::new(self.report, &self.name, self.offset, table, declared))
-            }
-            _ => self.wrong(format_args!("a table with {}", declared.names().join(", "))),
-        }
-    }
-
-    /// The same, where a value of another type may stand as well.
-    pub(super) fn table(&self) -> Option<Section<'a>> {
-        matches!(self.value, DeValue::Table(_)).then(|| self.section()).flatten()
-    }
-
     /// Reader and declaration disagree: every value of such a key would be refused, which a test shows.
-    fn declared_otherwise<T>(&self, read_as: &str) -> Option<T> {
+    pub(super) fn declared_otherwise<T>(&self, read_as: &str) -> Option<T> {
         unreachable!("{} is read as {read_as} and declared as {:?}", self.name, self.kind)
     }
 

@@ -21,6 +21,7 @@ mod item;
 pub mod keys;
 mod lock_order;
 mod locks;
+mod model;
 mod path;
 mod pinning;
 mod retry;

@@ -5,7 +5,7 @@ use super::item::Item;
 use super::keys::{Key, Table, ValueKind};
 use std::time::Duration;
 use tailwater_core::words::{clip, suggestion};
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 /// A table whose keys are known.
 pub(super) struct Section<'a> {
@@ -164,5 +164,25 @@ impl<'a> Section<'a> {
 
     fn path(&self, key: &str) -> String {
         if self.name.is_empty() { key.into() } else { format!("{}.{key}", self.name) }
+    }
+}
+
+impl<'a> Item<'a> {
+    /// The declared table.
+    pub(super) fn section(&self) -> Option<Section<'a>> {
+        let Some(declared) = self.kind.table() else {
+            return self.declared_otherwise("a table");
+        };
+        match self.value {
+            DeValue::Table(table) => {
+                Some(Section::new(self.report, &self.name, self.offset, table, declared))
+            }
+            _ => self.wrong(format_args!("a table with {}", declared.names().join(", "))),
+        }
+    }
+
+    /// The same, where a value of another type may stand as well.
+    pub(super) fn table(&self) -> Option<Section<'a>> {
+        matches!(self.value, DeValue::Table(_)).then(|| self.section()).flatten()
     }
 }

@@ -3,14 +3,12 @@
 use super::application::ApplicationUse;
 use super::change::{self, ModelChange};
 use super::choices::{TRANSPORTS, Transport};
-use super::item::Item;
 use super::keys::WORK;
 use super::locks::Locks;
 use super::path::{self, Callee, Context, Path};
 use super::section::{Section, section_of};
-use super::{Clients, ControllerSpec, application, pinning, times};
+use super::{Clients, ControllerSpec, application, model, pinning, times};
 use crate::distribution::Distribution;
-use crate::limits;
 use crate::service::{Service, Work};
 use std::time::Duration;
 use tailwater_core::pace::Pace;
@@ -58,7 +56,7 @@ impl Server {
         callees: &[Callee],
     ) -> Self {
         let loops = section.whole("loops").unwrap_or(1);
-        let model = model_of(section);
+        let model = model::of_server(section);
         let counts = counts(replicas, loops, model);
         let cores = pinning::cores(section, &counts);
         let changes = change::read(section, window);
@@ -179,41 +177,4 @@ const STAND_IN: Service = Service { distribution: Distribution::Constant, mean: 
 fn service(section: &Section<'_>) -> (Service, Work) {
     let work = section.choice("work", Work::NAMES).unwrap_or(Work::Spin);
     (times::of(section).unwrap_or(STAND_IN), work)
-}
-
-/// As one word, or by its parts.
-fn model_of(section: &Section<'_>) -> Model {
-    let Some(item) = section.item("model") else {
-        let placement = section.item("placement").and_then(|item| {
-            let placement = item.word()?;
-            bounded(&item, Model::from(placement)).map(|_| placement)
-        });
-        let reception = section.item("reception").and_then(|item| item.word());
-        return Model {
-            reception: reception.unwrap_or_default(),
-            placement: placement.unwrap_or_default(),
-            ..Model::default()
-        };
-    };
-    for part in ["reception", "placement"].into_iter().filter_map(|part| section.item(part)) {
-        part.problem(format!(
-            "{} is given beside {}, which says it too; leave one out",
-            part.name, item.name
-        ));
-    }
-    model(&item).unwrap_or_default()
-}
-
-pub(super) fn model(item: &Item<'_>) -> Option<Model> {
-    bounded(item, item.word()?)
-}
-
-fn bounded(item: &Item<'_>, model: Model) -> Option<Model> {
-    if model.workers() as u64 > limits::THREADS_MAX {
-        return item.wrong(format_args!("at most {} workers", limits::THREADS_MAX));
-    }
-    if model.completion.crew() as u64 > limits::THREADS_MAX {
-        return item.wrong(format_args!("at most {} threads for calls", limits::THREADS_MAX));
-    }
-    Some(model)
 }

@@ -1,6 +1,6 @@
 //! One connection's reads and writes, and how long a peer may take for them.
 
-use super::answer::Front;
+use super::front::Front;
 use super::places::Activity;
 use super::session::{Flow, Session};
 use crate::locks::Blocking;

@@ -2,7 +2,7 @@
 //!
 //! [`parse`] turns bytes into commands and [`input`] does so as they come: also for other servers of this
 //! protocol, which share their memory by [`buffers`]. [`Session`] is a connection's conversation without the
-//! connection, `answer` carries commands out, [`TcpServer`] is the sockets and threads: `places` says which
+//! connection, `front` is the store behind it, `answer` carries commands out, [`TcpServer`] is the sockets and threads: `places` says which
 //! connections there may be, `converse` how long a peer may take. Of the protocol
 //! there are get, gets, set, add, replace, append, prepend, cas, delete, incr, decr, touch, stats,
 //! flush_all, verbosity, version and quit; not there are gat, the meta commands, the binary protocol and
@@ -11,13 +11,14 @@
 pub mod buffers;
 pub mod parse;
 pub mod input;
-mod answer;
+mod front;
 mod stats;
+mod answer;
 mod session;
 mod places;
 mod converse;
 mod tcp;
 
-pub use answer::Front;
+pub use front::Front;
 pub use session::{Flow, Session};
 pub use tcp::{TcpConfig, TcpServer};

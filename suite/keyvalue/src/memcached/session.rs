@@ -1,7 +1,8 @@
 //! A connection's conversation, without the connection: bytes in, bytes out.
 
-use super::answer::{FLUSH_AT, Front, Rest, line};
+use super::answer::{FLUSH_AT, Rest};
 use super::buffers::Buffer;
+use super::front::{Front, line};
 use super::input::{Input, Next};
 use super::parse::{Bad, Command, Words};
 use crate::locks::Blocking;
@@ -53,8 +54,16 @@ enum Step {
     Ends(Flow),
 }
 
+impl<L: Blocking> Front<L> {
+    /// A conversation about this store.
+    #[must_use]
+    pub fn session(&self) -> Session {
+        Session::new(self)
+    }
+}
+
 impl Session {
-    pub(super) fn new<L: Blocking>(front: &Front<L>) -> Self {
+    fn new<L: Blocking>(front: &Front<L>) -> Self {
         Self {
             input: Input::new(front.pool.clone()),
             output: Buffer::new(OUTPUT_OWN, front.pool.clone()),

@@ -1,6 +1,6 @@
 //! `stats` and its topics.
 
-use super::answer::{Front, line};
+use super::front::{Front, line};
 use crate::locks::{Blocking, at_once};
 use std::fmt::{Display, Write as _};
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,7 +1,7 @@
 //! The sockets: one thread for each connection, as many as are allowed.
 
-use super::answer::Front;
 use super::converse::{Patience, converse};
+use super::front::Front;
 use super::places::{Limits, Places, Room};
 use crate::locks::Blocking;
 use rustix::net;

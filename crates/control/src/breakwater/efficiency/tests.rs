@@ -1,6 +1,8 @@
 //! Algorithm 1 by table, and the pool in a closed loop around a server of two locks.
 
+use super::super::config::Span;
 use super::*;
+use std::time::Duration;
 
 const SLO: Duration = Duration::from_micros(200);
 

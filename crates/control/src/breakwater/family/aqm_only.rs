@@ -2,9 +2,9 @@
 
 use super::{AQM, server};
 use crate::breakwater::Config;
-use crate::catalog::clients;
-use crate::catalog::family::{Family, Profile};
 use crate::client::OpenGate;
+use crate::family::clients;
+use crate::family::{Family, Profile};
 
 pub(crate) const FAMILY: Family<Config> = Family {
     name: "aqm-only",

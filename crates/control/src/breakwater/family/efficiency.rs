@@ -2,9 +2,9 @@
 
 use super::{AQM, DELAY_LAW, POOL, server};
 use crate::breakwater::{Config, CreditGate, Decrease, Efficiency, Judge, Law, Span};
-use crate::catalog::family::{Draft, Family, Profile};
-use crate::catalog::parse::{boolean, duration, number, set, whole};
-use crate::catalog::{clients, settings::Key};
+use crate::family::parse::{boolean, duration, number, set, whole};
+use crate::family::{Draft, Family, Profile};
+use crate::family::{clients, settings::Key};
 use std::time::Duration;
 
 pub(crate) const FAMILY: Family<Config> = Family {

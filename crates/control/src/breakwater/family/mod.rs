@@ -10,9 +10,9 @@ use super::{
     Breakwater, Config, CreditGate, Demand, Explicit, Growth, Increase, Interval, Issued,
     LastCredit, Pools, RoundTrip, Signal, Trust,
 };
-use crate::catalog::family::{Built, Draft, Family, Profile};
-use crate::catalog::parse::{boolean, choice, duration, duration_or_never, number, set, whole};
-use crate::catalog::{clients, settings::Key};
+use crate::family::parse::{boolean, choice, duration, duration_or_never, number, set, whole};
+use crate::family::{Built, Draft, Family, Profile};
+use crate::family::{clients, settings::Key};
 use crate::site::Site;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-use super::super::config::Interval;
+use super::super::config::{Interval, Span};
 use super::*;
 
 const SLO: Duration = Duration::from_micros(200);
@@ -145,7 +145,7 @@ fn an_iteration_of_the_efficiency_law_holds_the_pool_or_lets_it_go() {
 #[test]
 fn the_shorter_part_of_an_iteration_says_when_to_look() {
     for (settle, look) in [(us(150), us(50)), (us(50), us(50)), (us(199), us(1))] {
-        let span = efficiency::Span::Fixed { interval: us(200), settle };
+        let span = Span::Fixed { interval: us(200), settle };
         let law = Law::Efficiency(Efficiency { span, ..Efficiency::PAPER });
         let pool = Pool::new(Config { law, ..Config::paper(SLO, 1) }, 1);
         assert_eq!(pool.next_look(Duration::ZERO), look, "{settle:?}");
@@ -155,7 +155,7 @@ fn the_shorter_part_of_an_iteration_says_when_to_look() {
 /// A pool of 100 and a half for 500 sessions that hold a hundred, whose iterations take 100 µs, of which ten settle.
 fn efficient(base: Config) -> Pool {
     let Law::Efficiency(law) = base.law else { panic!("{:?}", base.law) };
-    let span = efficiency::Span::Fixed { interval: us(100), settle: us(10) };
+    let span = Span::Fixed { interval: us(100), settle: us(10) };
     let law = Law::Efficiency(Efficiency { span, ..law });
     let pool = Pool::new(Config { law, interval: Interval::Fixed(us(10)), ..base }, 1);
     (0..500).for_each(|_| pool.join());

@@ -12,7 +12,7 @@ use crate::client::{CallError, ChannelConfig};
 use crate::poll::EventBell;
 use bytes::Bytes;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll, Waker};
 use tailwater_core::Instant;
@@ -55,7 +55,7 @@ fn home(crew: &Arc<Crew>, number: usize, config: TierConfig) -> Tier {
     let post = Post::new(crew.clone(), thread, held, number);
     let desk = Rc::new(Desk::new(&[config], Some(post)));
     desk.set_completion(Completion::Responders(1));
-    Tier::find(&desk, "leaf").expect("it has that tier")
+    Tier::find(&desk, &Weak::new(), "leaf").expect("it has that tier")
 }
 
 fn plan(tier: &Tier) -> Fan {

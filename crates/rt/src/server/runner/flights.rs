@@ -3,6 +3,7 @@
 use crate::executor::TaskKey;
 use crate::handover::Handover;
 use crate::server::job::Origin;
+use crate::server::key::FlightKey;
 use slab::Slab;
 use std::sync::Arc;
 use tailwater_core::Instant;
@@ -17,20 +18,6 @@ pub(super) struct Flights {
     /// The ends of the list by age, without the abandoned.
     oldest: Option<u32>,
     newest: Option<u32>,
-}
-
-/// Names one flight, also after it has ended: slots are reused, numbers are not.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct FlightKey {
-    slot: u32,
-    number: u64,
-}
-
-impl FlightKey {
-    /// What a connection's list calls it.
-    pub(super) const fn slot(self) -> u32 {
-        self.slot
-    }
 }
 
 pub(super) struct Flight {
@@ -59,12 +46,12 @@ impl Flights {
     /// The key that the next flight will have.
     pub(super) fn next_key(&self) -> FlightKey {
         let slot = u32::try_from(self.slots.vacant_key()).expect("tasks_max is below 2^24");
-        FlightKey { slot, number: self.numbers }
+        FlightKey::new(slot, self.numbers)
     }
 
     /// A flight begins, with the key that [`Flights::next_key`] said.
     pub(super) fn begin(&mut self, origin: Origin, started: Instant, running: Running) {
-        let (slot, older) = (self.next_key().slot, self.newest);
+        let (slot, older) = (self.next_key().slot(), self.newest);
         let flight =
             Flight { number: self.numbers, origin, started, running, place: 0, older, newer: None };
         self.numbers += 1;
@@ -77,7 +64,7 @@ impl Flights {
     }
 
     pub(super) fn get(&self, key: FlightKey) -> Option<&Flight> {
-        self.slots.get(key.slot as usize).filter(|flight| flight.number == key.number)
+        self.slots.get(key.slot() as usize).filter(|flight| flight.number == key.number())
     }
 
     /// The flight in this slot.
@@ -88,13 +75,13 @@ impl Flights {
     /// The key of the flight in this slot.
     pub(super) fn key_at(&self, slot: u32) -> Option<FlightKey> {
         let flight = self.slots.get(slot as usize)?;
-        Some(FlightKey { slot, number: flight.number })
+        Some(FlightKey::new(slot, flight.number))
     }
 
     /// A flight is over.
     pub(super) fn end(&mut self, key: FlightKey) -> Option<Flight> {
         self.get(key)?;
-        let flight = self.slots.try_remove(key.slot as usize)?;
+        let flight = self.slots.try_remove(key.slot() as usize)?;
         if !matches!(flight.running, Running::Abandoned(_)) {
             self.unlink(flight.older, flight.newer);
         }
@@ -106,7 +93,7 @@ impl Flights {
 
     /// A flight at a worker is of no interest any more; its slot is kept until the worker has ended it.
     pub(super) fn abandon(&mut self, key: FlightKey) {
-        let Some(flight) = self.slots.get_mut(key.slot as usize) else { return };
+        let Some(flight) = self.slots.get_mut(key.slot() as usize) else { return };
         if let Running::There(handover) = &flight.running {
             flight.running = Running::Abandoned(handover.clone());
             let (older, newer) = (flight.older, flight.newer);

@@ -1,10 +1,10 @@
 //! Handlers on the loop's own thread.
 
-use super::flights::FlightKey;
 use super::rider::Rider;
 use crate::bell::Doorbell;
 use crate::executor::{Executor, Panicked, Started, TaskKey};
 use crate::server::job::{Ended, Job, Origin};
+use crate::server::key::FlightKey;
 use crate::service::{Reply, Service};
 use std::sync::Arc;
 use tailwater_core::Instant;

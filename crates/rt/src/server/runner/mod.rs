@@ -11,14 +11,14 @@ mod worker;
 mod workers;
 
 use super::connections::Connections;
+use super::inbox::{Done, End, Unbegun};
 use super::job::{Ended, Job, Origin};
 use super::work::Work;
 use crate::service::{Reply, Service};
 use flights::{Flight, Flights, Running};
 pub(super) use inline::Inline;
 pub(super) use member::start_crew;
-pub(crate) use pool::{Done, Pool};
-use pool::{End, Unbegun};
+pub(crate) use pool::Pool;
 use std::time::Duration;
 use tailwater_core::{Instant, RequestId};
 pub(super) use worker::start_workers;

@@ -4,20 +4,15 @@
 //! many requests as there are workers are handed over ahead of time. A loop reserves a place in the ring
 //! before it asks the controller for its last word: a request that is admitted then is always handed over.
 
-use super::flights::FlightKey;
 use crate::bell::Bell;
-use crate::executor::Panicked;
 use crate::handover::Handover;
 use crate::server::job::Job;
-use crate::service::Reply;
+use crate::server::key::FlightKey;
 use crate::staff::Staff;
 use crossbeam_queue::ArrayQueue;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicIsize};
-use tailwater_core::Instant;
-use tailwater_marks::Mark;
-use tailwater_sync::budget::TaskBudget;
 
 /// A flight as workers name it: the loop's number, and the loop's key.
 pub(crate) type Abroad = (usize, FlightKey);
@@ -27,31 +22,6 @@ pub(crate) struct Handed {
     pub(super) flight: Abroad,
     pub(super) handover: Arc<Handover>,
     pub(super) job: Job,
-}
-
-/// A flight's end on its way back to its loop.
-pub(crate) struct Done {
-    pub(in crate::server) flight: FlightKey,
-    pub(in crate::server) end: Result<End, Unbegun>,
-}
-
-/// Why a handler has no end of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::server) enum Unbegun {
-    /// Its loop cancelled it.
-    Cancelled,
-    /// Its deadline passed while it waited for the worker.
-    Late,
-}
-
-/// A handler's end at a worker.
-pub(crate) struct End {
-    pub(in crate::server) started: Instant,
-    /// On its way back it may wait for the loop.
-    pub(in crate::server) ended: Instant,
-    pub(in crate::server) reply: Result<Reply, Panicked>,
-    pub(in crate::server) budget: Option<Box<TaskBudget>>,
-    pub(in crate::server) mark: Mark,
 }
 
 pub(crate) struct Pool {

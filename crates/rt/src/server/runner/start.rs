@@ -65,7 +65,7 @@ fn spawn(
 mod tests {
     use super::*;
     use crate::config::ServerConfig;
-    use crate::server::shared::Inbox;
+    use crate::server::inbox::Inbox;
     use std::sync::atomic::AtomicUsize;
     use std::sync::atomic::Ordering::SeqCst;
 

@@ -1,11 +1,12 @@
 //! A worker: a thread that runs handlers for the loops, with an executor of its own.
 
-use super::pool::{Abroad, Done, End, Handed, Pool, Unbegun};
+use super::pool::{Abroad, Handed, Pool};
 use super::rider::Rider;
 use super::sleep::{Calls, Route, sleep};
 use super::start::{Names, bells, start};
 use crate::downstream::{Crew, Hold};
 use crate::executor::{Executor, Panicked, Started, TaskKey};
+use crate::server::inbox::{Done, End, Unbegun};
 use crate::server::shared::Shared;
 use crate::service::{Reply, Service};
 use crate::time::now;
@@ -216,8 +217,8 @@ mod tests {
     use super::super::sleep::WorkerBell;
     use super::*;
     use crate::config::ServerConfig;
+    use crate::server::inbox::Inbox;
     use crate::server::runner::flights::Flights;
-    use crate::server::shared::Inbox;
     use crate::server::testing::job;
     use crate::service::Request;
     use std::cell::RefCell;

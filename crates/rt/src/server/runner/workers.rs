@@ -1,9 +1,9 @@
 //! A loop's side of dispatched handlers.
 
-use super::flights::FlightKey;
 use super::pool::{Handed, Pool};
 use crate::handover::Handover;
 use crate::server::job::Job;
+use crate::server::key::FlightKey;
 use std::sync::Arc;
 
 pub(in crate::server) struct Workers {

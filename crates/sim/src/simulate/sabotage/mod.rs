@@ -15,8 +15,9 @@ mod walks;
 
 use super::{Broken, Next, Simulation};
 use crate::checks::Rule;
-use crate::mechanics::{Mechanics, Parts};
+use crate::mechanics::Mechanics;
 use crate::swarm::Case;
+use crate::topology::Parts;
 use crate::world::TierSpec;
 use calls::CallBug;
 use drivers::DriverBug;

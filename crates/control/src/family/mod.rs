@@ -1,12 +1,18 @@
-//! What a kind of controller brings to the catalog, and how a spec of it becomes both ends.
+//! What a kind of controller brings to the catalog, and how a profile of it with overrides becomes both ends.
+//!
+//! `settings` are what overrides change, `parse` reads their values, and `clients` are ways to queue that profiles choose
+//! among.
 
-use super::settings::{COMMON, Key};
-use super::{Controller, ControllerSetting, Spec, SpecError};
-use crate::client::{ClientConfig, Gate};
+pub(crate) mod parse;
+pub(crate) mod settings;
+pub(crate) mod clients;
+
+use crate::client::{Client, ClientConfig, Gate};
 use crate::config_error::{ConfigError, within};
 use crate::guard::{Guarded, Mode, Switch};
 use crate::server::Admission;
 use crate::site::Site;
+use settings::{COMMON, Common, ControllerSetting, Key};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Rng;
@@ -45,12 +51,25 @@ pub(crate) struct Draft<C> {
     pub(crate) common: Common,
 }
 
-/// What every controller has.
-pub(crate) struct Common {
-    pub(crate) slo: Duration,
-    pub(crate) client: ClientConfig,
-    pub(crate) mode: Mode,
-    pub(crate) shed_cap: f64,
+/// A controller, both ends.
+#[derive(Clone)]
+pub struct Controller {
+    /// For the server; shared by its loops.
+    pub admission: Arc<dyn Admission>,
+    /// The live off switch of the server's half.
+    pub switch: Arc<Switch>,
+    client: ClientConfig,
+    gate: Arc<dyn Fn(u64) -> Box<dyn Gate> + Send + Sync>,
+}
+
+impl Controller {
+    /// A client's half, one per connection. `index` tells the clients of one run apart: those whose
+    /// controller leaves something to chance draw differently for different numbers, and alike for
+    /// the same.
+    #[must_use]
+    pub fn client(&self, index: u64) -> Client {
+        Client::new(self.client, (self.gate)(index))
+    }
 }
 
 /// A [`Family`] whatever its configuration.
@@ -60,7 +79,28 @@ pub(crate) trait AnyFamily: Sync {
     fn profiles(&self) -> Vec<&'static str>;
     /// Its own, without the common ones.
     fn settings(&self) -> Vec<ControllerSetting>;
-    fn build(&self, spec: &Spec, site: &Site) -> Result<Controller, SpecError>;
+    /// The profile of this name with the overrides, applied in their order.
+    fn build(&self, profile: &str, overrides: &Overrides, site: &Site)
+    -> Result<Controller, Unfit>;
+}
+
+/// Setting and value.
+pub(crate) type Overrides = [(String, String)];
+
+/// Why a family cannot build what was asked for.
+pub(crate) enum Unfit {
+    /// It has no such profile.
+    Profile,
+    /// It has no setting of this name.
+    Setting(String),
+    /// The setting or controller at fault, and a sentence: what was found and what is needed.
+    Value(String, String),
+}
+
+impl Unfit {
+    fn value(culprit: &str, message: impl Into<String>) -> Self {
+        Self::Value(culprit.into(), message.into())
+    }
 }
 
 impl<C: Clone + Send + Sync + 'static> AnyFamily for Family<C> {
@@ -86,13 +126,18 @@ impl<C: Clone + Send + Sync + 'static> AnyFamily for Family<C> {
         .collect()
     }
 
-    fn build(&self, spec: &Spec, site: &Site) -> Result<Controller, SpecError> {
-        let draft = self.draft(spec, site)?;
+    fn build(
+        &self,
+        profile: &str,
+        overrides: &Overrides,
+        site: &Site,
+    ) -> Result<Controller, Unfit> {
+        let draft = self.draft(profile, overrides, site)?;
         let Draft { server: config, common } = draft;
         within("shed_cap", common.shed_cap, 0.0..=1.0)
-            .map_err(|error| SpecError::new(error.setting, error.to_string()))?;
+            .map_err(|error| Unfit::value(error.setting, error.to_string()))?;
         let inner = (self.server)(&config, site)
-            .map_err(|error| SpecError::new(self.culprit(error.setting), error.to_string()))?;
+            .map_err(|error| Unfit::value(self.culprit(error.setting), error.to_string()))?;
         let switch = Arc::new(Switch::new(common.mode));
         let admission = Arc::new(Guarded::new(inner, Arc::clone(&switch), common.shed_cap));
         let (rng, gate) = (Rng::from_seed(site.seed), self.gate);
@@ -103,31 +148,28 @@ impl<C: Clone + Send + Sync + 'static> AnyFamily for Family<C> {
 
 impl<C> Family<C> {
     /// The profile, and then the overrides in their order.
-    fn draft(&self, spec: &Spec, site: &Site) -> Result<Draft<C>, SpecError> {
-        let named = self.profiles.iter().find(|profile| profile.name == spec.profile);
-        let profile = named.ok_or_else(|| {
-            let known: Vec<_> = self.profiles.iter().map(|profile| profile.name).collect();
-            SpecError::unknown("profile", &spec.profile, &known)
-        })?;
+    fn draft(&self, profile: &str, overrides: &Overrides, site: &Site) -> Result<Draft<C>, Unfit> {
+        let named = self.profiles.iter().find(|known| known.name == profile);
+        let profile = named.ok_or(Unfit::Profile)?;
         let client = (profile.client)(site.slo);
         let common = Common { slo: site.slo, client, mode: Mode::Enforce, shed_cap: 1.0 };
         let mut draft = Draft { server: (profile.server)(site), common };
-        for (key, value) in &spec.overrides {
+        for (key, value) in overrides {
             self.apply(&mut draft, key, value)?;
         }
         Ok(draft)
     }
 
-    fn apply(&self, draft: &mut Draft<C>, name: &str, value: &str) -> Result<(), SpecError> {
+    fn apply(&self, draft: &mut Draft<C>, name: &str, value: &str) -> Result<(), Unfit> {
         let own = self.settings.iter().copied().flatten().find(|key| key.name == name);
         let applied = if let Some(key) = own {
             (key.apply)(draft, value)
         } else if let Some(key) = COMMON.iter().find(|key| key.name == name) {
             (key.apply)(&mut draft.common, value)
         } else {
-            return Err(SpecError::inapplicable(name, self.name));
+            return Err(Unfit::Setting(name.into()));
         };
-        applied.map_err(|why| SpecError::new(name, format!("{name}: {why}")))
+        applied.map_err(|why| Unfit::value(name, format!("{name}: {why}")))
     }
 
     /// What a user can change of a setting at fault: the setting, or else the controller's profile.

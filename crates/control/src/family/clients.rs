@@ -1,15 +1,7 @@
 //! How clients queue under the profiles: what most controllers share.
 
-use crate::breakwater::CreditGate;
-use crate::client::{Client, ClientConfig, Expiry};
+use crate::client::{ClientConfig, Expiry};
 use std::time::Duration;
-
-/// The client's half of the default controller, for a server whose objective is not known yet: the server
-/// tells it ([`Client::on_objective`]). Until then calls without a deadline count on a second.
-#[must_use]
-pub fn default_client() -> Client {
-    Client::new(for_a_share(Duration::from_secs(1)), Box::new(CreditGate::default()))
-}
 
 /// How much of its time a call of a default profile may wait at the client.
 const EXPIRY_SHARE: f64 = 0.2;

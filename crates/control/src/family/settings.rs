@@ -1,9 +1,9 @@
 //! What an override can change: how a setting is described, and those that every controller has.
 
-use super::family::Common;
 use super::parse::{choice, duration, duration_or_never, number, set, whole};
-use crate::client::Expiry;
+use crate::client::{ClientConfig, Expiry};
 use crate::guard::Mode;
+use std::time::Duration;
 
 /// A setting as people see it. Controllers whose settings share name and meaning share an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +21,14 @@ pub(crate) struct Key<T: 'static> {
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
     pub(crate) apply: fn(&mut T, &str) -> Result<(), String>,
+}
+
+/// What every controller has.
+pub(crate) struct Common {
+    pub(crate) slo: Duration,
+    pub(crate) client: ClientConfig,
+    pub(crate) mode: Mode,
+    pub(crate) shed_cap: f64,
 }
 
 /// The settings of every controller.

@@ -1,0 +1,88 @@
+//! The end of a server, in order: what was accepted is answered and sent, and each client is told.
+
+use super::connection::{Connection, Phase};
+use super::drain::{Drain, LOOK_EVERY};
+use super::event_loop::EventLoop;
+use super::key::ConnectionKey;
+use crate::service::Reply;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tailwater_core::Instant;
+use tailwater_wire::{Goodbye, GoodbyeCode};
+
+/// What a client that is told at the last moment has to read it.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+impl<F: Future<Output = Reply>> EventLoop<F> {
+    /// The server's last turns. True when this loop is done.
+    pub(super) fn drain(&mut self) -> bool {
+        let Some(until) = self.shared.draining_until() else { return false };
+        if self.drain == Drain::Off {
+            self.drain = Drain::On;
+            // No connection is let in any more; the kernel refuses those that wait in the backlog.
+            self.acceptor = None;
+        }
+        let now = self.clock.look();
+        if now >= self.drained_at + LOOK_EVERY {
+            self.drained_at = now;
+            for key in self.connections.keys(is_settled) {
+                self.say_last_goodbye(key);
+            }
+        }
+        if self.drain == Drain::On && now >= until {
+            self.give_up(until);
+        }
+        let late = matches!(self.drain, Drain::Over(end) if now >= end);
+        self.connections.len() == 0 || late
+    }
+
+    /// Patience is at its end: whatever is not answered is given up, and the clients are told.
+    fn give_up(&mut self, until: Instant) {
+        let (mut unanswered, mut unsent) = (0, 0);
+        for key in self.connections.keys(is_there) {
+            let Some(connection) = self.connections.get(key) else { continue };
+            unanswered += u64::from(connection.work.pending);
+            unsent += u64::from(connection.output.unsent() > 0);
+            self.say_last_goodbye(key);
+        }
+        // Relaxed: counts. `Server::drain` reads them once it has joined the loops, which orders them.
+        self.shared.unanswered.fetch_add(unanswered, Relaxed);
+        self.shared.unsent.fetch_add(unsent, Relaxed);
+        // A server that is dropped ends at once.
+        let linger = if until == Instant::ZERO { Duration::ZERO } else { LAST_WORDS };
+        self.drain = Drain::Over(self.clock.now() + linger);
+    }
+
+    fn say_last_goodbye(&mut self, key: ConnectionKey) {
+        let (code, why) = match self.shared.failure() {
+            None => (GoodbyeCode::Draining, "the server shuts down"),
+            Some(_) => (GoodbyeCode::Internal, "the server has failed"),
+        };
+        self.say_goodbye(key, code, why);
+    }
+
+    /// The loop has panicked: its clients are told, and nothing else is touched.
+    pub(super) fn abandon(&mut self) {
+        let now = self.clock.now();
+        for key in self.connections.keys(is_there) {
+            let Some(connection) = self.connections.get_mut(key) else { continue };
+            let goodbye = Goodbye::new(GoodbyeCode::Internal, "the server has failed");
+            goodbye.encode(connection.output.buffer());
+            connection.output.flush(&connection.stream, now);
+        }
+    }
+}
+
+/// Whether a connection is owed nothing: then it is told goodbye.
+fn is_settled(connection: &Connection) -> bool {
+    let idle = connection.work.pending == 0 && connection.work.questions == 0;
+    matches!(connection.phase, Phase::Greeting(_) | Phase::Open)
+        && idle
+        && connection.output.unsent() == 0
+        && (!connection.input.has_leftover() || connection.input.is_paused())
+}
+
+/// Whether a connection has not been told goodbye.
+const fn is_there(connection: &Connection) -> bool {
+    !matches!(connection.phase, Phase::Closing(_))
+}

@@ -107,6 +107,18 @@ fn a_result_ends_with_what_was_decided_and_what_to_type() {
 }
 
 #[test]
+fn a_test_that_decides_nothing_says_how_long_a_new_one_takes() {
+    let machine = Machine::new("undecided");
+    let program = machine.program("null", NULL);
+    let more = ["--metric", "/cost", "--quads", "16", "--pilot", "4", "--accept-weak"];
+    let knob = ["--knob", "malloc-arenas=1", "--effect", "0.01%"];
+    let output = machine.tune("ab", &flags(&[&knob[..], &more].concat(), &program));
+    let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = "Nothing is decided, so keep A. For a new test, with a level of its own, type the same with --quads 10000 --time ";
+    assert!(text.contains(end) && text.ends_with("min."), "{text}{}", stderr(&output));
+}
+
+#[test]
 fn a_guard_that_gets_worse_ends_it() {
     let machine = Machine::new("guard");
     let lines = "read b <\"$root/proc/sys/net/core/netdev_budget\"

@@ -88,9 +88,9 @@ impl Reading {
     fn take(at: Instant, server: &Metered, tiers: &[Metered]) -> Self {
         let of_server = Used::by(server);
         let of_tiers: Vec<Used> = tiers.iter().map(Used::by).collect();
-        let of_all = tiers.iter().zip(&of_tiers);
+        let mut of_all = tiers.iter().zip(&of_tiers);
         let is_read = |(of, used): (&Metered, &Used)| of.pids.is_empty() || used.usage.is_some();
-        let is_complete = is_read((server, &of_server)) && of_all.map(is_read).all(|read| read);
+        let is_complete = is_read((server, &of_server)) && of_all.all(is_read);
         Self {
             at,
             server: of_server,

@@ -33,6 +33,16 @@ struct Ends<'a> {
     server: End<(usize, usize)>,
 }
 
+/// A call that both processes tell of, each once.
+struct Call<'a> {
+    /// The caller's trace.
+    client: usize,
+    leg: &'a Leg,
+    /// The called request's trace, and its place there.
+    server: usize,
+    place: usize,
+}
+
 /// An end of a call.
 #[derive(Default)]
 enum End<Told> {
@@ -61,8 +71,8 @@ impl<'a> Calls<'a> {
 
     /// The request that a call is: its trace, and its place there. `None` also where the name is doubled.
     pub(super) fn server(&self, call: u64) -> Option<(usize, usize)> {
-        let (_, server) = self.by_name.get(&call)?.both()?;
-        Some(server)
+        let call = self.by_name.get(&call)?.both()?;
+        Some((call.server, call.place))
     }
 
     /// Names that several calls or several called requests have.
@@ -73,7 +83,7 @@ impl<'a> Calls<'a> {
     /// Of each call that both processes tell of wholly there are two: the call, and its answer.
     pub(super) fn messages(&self, tiers: &[Tier]) -> Messages {
         let mut messages = Messages::default();
-        for ((client, leg), (server, place)) in self.by_name.values().filter_map(Ends::both) {
+        for Call { client, leg, server, place } in self.by_name.values().filter_map(Ends::both) {
             let request = &tiers[server].requests[place];
             let (Some((_, read)), Some(answered)) = (request.called, leg.answered) else {
                 continue;
@@ -103,9 +113,9 @@ pub(super) fn time(line: &Clocks, ticks: Ticks) -> i64 {
 }
 
 impl<'a> Ends<'a> {
-    const fn both(&self) -> Option<((usize, &'a Leg), (usize, usize))> {
+    const fn both(&self) -> Option<Call<'a>> {
         match (&self.client, &self.server) {
-            (End::Once(client), End::Once(server)) => Some((*client, *server)),
+            (&End::Once((client, leg)), &End::Once((server, place))) => Some(Call { client, leg, server, place }),
             _ => None,
         }
     }

@@ -61,6 +61,8 @@ enum Verb {
     Guide(guide::GuideArgs),
     /// What clients of a server see while it is recorded, in a closed loop: latency counts from sending.
     Recorded(guide::RecordedArgs),
+    /// What a server gets through before, while and after it is attached to; examples/profiling/attach.sh.
+    Attached(guide::AttachedArgs),
     /// Print the folder of SQLite's sources.
     Sqlite,
 }
@@ -110,6 +112,7 @@ fn main() -> ExitCode {
         Some(Verb::Load(load)) => memcached::load(load),
         Some(Verb::Guide(args)) => guide::guide(args),
         Some(Verb::Recorded(args)) => guide::recorded(args),
+        Some(Verb::Attached(args)) => guide::attached(args),
         Some(Verb::Sqlite) => place::sqlite().map(|folder| println!("{}", folder.display())),
         None => measure(&args),
     };

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tailwater_profile::record::{
-    Call, CallFlags, FunctionId, Gap, Loss, LossKind, Mark, MarkKind, Record, ThreadId, Wait,
-    WaitKind,
+    Call, CallFlags, Clock, FunctionId, Gap, Looks, Loss, LossKind, Mark, MarkKind, Record,
+    ThreadId, Wait, WaitKind,
 };
 use tailwater_profile::requests::{Report, Requests};
 use tailwater_profile::retention::{Found, Gone, Last, Retention};
@@ -281,6 +281,46 @@ fn a_flight_recorder_keeps_what_ended_within_its_time_whatever_the_order() {
         _ => None,
     });
     assert_eq!(generations.collect::<Vec<_>>(), [1, 3, 4, 5], "in the order in which they came");
+}
+
+/// Whatever the length of the recording: here two thousand times the time that is kept.
+#[test]
+fn a_flight_recorder_keeps_threads_looks_and_losses_of_its_time_alone() {
+    let mut last = Last::new(&sample::header(), Duration::from_millis(5));
+    let mut early = Vec::new();
+    let from = 2_000_000_000;
+    let looks = |id| Looks { thread: ThreadId(id), within: 64, count: 1, ticks: 10 };
+    let lost = |thread, count| Record::Loss(Loss { thread, kind: LossKind::Calls, count });
+    last.add(sample::second_clock(), |record| early.push(record.clone()));
+    for id in 0..10_000 {
+        let end = from + u64::from(id) * MS;
+        let clock = Clock { ticks: end, raw_ns: end / 2, real_ns: end / 2 };
+        let records = [
+            sample::thread(id, "brief"),
+            call(id, 0, 0, 1, (end - 1, end)),
+            Record::Looks(looks(id)),
+            lost(Some(ThreadId(id)), 2),
+            Record::Clock(clock),
+        ];
+        records
+            .into_iter()
+            .for_each(|record| last.add(record, |record| early.push(record.clone())));
+    }
+    assert_eq!(early, [sample::second_clock()], "the first clock is handed on at once");
+    let mut kept = Vec::new();
+    last.finish(|record| kept.push(record.clone()));
+    let count = |is: fn(&Record) -> bool| kept.iter().filter(|record| is(record)).count();
+    let [threads, calls, looks] = [
+        count(|record| matches!(record, Record::Thread(_))),
+        count(|record| matches!(record, Record::Call(_))),
+        count(|record| matches!(record, Record::Looks(_))),
+    ];
+    assert_eq!([threads, calls, looks], [6; 3], "of the last five milliseconds");
+    assert!(matches!(kept[0], Record::Thread(_)), "names come before what uses them");
+    assert!(kept.contains(&lost(None, 20_000)), "of the whole recording");
+    let last = from + 9_999 * MS;
+    assert!(kept.iter().any(|it| matches!(it, Record::Clock(clock) if clock.ticks == last)));
+    assert_eq!(kept.len(), 3 * 6 + 2);
 }
 
 #[test]

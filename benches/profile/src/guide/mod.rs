@@ -4,6 +4,7 @@
 //! [`Subject`] lists the programs; [`service`] runs a server under load beside a second client, [`sqlite`] a program with
 //! SQLite in it. [`result`] is what is kept of it.
 
+mod attached;
 mod memcached;
 mod recorded;
 mod redis;
@@ -12,6 +13,7 @@ mod service;
 mod sqlite;
 mod visitor;
 
+pub(crate) use attached::{AttachedArgs, attached};
 pub(crate) use recorded::{RecordedArgs, recorded};
 
 use crate::Result;

@@ -23,7 +23,7 @@ use tailwater_stats::result::Spread;
 /// Each asks one request at a time; with the server they keep two cores busy.
 const CLIENTS: u64 = 4;
 /// A recorder begins so long before its run counts.
-const SETTLES: Duration = Duration::from_millis(500);
+pub(super) const SETTLES: Duration = Duration::from_millis(500);
 /// Keys that are set in a row before answers are read.
 const FILLED_AT_ONCE: u32 = 64;
 const SILENCE: Duration = Duration::from_secs(10);
@@ -107,7 +107,7 @@ fn one(service: &Service, args: &RecordedArgs, recorded: bool) -> Result<Reading
 }
 
 /// Sets every key.
-fn fill(service: &Service, address: SocketAddr) -> Result {
+pub(super) fn fill(service: &Service, address: SocketAddr) -> Result {
     let mut client = Client::open(service.protocol, address)?;
     for first in (0..service.keys).step_by(FILLED_AT_ONCE as usize) {
         let keys = first..service.keys.min(first + FILLED_AT_ONCE);
@@ -117,7 +117,11 @@ fn fill(service: &Service, address: SocketAddr) -> Result {
 }
 
 /// Every client's latencies.
-fn closed(service: &Service, address: SocketAddr, length: Duration) -> Result<Histogram> {
+pub(super) fn closed(
+    service: &Service,
+    address: SocketAddr,
+    length: Duration,
+) -> Result<Histogram> {
     let client = |seed| -> Result<Histogram> {
         let mut client = Client::open(service.protocol, address)?;
         let mut chance = Rng::from_seed(seed);

@@ -6,35 +6,28 @@
 //! the program that finds out takes the lease back, and nothing is recorded any more. There is one such recorder at a
 //! time, since each has the shared memory's file locked for as long as it lives.
 
+use crate::entry::pair::{Around, Pair, Placed, Recording};
 use crate::entry::settings::Settings;
 use crate::look::calibrate::Rig;
-use crate::look::items::BATCHES_MAX;
 use crate::look::scan::Costs;
-use crate::look::scanner::{Scanner, Times};
 use crate::memory::arena::Arena;
 use crate::memory::foreign;
-use crate::memory::lease::Recorder;
+use crate::memory::lease::{Recorder, Term};
 use crate::system::clock;
 use crate::system::other::Other;
 use crate::system::own_threads;
 use crate::system::process;
 use crate::system::subject::Subject;
-use crate::write::output::Output;
 use crate::write::trace_file;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::thread::set_current_timer_slack;
 use std::fs::TryLockError;
 use std::io;
-use std::num::NonZeroU64;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::sync_channel;
-use std::thread::JoinHandle;
 use std::time::Duration;
 use tailwater_profile::record::Ticks;
-use tailwater_profile::trace::{Header, Writer};
 
 pub use crate::system::other::Refusal;
 
@@ -99,24 +92,15 @@ pub fn record(
     let costs = costs(us);
     let held = Held::take(arena, us)?;
     let other = Arc::new(other);
-    let threads = Threads::start(arena, pid, &other, path, &settings, us, costs)?;
+    let subject = Subject::Other(other.clone());
+    let pair = start(&held, (pid, subject.clone()), path, &settings, costs)?;
     let threshold = settings.lock_ticks(us).max(1);
     held.renew(threshold);
-    begun(&Subject::Other(other.clone()).name_of_process());
+    begun(&subject.name_of_process());
     let end = wait(&other, &held, threshold, asked);
-    let written = threads.finish(&held);
+    let written = finish(pair, &held);
     drop(held);
     Ok(Recorded { end, written })
-}
-
-fn header(pid: u32, subject: &Subject) -> Header {
-    Header {
-        architecture: std::env::consts::ARCH.into(),
-        pid,
-        program: subject.program(),
-        build_id: subject.build_id(),
-        clock: clock::read(),
-    }
 }
 
 /// What looking costs here, by two threads of this process.
@@ -132,6 +116,7 @@ fn costs(us: Ticks) -> Costs {
 struct Held {
     arena: Arena,
     who: Recorder,
+    term: Term,
     us: Ticks,
 }
 
@@ -142,9 +127,9 @@ impl Held {
         // Another recorder would have the file locked.
         watch.lease.bury();
         watch.lease.take(who, clock::ticks() + us * LEASE_US)?;
-        arena.clear();
+        let term = arena.begin_term();
         watch.ticks_per_us.store(us, Relaxed);
-        Ok(Self { arena, who, us })
+        Ok(Self { arena, who, term, us })
     }
 
     /// For another while, in which waits of so many ticks and marks are recorded; zero: neither. False: the lease was
@@ -188,58 +173,35 @@ fn wait(other: &Other, held: &Held, threshold: Ticks, asked: BorrowedFd<'_>) -> 
     End::Asked
 }
 
-/// The two threads of a recording.
-struct Threads {
-    scanner: JoinHandle<()>,
-    output: JoinHandle<io::Result<()>>,
+/// Starts the two threads, which write a new trace at `path`.
+fn start(
+    held: &Held,
+    (pid, subject): (u32, Subject),
+    path: &Path,
+    settings: &Settings,
+    costs: Costs,
+) -> Result<Pair, Refusal> {
+    let Held { arena, term, us, .. } = *held;
+    let file = trace_file::remove_last(path).and_then(|()| trace_file::create(path, pid));
+    let recording = file
+        .and_then(|file| Recording::new((arena, term), (pid, subject), file, settings, us))
+        .map_err(Refusal::Trace)?;
+    process::begins();
+    let scanner_cpu = settings.scanner_cpu;
+    let place = move || {
+        let shares_core = own_threads::place_beside(pid, scanner_cpu);
+        Placed { costs: if shares_core { Costs::NONE } else { costs }, shares_core }
+    };
+    Ok(recording.start(Around { place, writes: || (), over: || () })?)
 }
 
-impl Threads {
-    fn start(
-        arena: Arena,
-        pid: u32,
-        other: &Arc<Other>,
-        path: &Path,
-        settings: &Settings,
-        us: Ticks,
-        costs: Costs,
-    ) -> Result<Self, Refusal> {
-        let subject = Subject::Other(other.clone());
-        let header = header(pid, &subject);
-        let removed = trace_file::remove_last(path);
-        let file = removed.and_then(|()| trace_file::create(path, pid)).map_err(Refusal::Trace)?;
-        let writer = Writer::new(file, &header).map_err(Refusal::Trace)?;
-        let output = Output::new(arena, writer, settings.filter.clone(), subject);
-        let (to, from) = sync_channel(BATCHES_MAX);
-        let (empty, emptied) = sync_channel(BATCHES_MAX);
-        process::begins();
-        let output = own_threads::start("tw-output", move || output.run(&from, &empty))?;
-        let Settings { budget, cpu, scanner_cpu, .. } = *settings;
-        let began = header.clock.ticks;
-        let scan = move || {
-            let shares_core = own_threads::place_beside(pid, scanner_cpu);
-            let costs = if shares_core { Costs::NONE } else { costs };
-            // Or naps would be half as long again. Best effort.
-            let _ = set_current_timer_slack(NonZeroU64::new(1));
-            let times = Times { us, costs, budget, cpu, began, shares_core };
-            Scanner::new(arena, times, to, emptied).run(process::stop());
-        };
-        // Where there is none, the output finds its channel closed, and ends.
-        let scanner = own_threads::start("tw-scanner", scan)?;
-        Ok(Self { scanner, output })
+/// Looks a last time, and writes what is left. A disk may stand still for longer than the lease lasts; it is held all the
+/// same, so that none begins anew in slots and rings that are read here still.
+fn finish(pair: Pair, held: &Held) -> io::Result<()> {
+    process::stop().store(true, Relaxed);
+    while !pair.is_finished() {
+        held.renew(0);
+        std::thread::sleep(LAST_NAP);
     }
-
-    /// Looks a last time, and writes what is left. A disk may stand still for longer than the lease lasts; it is held all the
-    /// same, so that none begins anew in slots and rings that are read here still.
-    fn finish(self, held: &Held) -> io::Result<()> {
-        process::stop().store(true, Relaxed);
-        while !(self.scanner.is_finished() && self.output.is_finished()) {
-            held.renew(0);
-            std::thread::sleep(LAST_NAP);
-        }
-        let scanned = self.scanner.join();
-        let written = self.output.join();
-        scanned.map_err(|_| io::Error::other("the scanner panicked"))?;
-        written.map_err(|_| io::Error::other("the output panicked"))?
-    }
+    pair.join()
 }

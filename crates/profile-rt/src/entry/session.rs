@@ -1,12 +1,11 @@
 //! A process's recording: from start to stop, across forks, to the exit.
 
+use crate::entry::pair::{Around, Pair, Placed, Recording};
 use crate::entry::settings::Settings;
 use crate::look::calibrate::Rig;
-use crate::look::items::{BATCHES_MAX, Item};
 use crate::look::scan::Costs;
-use crate::look::scanner::{Scanner, Times};
 use crate::memory::arena::Arena;
-use crate::memory::lease::Recorder;
+use crate::memory::lease::{Recorder, Term};
 use crate::system::clock;
 use crate::system::complaint::{self, complain};
 use crate::system::own_threads;
@@ -14,31 +13,25 @@ use crate::system::process::{self, AtWork};
 use crate::system::shim;
 use crate::system::subject::Subject;
 use crate::threads::forked::Kept;
-use crate::write::output::Output;
 use crate::write::trace_file::{self, Programs};
-use rustix::thread::{sched_getcpu, set_current_timer_slack};
+use rustix::thread::sched_getcpu;
 use std::io;
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tailwater_profile::record::Ticks;
-use tailwater_profile::trace::{Header, Writer};
 
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 
-/// The two threads of a recording.
+/// A recording of this process, by threads of its own.
 struct Running {
     /// The process that they run in: a forked child has a copy of this, and not of them.
     pid: u32,
     /// Where to, and how: a child that is recorded after it does the same.
     asked: (PathBuf, Settings),
     programs: Programs,
-    scanner: JoinHandle<()>,
-    output: JoinHandle<io::Result<()>>,
+    pair: Pair,
 }
 
 /// The process has begun.
@@ -69,14 +62,12 @@ pub(crate) fn stop() -> io::Result<()> {
         return Ok(());
     }
     process::end();
-    let scanned = running.scanner.join();
-    let written = running.output.join();
+    let written = running.pair.join();
     running.programs.close();
     if let Some(arena) = process::arena() {
         arena.header().watch.lease.give_back(Recorder::Own(running.pid));
     }
-    scanned.map_err(|_| io::Error::other("the scanner panicked"))?;
-    written.map_err(|_| io::Error::other("the output panicked"))?
+    written
 }
 
 /// How long a process that ends waits for its trace: a recorder that takes longer stands still. The thread that ends
@@ -104,8 +95,7 @@ pub(crate) fn cut_short() {
 /// file but the trace.
 fn end_last() {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let written = running.map(|running| running.output.join());
-    if let Some(Ok(Err(error))) = written {
+    if let Some(Err(error)) = running.map(|running| running.pair.join_output()) {
         incomplete(&error);
     }
 }
@@ -166,12 +156,12 @@ pub(crate) fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
     if arena.is_watched(clock::ticks) || lease.take(STARTING, 0).is_err() {
         return Err(io::Error::from_raw_os_error(EALREADY));
     }
-    arena.clear();
+    let term = arena.begin_term();
     process::begins();
     // From here on `cut_short` finds it, and what it asks for stays.
     lease.hand_to(Recorder::Own(pid));
     shim::watch_ends();
-    let launched = launch(arena, path, settings, pid);
+    let launched = launch((arena, term), path, settings, pid);
     if launched.is_err() {
         lease.give_back(Recorder::Own(pid));
     }
@@ -191,58 +181,42 @@ pub(crate) const EALREADY: i32 = 114;
 /// No process has this number.
 const STARTING: Recorder = Recorder::Own(0);
 
-fn launch(arena: Arena, path: &Path, settings: &Settings, pid: u32) -> io::Result<Running> {
+fn launch(
+    (arena, term): (Arena, Term),
+    path: &Path,
+    settings: &Settings,
+    pid: u32,
+) -> io::Result<Running> {
     let file = trace_file::create(path, pid)?;
     let programs = Programs::of(&file)?;
     let us = clock::ticks_per_us();
     arena.header().watch.ticks_per_us.store(us, Relaxed);
-    let header = Header {
-        architecture: std::env::consts::ARCH.into(),
-        pid,
-        program: Subject::Own.program(),
-        build_id: Subject::Own.build_id(),
-        clock: clock::read(),
-    };
-    let writer = Writer::new(file, &header)?;
-    let output = Output::new(arena, writer, settings.filter.clone(), Subject::Own);
-    let (to, from) = sync_channel(BATCHES_MAX);
-    let (empty, emptied) = sync_channel(BATCHES_MAX);
-    let write = move || {
-        process::has_started();
-        let _at_work = AtWork;
-        programs.keep_alone();
-        output.run(&from, &empty)
-    };
-    let output = own_threads::start("tw-output", write)?;
-    // Where there is none, the output finds its channel closed, and ends.
-    let scanner = start_scanner(arena, settings, header.clock.ticks, to, emptied)?;
+    let recording = Recording::new((arena, term), (pid, Subject::Own), file, settings, us)?;
+    let pair = start_pair(recording, programs, settings.scanner_cpu, us)?;
     process::records(arena, settings.lock_ticks(us));
     // A child may have gone to another folder by the time it begins: daemons go to the root.
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let asked = (absolute, settings.clone());
-    Ok(Running { pid, asked, programs, scanner, output })
+    Ok(Running { pid, asked, programs, pair })
 }
 
 /// What looks cost here, and by which process that was measured. A child of `fork` goes by it, since the thread that
 /// begins there is not the program's; it may find it locked for ever, too.
 static COSTS: Mutex<Option<(u32, Costs)>> = Mutex::new(None);
 
-fn start_scanner(
-    arena: Arena,
-    settings: &Settings,
-    began: Ticks,
-    to: SyncSender<Vec<Item>>,
-    emptied: Receiver<Vec<Item>>,
-) -> io::Result<JoinHandle<()>> {
-    let us = clock::ticks_per_us();
-    let Settings { budget, cpu, scanner_cpu, .. } = *settings;
+fn start_pair(
+    recording: Recording<'_>,
+    programs: Programs,
+    scanner_cpu: Option<usize>,
+    us: Ticks,
+) -> io::Result<Pair> {
     let (busy, shares_core) = (sched_getcpu(), own_threads::share_a_core(scanner_cpu));
     let pid = std::process::id();
     let known = COSTS.try_lock().ok().and_then(|costs| *costs);
     let known = known.filter(|(measured_by, _)| *measured_by != pid).map(|(_, costs)| costs);
     let rig = Arc::new(Rig::default());
     let rig_too = rig.clone();
-    let scan = move || {
+    let place = move || {
         process::has_started();
         own_threads::place(scanner_cpu, busy);
         let costs = match known {
@@ -253,20 +227,24 @@ fn start_scanner(
         if let (false, Ok(mut known)) = (shares_core, COSTS.try_lock()) {
             *known = Some((pid, costs));
         }
-        // Or naps would be half as long again. Best effort.
-        let _ = set_current_timer_slack(NonZeroU64::new(1));
-        let times = Times { us, costs, budget, cpu, began, shares_core };
-        Scanner::new(arena, times, to, emptied).run(process::stop());
+        Placed { costs, shares_core }
+    };
+    let writes = move || {
+        process::has_started();
+        programs.keep_alone();
+        AtWork
+    };
+    let over = || {
         if process::is_outlived() {
             end_last();
         }
     };
-    let scanner = own_threads::start("tw-scanner", scan)?;
+    let pair = recording.start(Around { place, writes, over })?;
     if !shares_core && known.is_none() {
         // A few milliseconds, from the core that the program runs on.
         rig.look(us);
     }
-    Ok(scanner)
+    Ok(pair)
 }
 
 fn incomplete(error: &io::Error) {

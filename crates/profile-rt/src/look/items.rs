@@ -23,8 +23,10 @@ pub(crate) enum Item {
         desc: u64,
         at: Ticks,
     },
-    /// The library with these descriptors goes, since `at`. Its calls that are over were all told before.
+    /// The library with these descriptors goes, since `at`; its request has this place. Its calls that are over were all told
+    /// before.
     Unload {
+        place: usize,
         descs: (u64, u64),
         at: Ticks,
     },

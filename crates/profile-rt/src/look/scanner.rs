@@ -4,12 +4,13 @@ use crate::look::items::{BATCH, Item};
 use crate::look::scan::{
     Costs, Duty, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
 };
-use crate::memory::abi::{ENDED, ENTRY_BYTES, LIVE, What};
+use crate::memory::abi::{ENDED, ENTRY_BYTES, LIVE, UNUSED, What};
 use crate::memory::arena::{Arena, Slot, THREADS_MAX};
+use crate::memory::lease::Term;
+use crate::memory::mailbox::{CLOSINGS_MAX, Closing};
 use crate::system::clock::ticks;
-use std::ops::Range;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 use tailwater_profile::record::{LossKind, ThreadId, Ticks};
@@ -37,6 +38,7 @@ pub(crate) struct Times {
 /// Looks until it is told to stop.
 pub(crate) struct Scanner {
     arena: Arena,
+    term: Term,
     pace: Pace,
     us: Ticks,
     gaps: Gaps,
@@ -47,6 +49,8 @@ pub(crate) struct Scanner {
     adopted: Vec<u64>,
     ended: Vec<Ended>,
     batch: Vec<Item>,
+    /// There was no room for it when it was last to be handed over.
+    is_refused: bool,
     to: SyncSender<Vec<Item>>,
     emptied: Receiver<Vec<Item>>,
     posted: Ticks,
@@ -65,8 +69,10 @@ struct Watched {
 }
 
 impl Scanner {
+    /// Of the recorder that has the lease for this term.
     pub(crate) fn new(
         arena: Arena,
+        term: Term,
         times: Times,
         to: SyncSender<Vec<Item>>,
         emptied: Receiver<Vec<Item>>,
@@ -83,6 +89,7 @@ impl Scanner {
         gaps.note(times.began, now);
         Self {
             arena,
+            term,
             pace,
             us,
             gaps,
@@ -92,6 +99,7 @@ impl Scanner {
             adopted: vec![0; THREADS_MAX],
             ended: Vec::with_capacity(256),
             batch: Vec::with_capacity(BATCH * 2),
+            is_refused: false,
             to,
             emptied,
             posted: now,
@@ -109,7 +117,8 @@ impl Scanner {
                 now = self.adopt(now);
             }
             now = self.round(now);
-            if now.saturating_sub(self.posted) > self.us * 2000 || self.batch.len() >= BATCH {
+            let is_full = self.batch.len() >= BATCH && !self.is_refused;
+            if now.saturating_sub(self.posted) > self.us * 2000 || is_full {
                 self.post(now);
             }
             if self.watched.is_empty() {
@@ -175,9 +184,14 @@ impl Scanner {
     }
 
     /// Finds out who came and who went. Returns the clock's last reading.
-    fn adopt(&mut self, now: Ticks) -> Ticks {
+    fn adopt(&mut self, before: Ticks) -> Ticks {
+        let mut now = before;
         let header = self.arena.header();
         self.epoch = Some(header.epoch.load(Acquire));
+        // Threads that come and go are a later recorder's to take, since this one stood still.
+        if !self.arena.is_in(self.term) {
+            return now;
+        }
         for slot in 0..self.arena.slots_used() {
             self.adopt_slot(slot, now);
         }
@@ -191,15 +205,18 @@ impl Scanner {
                 at += 1;
             }
         }
-        match header.unload.take() {
-            Some((descs, at)) => self.let_library_go(descs, at, now),
-            None => now,
+        // More may be posted all the time.
+        for _ in 0..CLOSINGS_MAX {
+            let Some(closing) = header.unloads.take() else { break };
+            now = self.let_library_go(closing, now);
         }
+        now
     }
 
     /// Before a library goes: looks at everything once more, so that its calls are told before that.
     /// Returns the clock's last reading.
-    fn let_library_go(&mut self, descs: Range<u64>, at: Ticks, before: Ticks) -> Ticks {
+    fn let_library_go(&mut self, closing: Closing, before: Ticks) -> Ticks {
+        let Closing { place, descs, at } = closing;
         let now = self.catch_up(before);
         let scans = self.watched.iter().map(|watched| &watched.watch.scan);
         let mut standing: Vec<u64> =
@@ -208,7 +225,7 @@ impl Scanner {
         standing.sort_unstable();
         standing.dedup();
         self.batch.extend(standing.into_iter().map(|desc| Item::Standing { desc, at }));
-        self.batch.push(Item::Unload { descs: (descs.start, descs.end), at });
+        self.batch.push(Item::Unload { place, descs: (descs.start, descs.end), at });
         self.post(now);
         now
     }
@@ -216,12 +233,18 @@ impl Scanner {
     /// Watches the thread in a slot if that is new, though it may have ended since.
     fn adopt_slot(&mut self, slot: usize, now: Ticks) {
         let Slot { context, life, .. } = self.arena.slot(slot);
-        if !matches!(context.state.load(Acquire), LIVE | ENDED) {
+        let state = context.state.load(Acquire);
+        if !matches!(state, LIVE | ENDED) {
             return;
         }
         let incarnation = life.incarnation.load(Relaxed);
         let before = std::mem::replace(&mut self.adopted[slot], incarnation);
         if before == incarnation {
+            return;
+        }
+        if state == ENDED && life.ended.load(Relaxed) < self.began {
+            // There was no recorder to set its slot free, and it did nothing in this recording.
+            let _ = context.state.compare_exchange(ENDED, UNUSED, AcqRel, Relaxed);
             return;
         }
         if before != 0 {
@@ -267,26 +290,32 @@ impl Scanner {
     /// Hands the batch to the output, without waiting.
     fn post(&mut self, now: Ticks) {
         self.posted = now;
-        while let Some(gap) = self.gaps.take() {
-            self.batch.push(Item::Gap(gap));
-        }
-        if now.saturating_sub(self.told_losses) > self.us * 1_000_000 {
-            self.told_losses = now;
-            self.tell_losses();
+        // Where the output stands still, gaps, losses and looks stay where they are counted, which has a bound. What else is
+        // in the batch then is of threads, which have no more slots than there are.
+        if !self.is_refused {
+            self.tell_gaps();
+            if now.saturating_sub(self.told_losses) > self.us * 1_000_000 {
+                self.told_losses = now;
+                self.tell_losses();
+            }
         }
         if self.batch.is_empty() {
             return;
         }
         let next = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH * 2));
         match self.to.try_send(std::mem::replace(&mut self.batch, next)) {
-            Ok(()) => {}
+            Ok(()) => self.is_refused = false,
             Err(TrySendError::Full(mut batch) | TrySendError::Disconnected(mut batch)) => {
-                let before = batch.len();
-                batch.retain(|item| !matches!(item, Item::Call(..)));
-                let count = (before - batch.len()) as u64;
-                batch.push(Item::Lost { id: None, kind: LossKind::Calls, count });
+                self.is_refused = true;
+                lose_calls(&mut batch);
                 self.batch = batch;
             }
+        }
+    }
+
+    fn tell_gaps(&mut self) {
+        while let Some(gap) = self.gaps.take() {
+            self.batch.push(Item::Gap(gap));
         }
     }
 
@@ -302,12 +331,25 @@ impl Scanner {
             self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
         }
         self.tell_losses();
-        while let Some(gap) = self.gaps.take() {
-            self.batch.push(Item::Gap(gap));
-        }
+        self.tell_gaps();
         // The output empties the channel until it is closed; if it is gone, so is the file.
         let _ = self.to.send(self.batch);
     }
+}
+
+/// Leaves out calls, and says how many, with those that were left out before.
+fn lose_calls(batch: &mut Vec<Item>) {
+    let mut lost = 0;
+    batch.retain(|item| {
+        let calls = match item {
+            Item::Call(..) => 1,
+            Item::Lost { id: None, kind: LossKind::Calls, count } => *count,
+            _ => return true,
+        };
+        lost += calls;
+        false
+    });
+    batch.push(Item::Lost { id: None, kind: LossKind::Calls, count: lost });
 }
 
 /// What a thread's scan has lost and how often it looked, since this was last told.
@@ -401,7 +443,7 @@ mod tests {
             began: ticks(),
             shares_core: false,
         };
-        (Scanner::new(arena, times, to, emptied), from)
+        (Scanner::new(arena, Term::default(), times, to, emptied), from)
     }
 
     #[test]
@@ -419,10 +461,75 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_ended_before_the_recording_is_no_thread_of_it() {
+        let arena = arena();
+        let ended = |slot: usize, at: Ticks| {
+            let slot = arena.slot(slot);
+            slot.life.incarnation.store(1, Relaxed);
+            slot.life.ended.store(at, Relaxed);
+            slot.context.state.store(ENDED, Relaxed);
+        };
+        ended(1, ticks());
+        let (mut scanner, _from) = scanner(arena);
+        ended(2, ticks());
+        arena.header().slots_used.store(3, Relaxed);
+        scanner.adopt(ticks());
+        let came = scanner.batch.iter().filter_map(|item| match item {
+            Item::Came { slot, .. } => Some(*slot),
+            _ => None,
+        });
+        assert_eq!(came.collect::<Vec<_>>(), [0, 2]);
+        let state = |slot| arena.slot(slot).context.state.load(Relaxed);
+        assert_eq!([1, 2].map(state), [UNUSED, ENDED], "the output sets the other one free");
+    }
+
+    #[test]
+    fn who_comes_and_what_closes_in_another_recorders_term_is_left_to_that_one() {
+        let arena = arena();
+        let (mut scanner, _from) = scanner(arena);
+        let _next = arena.begin_term();
+        assert!(arena.header().unloads.post(&(48..80), 7).is_some());
+        scanner.adopt(ticks());
+        assert!(scanner.watched.is_empty() && scanner.batch.is_empty());
+        assert!(arena.header().unloads.take().is_some());
+    }
+
+    #[test]
+    fn what_waits_for_an_output_that_stands_still_has_a_bound() {
+        const CALLS: u64 = 10_000;
+        let (mut scanner, from) = scanner(arena());
+        let at = |ticks| Window { from: ticks, to: ticks };
+        let mut now = ticks();
+        for _ in 0..CALLS {
+            let (start, end) = (at(now), at(now + 1));
+            let what = What { desc: 32, site: 0 };
+            let call = Ended { what, parent: 0, depth: 0, generation: 1, start, end, flags: 0 };
+            scanner.batch.push(Item::Call(ThreadId(0), call));
+            scanner.gaps.note(now, now + scanner.us * 10);
+            now += scanner.us * 1_000_000;
+            scanner.post(now);
+            assert!(scanner.batch.len() < 8, "{} items", scanner.batch.len());
+        }
+        let handed: Vec<Item> = from.try_iter().flatten().collect();
+        scanner.post(now);
+        let mut told = handed.into_iter().chain(from.try_iter().flatten());
+        let calls: u64 = told
+            .by_ref()
+            .map(|item| match item {
+                Item::Call(..) => 1,
+                Item::Lost { count, .. } => count,
+                _ => 0,
+            })
+            .sum();
+        assert_eq!(calls, CALLS, "none is forgotten");
+        assert!(!scanner.is_refused);
+    }
+
+    #[test]
     fn before_a_library_goes_all_is_looked_at_and_calls_under_way_are_named() {
         let arena = arena();
         let (mut scanner, from) = scanner(arena);
-        assert!(arena.header().unload.post(&(48..80), 7));
+        assert!(arena.header().unloads.post(&(48..80), 7).is_some());
         let before = ticks();
         assert!(scanner.adopt(before) > before, "or the time that this took were a gap");
         let told: Vec<Item> = from.try_iter().flatten().collect();
@@ -433,7 +540,7 @@ mod tests {
                 [
                     Item::Came { slot: 0, .. },
                     Item::Standing { desc: 64, at: 7 },
-                    Item::Unload { descs: (48, 80), at: 7 }
+                    Item::Unload { descs: (48, 80), at: 7, .. }
                 ]
             ),
             "{told:?}"

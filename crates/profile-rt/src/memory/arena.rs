@@ -12,15 +12,15 @@
 //! scanner cannot fault.
 
 use crate::memory::abi::{Context, ENTRY_BYTES, Entry};
-use crate::memory::lease::Lease;
-use crate::memory::mailbox::Unload;
+use crate::memory::lease::{Lease, Term};
+use crate::memory::mailbox::Unloads;
 use crate::memory::ring::{Control, Ring, WORDS_FIRST};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 use rustix::process::{Resource, getrlimit};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use tailwater_profile::record::Ticks;
 
@@ -31,7 +31,7 @@ pub(crate) const PENDING_MAX: usize = 8;
 pub(crate) const ACTIVE_MAX: usize = 32;
 
 /// The last letter is the version of all that lies here.
-pub(super) const MAGIC: [u8; 8] = *b"twarena2";
+pub(super) const MAGIC: [u8; 8] = *b"twarena3";
 const SLOTS_AT: u64 = 4096;
 const REGIONS_AT: u64 = 8 << 20;
 const PAGE: u64 = 4096;
@@ -59,8 +59,8 @@ pub(crate) struct Header {
     pub(crate) denied: AtomicU64,
     /// Words by which rings have grown; added to by the threads that they belong to.
     rings_grown: AtomicU64,
-    /// A library that is about to go.
-    pub(crate) unload: Unload,
+    /// Libraries that are about to go.
+    pub(crate) unloads: Unloads,
     pub(crate) watch: Watch,
 }
 
@@ -72,6 +72,8 @@ pub(crate) struct Watch {
     /// Set to zero also by a thread of the program that takes the lease back.
     pub(crate) recording: AtomicU64,
     pub(crate) lease: Lease,
+    /// The [`Term`] of the recorder that took the lease last; zero before the first. Written by that one.
+    term: AtomicU32,
     /// Ticks in a microsecond, as the last recorder measured; zero before the first.
     pub(crate) ticks_per_us: AtomicU64,
     /// Children of the process that no recorder was told of yet. Added to by threads that fork.
@@ -118,6 +120,7 @@ pub(crate) struct Own {
 }
 
 const SLOT_BYTES: u64 = 1024;
+const _: () = assert!(size_of::<Header>() as u64 <= SLOTS_AT);
 const _: () = assert!(size_of::<Slot>() as u64 <= SLOT_BYTES);
 const _: () = assert!(SLOTS_AT + THREADS_MAX as u64 * SLOT_BYTES <= REGIONS_AT);
 const _: () = assert!(STRIDES[STRIDES.len() - 1] / RING_SHARE >= WORDS_FIRST as u64 * 8);
@@ -191,13 +194,23 @@ impl Arena {
         false
     }
 
-    /// Drops what an earlier recorder has left, which may have died. For the next, which has the lease.
-    pub(crate) fn clear(&self) {
-        let Header { watch, unload, .. } = self.header();
+    /// Drops what an earlier recorder has left, which may have died or may stand still. For the next, which has just taken
+    /// the lease.
+    pub(crate) fn begin_term(&self) -> Term {
+        let Header { watch, unloads, .. } = self.header();
+        // Before the rings: an earlier recorder that takes an event of a ring meanwhile takes what would be dropped.
+        let term = Term(watch.term.fetch_add(1, AcqRel).wrapping_add(1));
         watch.recording.store(0, Relaxed);
         watch.born.store(0, Relaxed);
-        unload.done();
-        (0..self.slots_used()).for_each(|index| self.ring(index).clear());
+        unloads.clear();
+        // Slots beyond are known to no earlier recorder, and it looks for new ones in its own term only.
+        (0..self.slots_used()).for_each(|index| self.ring(index).hand_to(term));
+        term
+    }
+
+    /// Whether no later recorder has taken the lease.
+    pub(crate) fn is_in(&self, term: Term) -> bool {
+        self.header().watch.term.load(Acquire) == term.0
     }
 
     /// Slots from here on were never used.

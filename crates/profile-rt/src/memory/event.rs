@@ -1,6 +1,7 @@
 //! What threads push into their rings, as words.
 
 use crate::memory::abi::What;
+use crate::memory::lease::Term;
 use crate::memory::ring::Ring;
 use tailwater_profile::record::{HopKind, MarkKind, Ticks, WaitKind};
 
@@ -71,9 +72,9 @@ impl Event {
         ring.push(&words[..length(words[0])])
     }
 
-    /// The oldest event in a ring; `Some(None)` when what lies there is none.
-    pub(crate) fn pop(ring: Ring<'_>) -> Option<Option<Self>> {
-        Some(Self::from_words(&ring.pop(length)?))
+    /// The oldest event in a ring, for the recorder of that term; `Some(None)` when what lies there is none.
+    pub(crate) fn pop(ring: Ring<'_>, by: Term) -> Option<Option<Self>> {
+        Some(Self::from_words(&ring.pop(by, length)?))
     }
 
     /// `None` when the words are no event.

@@ -27,6 +27,11 @@ pub(crate) enum Recorder {
     Other(u32),
 }
 
+/// The time from one taking of the lease to the next, numbered from one. A recorder that stood still and lost the lease may
+/// go on for a moment: by the number it is refused what is the next one's.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Term(pub(crate) u32);
+
 /// The word; zeroed memory is nobody's.
 #[repr(transparent)]
 pub(crate) struct Lease(AtomicU64);

@@ -5,7 +5,11 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use tailwater_profile::record::Ticks;
 
-/// No question is there.
+/// Requests that are under way at most. Where a recorder stands still, the names of libraries that are closed beyond are
+/// lost, as are those that it had not read.
+pub(crate) const CLOSINGS_MAX: usize = 32;
+
+/// No request is there.
 const FREE: u32 = 0;
 /// A thread is about to ask.
 const FILLING: u32 = 1;
@@ -14,64 +18,155 @@ const POSTED: u32 = 2;
 /// For the output.
 const TAKEN: u32 = 3;
 
-/// One request at a time, in shared memory. Written by whoever has the state's say: a closing thread
-/// while it is free or being filled, the scanner while posted, the output while taken.
+/// Requests in shared memory, each in a place of its own. Zeroed memory has none.
 #[repr(C)]
-pub(crate) struct Unload {
+pub(crate) struct Unloads {
+    places: [Unload; CLOSINGS_MAX],
+    /// Requests that were done; added to by the output.
+    done: AtomicU64,
+    /// One more than `done` was when a thread gave up waiting; zero: none has. Written by closing threads.
+    given_up: AtomicU64,
+}
+
+/// Written by whoever has the state's say: a closing thread while it is free or being filled, the scanner while posted, the
+/// output while taken.
+#[repr(C)]
+struct Unload {
     state: AtomicU32,
+    /// Requests that were done in this place.
+    done: AtomicU32,
     from: AtomicU64,
     to: AtomicU64,
     /// When it was posted: by then the library's last function had returned.
     at: AtomicU64,
 }
 
-impl Unload {
-    /// The scanner takes a request that was posted: the descriptors, and when their functions were over.
-    pub(crate) fn take(&self) -> Option<(Range<u64>, Ticks)> {
-        if self.state.load(Acquire) != POSTED {
-            return None;
-        }
-        self.state.store(TAKEN, Relaxed);
-        Some((self.from.load(Relaxed)..self.to.load(Relaxed), self.at.load(Relaxed)))
+/// A request as its thread waits for it.
+#[derive(Debug)]
+pub(crate) struct Posted {
+    place: usize,
+    done: u32,
+}
+
+/// A request as the recorder has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Closing {
+    pub(crate) place: usize,
+    /// Of the library's descriptors.
+    pub(crate) descs: Range<u64>,
+    /// When their functions were over.
+    pub(crate) at: Ticks,
+}
+
+impl Unloads {
+    /// The scanner takes the request that was posted first.
+    pub(crate) fn take(&self) -> Option<Closing> {
+        let posted = self.places.iter().enumerate().filter(|(_, request)| request.is_posted());
+        let (place, request) = posted.min_by_key(|(_, request)| request.at.load(Relaxed))?;
+        request.state.store(TAKEN, Relaxed);
+        let descs = request.from.load(Relaxed)..request.to.load(Relaxed);
+        Some(Closing { place, descs, at: request.at.load(Relaxed) })
     }
 
     /// The output is through with it.
-    pub(crate) fn done(&self) {
-        self.state.store(FREE, Release);
+    pub(crate) fn finish(&self, place: usize) {
+        let Some(request) = self.places.get(place) else { return };
+        // Before the place is free: the next to have it begins from this count.
+        request.done.fetch_add(1, Release);
+        request.state.store(FREE, Release);
+        self.done.fetch_add(1, Release);
     }
 
-    /// Whether none is under way.
-    pub(crate) fn is_free(&self) -> bool {
-        self.state.load(Acquire) == FREE
+    /// Drops all requests, which no recorder is going to take. For one that begins.
+    pub(crate) fn clear(&self) {
+        let is_there = |place: &usize| self.places[*place].state.load(Acquire) != FREE;
+        (0..CLOSINGS_MAX).filter(is_there).for_each(|place| self.finish(place));
+        self.given_up.store(0, Relaxed);
     }
 
-    /// A closing thread asks; false: another's request is under way.
-    pub(crate) fn post(&self, descs: &Range<u64>, at: Ticks) -> bool {
-        if self.state.compare_exchange(FREE, FILLING, Acquire, Relaxed).is_err() {
-            return false;
-        }
-        self.from.store(descs.start, Relaxed);
-        self.to.store(descs.end, Relaxed);
-        self.at.store(at, Relaxed);
-        self.state.store(POSTED, Release);
-        true
+    /// A closing thread asks. `None`: all places are taken.
+    pub(crate) fn post(&self, descs: &Range<u64>, at: Ticks) -> Option<Posted> {
+        let is_won = |request: &Unload| {
+            request.state.compare_exchange(FREE, FILLING, Acquire, Relaxed).is_ok()
+        };
+        let place = self.places.iter().position(is_won)?;
+        let request = &self.places[place];
+        let done = request.done.load(Relaxed);
+        request.from.store(descs.start, Relaxed);
+        request.to.store(descs.end, Relaxed);
+        request.at.store(at, Relaxed);
+        request.state.store(POSTED, Release);
+        Some(Posted { place, done })
+    }
+
+    /// Whether the recorder has done what was asked for; another thread may have the place by now.
+    pub(crate) fn is_done(&self, posted: &Posted) -> bool {
+        // Pairs with `finish`: the names were read.
+        self.places[posted.place].done.load(Acquire) != posted.done
+    }
+
+    /// A closing thread goes on without an answer, and so do all until the recorder gives one.
+    pub(crate) fn give_up(&self) {
+        self.given_up.store(self.done.load(Acquire) + 1, Release);
+    }
+
+    /// Whether the recorder has done nothing since a thread gave up.
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.given_up.load(Acquire) == self.done.load(Acquire) + 1
+    }
+}
+
+impl Unload {
+    fn is_posted(&self) -> bool {
+        self.state.load(Acquire) == POSTED
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
+    /// As it is in zeroed memory.
+    pub(crate) fn unloads() -> Unloads {
+        let place = |_| Unload {
+            state: FREE.into(),
+            done: 0.into(),
+            from: 0.into(),
+            to: 0.into(),
+            at: 0.into(),
+        };
+        Unloads { places: std::array::from_fn(place), done: 0.into(), given_up: 0.into() }
+    }
+
     #[test]
-    fn one_request_at_a_time_goes_from_hand_to_hand() {
-        let unload = Unload { state: FREE.into(), from: 0.into(), to: 0.into(), at: 0.into() };
-        assert_eq!(unload.take(), None);
-        assert!(unload.post(&(16..48), 7));
-        assert!(!unload.post(&(64..96), 8), "the first is not done");
-        assert_eq!(unload.take(), Some((16..48, 7)));
-        assert_eq!(unload.take(), None, "taken once");
-        assert!(!unload.post(&(64..96), 8));
-        unload.done();
-        assert!(unload.post(&(64..96), 8));
+    fn requests_go_from_hand_to_hand_in_order() {
+        let unloads = unloads();
+        assert_eq!(unloads.take(), None);
+        let second = unloads.post(&(64..96), 8).expect("room");
+        let first = unloads.post(&(16..48), 7).expect("room");
+        let taken = unloads.take().expect("two wait");
+        assert_eq!((taken.descs.clone(), taken.at), (16..48, 7));
+        assert_eq!(unloads.take().map(|closing| closing.at), Some(8));
+        assert_eq!(unloads.take(), None, "each is taken once");
+        unloads.finish(taken.place);
+        assert!(unloads.is_done(&first) && !unloads.is_done(&second));
+        let again = unloads.post(&(16..48), 9).expect("room");
+        assert!(unloads.is_done(&first), "though another has its place");
+        unloads.clear();
+        assert!(unloads.is_done(&second) && unloads.is_done(&again));
+        assert_eq!(unloads.take(), None);
+    }
+
+    #[test]
+    fn a_full_row_refuses() {
+        let unloads = unloads();
+        for at in 0..CLOSINGS_MAX as u64 {
+            assert!(unloads.post(&(0..32), at).is_some());
+        }
+        assert!(unloads.post(&(0..32), 99).is_none());
+        let taken = unloads.take().expect("many wait");
+        assert!(unloads.post(&(0..32), 99).is_none(), "the first is not done");
+        unloads.finish(taken.place);
+        assert!(unloads.post(&(0..32), 99).is_some());
     }
 }

@@ -4,7 +4,8 @@
 //! million marks a second must outlast the moments in which the output does not run. A thousand threads that make a
 //! few must not take a gigabyte.
 
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use crate::memory::lease::Term;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Words that a ring holds at first.
@@ -19,9 +20,14 @@ pub(crate) const GROWTH_WORDS_MAX: u64 = 8 << 20;
 pub(crate) struct Control {
     /// Words ever pushed; written by the pushing thread, as are the next two.
     pushed: Line,
-    /// Words ever popped; written by the popping thread.
-    popped: Line,
+    /// Written by recorders.
+    popped: Popped,
 }
+
+/// Words ever popped, and above them the term of the recorder that popped last or was handed the ring. One word, so that
+/// a recorder which stood still while the next began takes nothing of the next one's.
+#[repr(C, align(64))]
+struct Popped(AtomicU64);
 
 /// A counter with a cache line to itself, and what its writer notes beside it.
 #[repr(C, align(64))]
@@ -48,7 +54,7 @@ impl Ring<'_> {
     pub(crate) fn push(self, event: &[u64]) -> bool {
         let Control { pushed: own, popped } = self.control;
         let pushed = own.count.load(Relaxed);
-        let waiting = pushed.wrapping_sub(popped.count.load(Acquire)) as usize;
+        let waiting = pushed.wrapping_sub(count(popped.0.load(Acquire))) as usize;
         if waiting == 0 && own.wants.load(Relaxed) != 0 {
             self.grow();
         }
@@ -65,10 +71,18 @@ impl Ring<'_> {
     }
 
     /// Takes the oldest event, padded with zeros. `length` tells by its first word of how many words,
-    /// at most `N`, it is made.
-    pub(crate) fn pop<const N: usize>(self, length: impl Fn(u64) -> usize) -> Option<[u64; N]> {
+    /// at most `N`, it is made. `None` also where the ring is a later recorder's.
+    pub(crate) fn pop<const N: usize>(
+        self,
+        by: Term,
+        length: impl Fn(u64) -> usize,
+    ) -> Option<[u64; N]> {
         let Control { pushed, popped: own } = self.control;
-        let popped = own.count.load(Relaxed);
+        let before = own.0.load(Relaxed);
+        if term(before) > by {
+            return None;
+        }
+        let popped = count(before);
         // The capacity is younger than the events: while there are any, it does not change.
         let waiting = pushed.count.load(Acquire).wrapping_sub(popped) as usize;
         if waiting == 0 {
@@ -78,14 +92,17 @@ impl Ring<'_> {
         let word = |at| self.words[(popped as usize).wrapping_add(at) % capacity].load(Relaxed);
         let length = length(word(0)).clamp(1, waiting.min(N));
         let event = std::array::from_fn(|at| if at < length { word(at) } else { 0 });
-        own.count.store(popped.wrapping_add(length as u32), Release);
-        Some(event)
+        let after = packed(by, popped.wrapping_add(length as u32));
+        // Not a store: since it was loaded the ring may have been handed to the next recorder, whose event this is then.
+        // Release: the words were read, and may be written anew. Relaxed where it fails: nothing is read after it.
+        own.0.compare_exchange(before, after, Release, Relaxed).ok().map(|_| event)
     }
 
-    /// Forgets what waits. For the popping side.
-    pub(crate) fn clear(self) {
+    /// Forgets what waits. The ring is that recorder's from now on, unless it is a later one's already.
+    pub(crate) fn hand_to(self, next: Term) {
         let Control { pushed, popped: own } = self.control;
-        own.count.store(pushed.count.load(Acquire), Release);
+        let all = |now| (term(now) < next).then(|| packed(next, pushed.count.load(Acquire)));
+        let _ = own.0.fetch_update(AcqRel, Relaxed, all);
     }
 
     /// Words that it holds now.
@@ -95,11 +112,12 @@ impl Ring<'_> {
         GROWTH.saturating_pow(growths).saturating_mul(WORDS_FIRST).min(self.words.len())
     }
 
-    /// Whether a quarter of it waits: whoever empties it should be back soon.
-    pub(crate) fn is_filling(self) -> bool {
+    /// Whether a quarter of it waits for that recorder, which should be back soon.
+    pub(crate) fn is_filling(self, by: Term) -> bool {
         let Control { pushed, popped } = self.control;
-        let waiting = pushed.count.load(Relaxed).wrapping_sub(popped.count.load(Relaxed));
-        waiting as usize > self.capacity() / 4
+        let popped = popped.0.load(Relaxed);
+        let waiting = pushed.count.load(Relaxed).wrapping_sub(count(popped));
+        term(popped) <= by && waiting as usize > self.capacity() / 4
     }
 
     #[cold]
@@ -115,11 +133,24 @@ impl Ring<'_> {
     }
 }
 
+const fn count(popped: u64) -> u32 {
+    popped as u32
+}
+
+const fn term(popped: u64) -> Term {
+    Term((popped >> 32) as u32)
+}
+
+const fn packed(by: Term, count: u32) -> u64 {
+    (by.0 as u64) << 32 | count as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const WORDS: usize = 8;
+    const FIRST: Term = Term(1);
 
     struct Memory {
         control: Control,
@@ -130,12 +161,9 @@ mod tests {
     impl Memory {
         /// An empty ring, shortly before its counters wrap.
         fn new(words: usize) -> Self {
-            let line = || Line {
-                count: AtomicU32::new(u32::MAX - 5),
-                growths: AtomicU32::new(0),
-                wants: AtomicU32::new(0),
-            };
-            let control = Control { pushed: line(), popped: line() };
+            let count = u32::MAX - 5;
+            let pushed = Line { count: count.into(), growths: 0.into(), wants: 0.into() };
+            let control = Control { pushed, popped: Popped(packed(Term::default(), count).into()) };
             let words = (0..words).map(|_| AtomicU64::new(0)).collect();
             Self { control, words, grown: AtomicU64::new(0) }
         }
@@ -147,7 +175,11 @@ mod tests {
 
     /// The first word is the length.
     fn pop(ring: Ring<'_>) -> Option<[u64; WORDS]> {
-        ring.pop(|tag| tag as usize)
+        pop_by(FIRST, ring)
+    }
+
+    fn pop_by(by: Term, ring: Ring<'_>) -> Option<[u64; WORDS]> {
+        ring.pop(by, |tag| tag as usize)
     }
 
     fn fill(ring: Ring<'_>) -> u64 {
@@ -160,16 +192,28 @@ mod tests {
         let ring = memory.ring();
         let held = fill(ring);
         assert_eq!(held, WORDS_FIRST as u64 / 3);
-        assert!(ring.is_filling());
+        assert!(ring.is_filling(FIRST));
         for value in 0..held {
             assert_eq!(pop(ring), Some([3, value, 0, 0, 0, 0, 0, 0]));
         }
         assert_eq!(pop(ring), None);
+    }
+
+    #[test]
+    fn what_waits_for_a_recorder_is_forgotten_by_the_next_of_which_it_takes_nothing() {
+        let memory = Memory::new(WORDS_FIRST);
+        let ring = memory.ring();
+        let next = Term(2);
         fill(ring);
-        ring.clear();
-        assert_eq!(pop(ring), None, "what waits is forgotten");
-        assert!(ring.push(&[3, 7, 0]));
-        assert_eq!(pop(ring).map(|event| event[1]), Some(7));
+        assert!(pop(ring).is_some());
+        ring.hand_to(next);
+        assert_eq!(pop_by(next, ring), None, "what waits is forgotten");
+        fill(ring);
+        // It stood still meanwhile.
+        assert_eq!(pop(ring), None);
+        assert!(!ring.is_filling(FIRST) && ring.is_filling(next));
+        ring.hand_to(FIRST);
+        assert_eq!(pop_by(next, ring).map(|event| event[1]), Some(0), "nothing of it is gone");
     }
 
     #[test]

@@ -5,18 +5,23 @@
 //! came before it, keeps the names, and sets the place free. What comes later at these addresses is
 //! another library's.
 //!
+//! The disk of a recorder may stand still. One thread then waits in vain, and those that close libraries after it post
+//! without waiting, until the recorder gets on.
+//!
 //! When the process exits, its libraries say the same, though none is unmapped and threads may still be at
 //! work in them. So the scanner also names the functions of calls that are under way.
 //!
 //! The closing thread has the dynamic linker's lock, and a thread that begins needs it: before the
 //! recorder's threads run, nobody waits for them. They have seen nothing of the library then.
 
+use crate::memory::mailbox::Unloads;
 use crate::system::clock;
 use crate::system::process;
 use crate::system::shim;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Release;
 use std::time::{Duration, Instant};
+use tailwater_profile::record::Ticks;
 
 /// A recorder that takes longer stands still, and the program goes on: what it has not read by then of the
 /// library's names is lost.
@@ -34,20 +39,88 @@ pub(crate) fn library_gone(descs: Range<u64>) {
     let Some(arena) = process::arena() else { return };
     let header = arena.header();
     let began = Instant::now();
-    let at = clock::ticks();
-    let until = |condition: &dyn Fn() -> bool| loop {
-        if condition() {
-            return true;
+    let nap = || {
+        let waits = process::is_watching() && began.elapsed() <= PATIENCE;
+        if waits {
+            std::thread::sleep(NAP);
         }
-        if !process::is_watching() || began.elapsed() > PATIENCE {
-            return false;
-        }
-        std::thread::sleep(NAP);
+        waits
     };
-    shim::keeping_errno(|| {
-        if until(&|| header.unload.post(&descs, at)) {
-            header.epoch.fetch_add(1, Release);
-            until(&|| header.unload.is_free());
+    let posted = || {
+        header.epoch.fetch_add(1, Release);
+    };
+    shim::keeping_errno(|| announce(&header.unloads, &descs, clock::ticks(), posted, nap));
+}
+
+/// Posts a request and waits for the answer, unless the recorder stands still. `posted` has the scanner look for it; `nap`
+/// says when not to wait any longer.
+fn announce(
+    unloads: &Unloads,
+    descs: &Range<u64>,
+    at: Ticks,
+    posted: impl FnOnce(),
+    mut nap: impl FnMut() -> bool,
+) {
+    let mut waits = || {
+        let is_stalled = unloads.is_stalled();
+        let waits = !is_stalled && nap();
+        if !waits && !is_stalled {
+            unloads.give_up();
         }
-    });
+        waits
+    };
+    let request = loop {
+        match unloads.post(descs, at) {
+            Some(request) => break request,
+            None if waits() => {}
+            None => return,
+        }
+    };
+    posted();
+    while !unloads.is_done(&request) && waits() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::mailbox::CLOSINGS_MAX;
+    use crate::memory::mailbox::tests::unloads;
+    use std::cell::Cell;
+
+    /// How often a thread naps that closes the library, of a hundred times at most.
+    fn naps(unloads: &Unloads, at: Ticks, answer: impl Fn()) -> u32 {
+        let naps = Cell::new(0);
+        let nap = || {
+            naps.set(naps.get() + 1);
+            answer();
+            naps.get() < 100
+        };
+        announce(unloads, &(at * 32..at * 32 + 32), at, || {}, nap);
+        naps.get()
+    }
+
+    #[test]
+    fn a_recorder_that_stands_still_is_waited_for_once_and_told_of_all() {
+        let unloads = unloads();
+        let answer = || {
+            let closing = unloads.take().expect("one waits");
+            unloads.finish(closing.place);
+            closing.at
+        };
+        let at_work = || {
+            answer();
+        };
+        assert_eq!(naps(&unloads, 1, at_work), 1);
+        assert_eq!(naps(&unloads, 2, || {}), 100);
+        let places = CLOSINGS_MAX as u64;
+        for at in 3..places + 9 {
+            assert_eq!(naps(&unloads, at, || {}), 0, "{at}");
+        }
+        // It gets on.
+        for at in 2..places + 2 {
+            assert_eq!(answer(), at);
+        }
+        assert_eq!(unloads.take(), None);
+        assert_eq!(naps(&unloads, 99, at_work), 1, "it is waited for again");
+    }
 }

@@ -5,6 +5,7 @@ use crate::look::scan::Ended;
 use crate::memory::abi::{ENDED, UNUSED};
 use crate::memory::arena::{Arena, THREADS_MAX};
 use crate::memory::event::{Event, Waited};
+use crate::memory::lease::Term;
 use crate::system::clock;
 use crate::system::process;
 use crate::system::subject::Subject;
@@ -36,6 +37,7 @@ const MODULES_MAX: usize = 4096;
 /// Writes until the scanner is through.
 pub(crate) struct Output<W: Write> {
     arena: Arena,
+    term: Term,
     subject: Subject,
     writer: Writer<W>,
     names: Names,
@@ -60,9 +62,17 @@ struct Live {
 }
 
 impl<W: Write> Output<W> {
-    pub(crate) fn new(arena: Arena, writer: Writer<W>, filter: Filter, subject: Subject) -> Self {
+    /// Of the recorder that has the lease for this term.
+    pub(crate) fn new(
+        arena: Arena,
+        term: Term,
+        writer: Writer<W>,
+        filter: Filter,
+        subject: Subject,
+    ) -> Self {
         Self {
             arena,
+            term,
             writer,
             names: Names::new(filter, subject.clone()),
             subject,
@@ -122,6 +132,12 @@ impl<W: Write> Output<W> {
         }
     }
 
+    /// Whether slots, rings and requests are this recorder's to take. They are not any more where it stood still, and another
+    /// has begun since.
+    fn is_in_term(&self) -> bool {
+        self.arena.is_in(self.term)
+    }
+
     /// Takes what has come; false when no more will.
     fn receive(&mut self, from: &Receiver<Vec<Item>>, emptied: &SyncSender<Vec<Item>>) -> bool {
         loop {
@@ -148,7 +164,12 @@ impl<W: Write> Output<W> {
             Item::Standing { desc, at } => {
                 self.function(desc, at);
             }
-            Item::Unload { descs, at } => self.let_library_go(descs.0..descs.1, at),
+            Item::Unload { place, descs, at } => {
+                self.let_library_go(descs.0..descs.1, at);
+                if self.is_in_term() {
+                    self.arena.header().unloads.finish(place);
+                }
+            }
             Item::Looks(looks) => self.write(&Record::Looks(looks)),
             Item::Lost { id, kind, count } => self.lost(id, kind, count),
         }
@@ -196,14 +217,15 @@ impl<W: Write> Output<W> {
         self.empty_ring(id, slot);
         self.tell_losses(id, slot);
         self.threads.swap_remove(at);
-        // Or it is not ours to set free any more: another recorder has, since this one stood still.
-        let state = &self.arena.slot(slot).context.state;
-        let _ = state.compare_exchange(ENDED, UNUSED, AcqRel, Relaxed);
+        if self.is_in_term() {
+            let state = &self.arena.slot(slot).context.state;
+            let _ = state.compare_exchange(ENDED, UNUSED, AcqRel, Relaxed);
+        }
     }
 
     /// A ring has filled up again in the time in which the others were emptied.
     fn is_behind(&self) -> bool {
-        self.threads.iter().any(|live| self.arena.ring(live.slot).is_filling())
+        self.threads.iter().any(|live| self.arena.ring(live.slot).is_filling(self.term))
     }
 
     fn empty_rings(&mut self) {
@@ -214,10 +236,14 @@ impl<W: Write> Output<W> {
     }
 
     fn empty_ring(&mut self, thread: ThreadId, slot: usize) {
+        // A ring that was never popped by a later recorder looks like ours.
+        if !self.is_in_term() {
+            return;
+        }
         // A thread that never stops pushing must not hold up the others.
         let ring = self.arena.ring(slot);
         for _ in 0..ring.capacity() {
-            let Some(event) = Event::pop(ring) else { return };
+            let Some(event) = Event::pop(ring, self.term) else { return };
             match event {
                 Some(Event::Wait(waited)) => self.wait(thread, &waited),
                 Some(Event::Mark { kind, request, at }) => {
@@ -267,8 +293,10 @@ impl<W: Write> Output<W> {
         let denied = self.arena.header().denied.load(Relaxed);
         self.lost(None, LossKind::Threads, denied.saturating_sub(self.denied));
         self.denied = denied;
-        let born = self.arena.header().watch.born.swap(0, Relaxed);
-        self.lost(None, LossKind::Children, born);
+        if self.is_in_term() {
+            let born = self.arena.header().watch.born.swap(0, Relaxed);
+            self.lost(None, LossKind::Children, born);
+        }
         self.look_for_modules();
     }
 
@@ -300,7 +328,6 @@ impl<W: Write> Output<W> {
             }
         }
         self.names.retire(descs, at);
-        self.arena.header().unload.done();
     }
 
     /// Names what was mapped since it last looked.
@@ -324,4 +351,65 @@ impl<W: Write> Output<W> {
 fn losses(arena: Arena, slot: usize) -> [u64; 3] {
     let lost = &arena.slot(slot).lost;
     [&lost.frames, &lost.waits, &lost.marks].map(|count| count.load(Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::abi::LIVE;
+    use tailwater_profile::record::MarkKind;
+    use tailwater_profile::trace::Header;
+
+    fn output(arena: Arena, term: Term) -> Output<Vec<u8>> {
+        let header = Header {
+            architecture: String::new(),
+            pid: 1,
+            program: String::new(),
+            build_id: vec![],
+            clock: clock::read(),
+        };
+        let writer = Writer::new(Vec::new(), &header).expect("memory");
+        Output::new(arena, term, writer, Filter::default(), Subject::Own)
+    }
+
+    fn pushes_a_mark(arena: Arena, slot: usize) {
+        assert!(Event::Mark { kind: MarkKind::Start, request: 7, at: 9 }.push(arena.ring(slot)));
+    }
+
+    /// Marks that are taken out of the ring of a slot by this output.
+    fn taken(output: &mut Output<Vec<u8>>, arena: Arena, slot: usize, by: Term) -> usize {
+        output.empty_rings();
+        let left = std::iter::from_fn(|| Event::pop(arena.ring(slot), by)).count();
+        1 - left
+    }
+
+    #[test]
+    fn a_recorder_that_stood_still_leaves_all_to_the_next() {
+        let arena = Arena::create().expect("address space");
+        let (id, slot) = (ThreadId(0), 0);
+        arena.slot(slot).context.state.store(LIVE, Relaxed);
+        arena.header().slots_used.store(1, Relaxed);
+        let first = arena.begin_term();
+        let mut stood_still = output(arena, first);
+        stood_still.came(id, slot);
+        pushes_a_mark(arena, slot);
+        assert_eq!(taken(&mut stood_still, arena, slot, first), 1, "it has the lease");
+
+        let next = arena.begin_term();
+        pushes_a_mark(arena, slot);
+        assert_eq!(taken(&mut stood_still, arena, slot, next), 0);
+        // Of a slot that the next recorder has not met.
+        stood_still.came(ThreadId(1), 1);
+        pushes_a_mark(arena, 1);
+        assert_eq!(taken(&mut stood_still, arena, 1, next), 0);
+        arena.header().watch.born.store(1, Relaxed);
+        arena.slot(slot).context.state.store(ENDED, Relaxed);
+        let posted = arena.header().unloads.post(&(0..32), 1).expect("room");
+        stood_still.every_second();
+        stood_still.went(id, slot);
+        stood_still.take(Item::Unload { place: 0, descs: (0, 32), at: 1 });
+        assert_eq!(arena.header().watch.born.load(Relaxed), 1);
+        assert_eq!(arena.slot(slot).context.state.load(Relaxed), ENDED);
+        assert!(!arena.header().unloads.is_done(&posted));
+    }
 }

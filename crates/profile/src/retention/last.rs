@@ -2,13 +2,17 @@
 
 use super::held::span;
 use crate::clock::{Clocks, TickRate};
-use crate::record::{Record, Ticks};
+use crate::record::{Clock, Loss, LossKind, Record, Thread, ThreadId, Ticks};
 use crate::trace::Header;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
 
 /// Records held; 2²¹ take some 300 MB. When they are more, the oldest go before their time.
 const HELD_MAX: usize = 1 << 21;
+
+/// Names are remembered of so many threads and of those of which something is held. A program has a sixteenth of that at
+/// a time, and is told of looks at each of these every second. So those that are forgotten have ended.
+const THREADS_MAX: u64 = 1 << 16;
 
 /// A record may end so long after the last clock: one comes each second, and what writes may be late. An end beyond is a
 /// damaged or hostile program's, and would make all others too old.
@@ -20,10 +24,17 @@ pub struct Last {
     /// [`Last::length`] in ticks; nothing goes before that is known.
     window: Option<Ticks>,
     clocks: Clocks,
+    /// The first was handed on.
+    has_clock: bool,
+    /// The last of the others.
+    clock: Option<Clock>,
     latest: Ticks,
     /// Ends beyond this say nothing of how late it is; unbounded before a rate is known.
     latest_max: Ticks,
-    held: VecDeque<Record>,
+    /// With the time at which each was over.
+    held: VecDeque<(Ticks, Record)>,
+    threads: Threads,
+    losses: BTreeMap<LossKind, u64>,
     /// What went, and of that what went for want of room.
     gone: u64,
     crowded: u64,
@@ -41,37 +52,81 @@ pub struct Gone {
 impl Last {
     /// Of the trace with this header.
     #[must_use]
-    pub const fn new(header: &Header, length: Duration) -> Self {
+    pub fn new(header: &Header, length: Duration) -> Self {
         Self {
             length,
             window: None,
             clocks: Clocks::new(header.clock),
+            has_clock: false,
+            clock: None,
             latest: 0,
             latest_max: Ticks::MAX,
             held: VecDeque::new(),
+            threads: Threads::default(),
+            losses: BTreeMap::new(),
             gone: 0,
             crowded: 0,
         }
     }
 
-    /// Takes the next record. Names, clocks and losses are handed on at once, whatever their time.
+    /// Takes the next record. Names of functions and libraries are handed on at once: there are no more of them than the
+    /// program has, however long it is recorded. So is the first clock.
     pub fn add(&mut self, record: Record, mut keep: impl FnMut(&Record)) {
-        if let Record::Clock(clock) = &record {
-            self.clocks.add(clock);
-            if let Some(rate) = self.rate() {
-                self.window = Some(rate.ticks(self.length));
-                self.latest_max = clock.ticks.saturating_add(rate.ticks(AHEAD_MAX));
-                if self.latest > self.latest_max {
-                    self.latest = clock.ticks;
+        match record {
+            Record::Clock(clock) => {
+                self.time_goes_on(&clock);
+                if self.has_clock {
+                    self.clock = Some(clock);
+                } else {
+                    self.has_clock = true;
+                    keep(&record);
                 }
             }
+            Record::Thread(thread) => self.threads.add(thread, || mentioned(&self.held)),
+            Record::Loss(Loss { kind, count, .. }) => {
+                let sum = self.losses.entry(kind).or_default();
+                *sum = sum.saturating_add(count);
+            }
+            // Of the second before, so that they are as old as what has just come.
+            Record::Looks(looks) => {
+                self.threads.is_there(looks.thread);
+                self.hold(self.latest, record);
+            }
+            record => match end(&record) {
+                Some(end) => self.hold(end, record),
+                None => keep(&record),
+            },
         }
-        let Some(end) = end(&record) else { return keep(&record) };
+    }
+
+    fn time_goes_on(&mut self, clock: &Clock) {
+        self.clocks.add(clock);
+        if let Some(rate) = self.rate() {
+            self.window = Some(rate.ticks(self.length));
+            self.latest_max = clock.ticks.saturating_add(rate.ticks(AHEAD_MAX));
+            if self.latest > self.latest_max {
+                self.latest = clock.ticks;
+            }
+        }
+    }
+
+    fn hold(&mut self, end: Ticks, record: Record) {
         if end <= self.latest_max {
             self.latest = self.latest.max(end);
         }
-        self.held.push_back(record);
-        self.let_go();
+        self.held.push_back((end, record));
+        let from = self.from();
+        while self.held.front().is_some_and(|(end, _)| *end < from) {
+            self.gone += self.drop_first();
+        }
+        if self.held.len() > HELD_MAX {
+            self.crowded += self.drop_first();
+        }
+    }
+
+    /// Returns how many went of what is counted.
+    fn drop_first(&mut self) -> u64 {
+        self.held.pop_front().map_or(0, |(_, record)| counted(&record))
     }
 
     /// How long a tick is, once two clocks have come.
@@ -80,17 +135,24 @@ impl Last {
         Some(self.clocks.rate()).filter(|rate| rate.measured)
     }
 
-    /// No more comes: hands on what is held, in the order in which it came.
+    /// No more comes: hands on what is held, in the order in which it came, behind the names of its threads. What was lost
+    /// is of the whole recording, and of no thread.
     pub fn finish(mut self, mut keep: impl FnMut(&Record)) -> Gone {
         let from = self.from();
-        for record in self.held.drain(..) {
-            // Threads have their turns, and so an old record may stand behind one that is not.
-            if end(&record).is_some_and(|end| end < from) {
-                self.gone += 1;
-            } else {
-                keep(&record);
-            }
-        }
+        // Threads have their turns, and so an old record may stand behind one that is not.
+        self.held.retain(|(end, record)| {
+            let is_old = *end < from;
+            self.gone += if is_old { counted(record) } else { 0 };
+            !is_old
+        });
+        let mentioned = mentioned(&self.held);
+        let named = self.threads.named.into_values().map(|(thread, _)| thread);
+        let needed = named.filter(|thread| mentioned.contains(&thread.id));
+        needed.for_each(|thread| keep(&Record::Thread(thread)));
+        let losses = self.losses.into_iter();
+        losses.for_each(|(kind, count)| keep(&Record::Loss(Loss { thread: None, kind, count })));
+        self.clock.iter().for_each(|clock| keep(&Record::Clock(*clock)));
+        self.held.iter().for_each(|(_, record)| keep(record));
         Gone { old: self.gone, crowded: self.crowded }
     }
 
@@ -98,18 +160,52 @@ impl Last {
     fn from(&self) -> Ticks {
         self.window.map_or(0, |window| self.latest.saturating_sub(window))
     }
+}
 
-    fn let_go(&mut self) {
-        let from = self.from();
-        while self.held.front().and_then(end).is_some_and(|end| end < from) {
-            self.held.pop_front();
-            self.gone += 1;
-        }
-        if self.held.len() > HELD_MAX {
-            self.held.pop_front();
-            self.crowded += 1;
+/// Names of threads, and in whose turn each was last there.
+#[derive(Default)]
+struct Threads {
+    named: BTreeMap<ThreadId, (Thread, u64)>,
+    /// One for each thread that came.
+    turn: u64,
+}
+
+impl Threads {
+    /// `mentioned` says whose names are needed in any case.
+    fn add(&mut self, thread: Thread, mentioned: impl FnOnce() -> HashSet<ThreadId>) {
+        self.turn += 1;
+        self.named.insert(thread.id, (thread, self.turn));
+        // Seldom: all that is held is looked through.
+        if self.turn.is_multiple_of(THREADS_MAX) {
+            let (turn, mentioned) = (self.turn, mentioned());
+            self.named.retain(|id, (_, last)| turn - *last < THREADS_MAX || mentioned.contains(id));
         }
     }
+
+    fn is_there(&mut self, id: ThreadId) {
+        if let Some((_, last)) = self.named.get_mut(&id) {
+            *last = self.turn;
+        }
+    }
+}
+
+/// Whose names readers of these need.
+fn mentioned(held: &VecDeque<(Ticks, Record)>) -> HashSet<ThreadId> {
+    let threads = |record: &Record| match record {
+        Record::Call(call) => [Some(call.thread), None],
+        Record::Wait(wait) => [Some(wait.thread), wait.holder],
+        Record::Mark(mark) => [Some(mark.thread), None],
+        Record::Hop(hop) => [Some(hop.thread), None],
+        Record::Gap(gap) => [gap.thread, None],
+        Record::Looks(looks) => [Some(looks.thread), None],
+        _ => [None, None],
+    };
+    held.iter().flat_map(|(_, record)| threads(record)).flatten().collect()
+}
+
+/// Looks are not: what they tell of went as well.
+fn counted(record: &Record) -> u64 {
+    u64::from(!matches!(record, Record::Looks(_)))
 }
 
 /// When a record's fact was over, in the middle of what is known of that; `None` for what has no time.
@@ -117,5 +213,24 @@ fn end(record: &Record) -> Option<Ticks> {
     match record {
         Record::Call(call) => Some(call.end),
         other => span(other).map(|(_, end)| end),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_remembered_of_threads_that_are_there_or_needed_and_of_few_others() {
+        let mut threads = Threads::default();
+        let (is_there, needed) = (ThreadId(0), ThreadId(1));
+        for id in 0..5 * THREADS_MAX as u32 {
+            let thread = Thread { id: ThreadId(id), tid: id, name: String::new() };
+            threads.add(thread, || HashSet::from([needed]));
+            threads.is_there(is_there);
+            assert!(threads.named.len() as u64 <= 2 * THREADS_MAX + 2);
+        }
+        let remembers = |id| threads.named.contains_key(&id);
+        assert!(remembers(is_there) && remembers(needed) && !remembers(ThreadId(2)));
     }
 }

@@ -115,7 +115,9 @@ pub(super) fn time(line: &Clocks, ticks: Ticks) -> i64 {
 impl<'a> Ends<'a> {
     const fn both(&self) -> Option<Call<'a>> {
         match (&self.client, &self.server) {
-            (&End::Once((client, leg)), &End::Once((server, place))) => Some(Call { client, leg, server, place }),
+            (&End::Once((client, leg)), &End::Once((server, place))) => {
+                Some(Call { client, leg, server, place })
+            }
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use super::recorder::Bell;
 use crate::failure::Failure;
 use crate::profile::glob::is_named;
 use crate::profile::keep::Sink;
-use crate::profile::record::{Growing, all_of, duration};
+use crate::profile::record::{Growing, all_of, duration, following};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::BufWriter;
@@ -62,18 +62,16 @@ struct Landed {
 
 impl Flight {
     /// Begins to follow what will be recorded for `trace`; the recorder is to write it at [`all_of`]. Rings where a slow call
-    /// has ended, and where following ends: nothing would be kept of what is recorded after that.
+    /// has ended, and where following fails: nothing would be kept of what is recorded after that.
     pub(super) fn start(trace: &Path, last: Duration, until: Option<SlowCall>, bell: Bell) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (to, is_over) = (trace.to_owned(), over.clone());
-        let following = std::thread::spawn(move || {
-            // The program comes first. Of this thread alone, on Linux.
-            let _ = rustix::process::nice(10);
-            let alarm = until.map(|until| Alarm::new(until, bell.clone()));
-            let landed = follow(&to, last, alarm, is_over);
-            bell.ring();
-            landed
-        });
+        let rings = bell.clone();
+        let follow = move || {
+            let alarm = until.map(|until| Alarm::new(until, bell));
+            follow(&to, last, alarm, is_over)
+        };
+        let following = following(follow, move |_| rings.ring());
         Self { trace: trace.to_owned(), last, over, following }
     }
 
@@ -81,8 +79,7 @@ impl Flight {
     pub(super) fn finish(self) -> Result<String, Failure> {
         let Self { trace, last, over, following } = self;
         over.store(true, Release);
-        let landed = following.join();
-        let landed = landed.map_err(|_| Failure::work("what reads the trace has failed"))?;
+        let landed = following.join().expect("a panic is a failure");
         let all = all_of(&trace);
         let keeps = format!("{} has what was not read of it", all.display());
         let Some(landed) = landed.map_err(|failure| failure.and(&keeps))? else {

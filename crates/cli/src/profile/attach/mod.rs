@@ -122,7 +122,11 @@ impl Part {
             make_room(&options.output)?;
         }
         Ok(match (options.keep, options.last) {
-            (Some(above), _) => Self::Slowest(Retained::start(trace, above), SystemTime::now()),
+            (Some(above), _) => {
+                let bell = post.bell();
+                let retained = Retained::start(trace, above, move |_| bell.ring());
+                Self::Slowest(retained, SystemTime::now())
+            }
             (None, Some(last)) => {
                 Self::Last(Flight::start(trace, last, options.until.clone(), post.bell()))
             }

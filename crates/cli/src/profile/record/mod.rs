@@ -24,7 +24,7 @@ use tailwater_report::{count, time};
 
 pub(super) use kernel::{KernelRecording, Whose};
 pub(super) use place::{check_room, make_room};
-pub(super) use retained::{Growing, Retained, all_of};
+pub(super) use retained::{Growing, Retained, all_of, following};
 pub(super) use scanning::Scanning;
 pub(super) use values::duration;
 
@@ -68,7 +68,9 @@ pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
     let (retained, written) = match options.keep {
         Some(above) => {
             make_room(&all_of(&options.output))?;
-            (Some(Retained::start(&trace, above)), all_of(&trace))
+            // The program goes on, and whoever sees this may look after the room.
+            let failed = |failure: &Failure| tell(&format!("No longer cut down: {failure}"));
+            (Some(Retained::start(&trace, above, failed)), all_of(&trace))
         }
         None => (None, trace),
     };

@@ -11,6 +11,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -47,15 +48,16 @@ struct First {
 }
 
 impl Retained {
-    /// Begins to follow what will be recorded for `trace`. Where the runtime is to write it is [`all_of`].
-    pub(in crate::profile) fn start(trace: &Path, above: f64) -> Self {
+    /// Begins to follow what will be recorded for `trace`. Where the runtime is to write it is [`all_of`]. `failed` is told at
+    /// once where that ends too early.
+    pub(in crate::profile) fn start(
+        trace: &Path,
+        above: f64,
+        failed: impl FnOnce(&Failure) + Send + 'static,
+    ) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (from, to, is_over) = (all_of(trace), candidates_of(trace), over.clone());
-        let following = std::thread::spawn(move || {
-            // The program comes first. Of this thread alone, on Linux.
-            let _ = rustix::process::nice(10);
-            follow(&from, &to, above, is_over)
-        });
+        let following = following(move || follow(&from, &to, above, is_over), failed);
         Self { trace: trace.to_owned(), above, over, following }
     }
 
@@ -64,9 +66,8 @@ impl Retained {
     pub(in crate::profile) fn finish(self, since: SystemTime) -> Result<String, Failure> {
         let Self { trace, above, over, following } = self;
         over.store(true, Release);
-        let failed = || Failure::work("what reads the trace has failed");
         let all = all_of(&trace);
-        let first = following.join().map_err(|_| failed())?;
+        let first = following.join().expect("a panic is a failure");
         let keeps_all = format!("{} has what was not read of it", all.display());
         let Some(first) = first.map_err(|failure| failure.and(&keeps_all))? else {
             return Ok(String::new());
@@ -87,6 +88,22 @@ impl Retained {
         }
         Ok(text)
     }
+}
+
+/// Follows a trace on a thread of its own. Where that fails, all that is recorded from then on stays: `failed` is told
+/// at once, and not at the end of a recording that may take hours.
+pub(in crate::profile) fn following<T: Send + 'static>(
+    follow: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    failed: impl FnOnce(&Failure) + Send + 'static,
+) -> JoinHandle<Result<T, Failure>> {
+    std::thread::spawn(move || {
+        // The program comes first. Of this thread alone, on Linux.
+        let _ = rustix::process::nice(10);
+        // Nothing of what it had is used after a panic.
+        let followed = catch_unwind(AssertUnwindSafe(follow))
+            .unwrap_or_else(|_| Err(Failure::work("what reads the trace has failed")));
+        followed.inspect_err(failed)
+    })
 }
 
 /// A child's trace lies beside `TRACE.all`, and the part of it that is kept beside `TRACE`.
@@ -212,6 +229,7 @@ impl Read for Growing {
 mod tests {
     use super::*;
     use std::io::Write as _;
+    use std::sync::mpsc::{TryRecvError, channel};
     use tailwater_profile::record::{Clock, Mark, MarkKind, Record, ThreadId};
     use tailwater_profile::trace::Writer;
 
@@ -221,7 +239,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("tailwater-kept-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         let trace = folder.join("x.trace");
-        let retained = Retained::start(&trace, 0.99);
+        let retained = Retained::start(&trace, 0.99, |failure| panic!("{failure}"));
         let clock = Clock { ticks: 0, raw_ns: 0, real_ns: 0 };
         let header = Header {
             architecture: "x86_64".into(),
@@ -250,6 +268,48 @@ mod tests {
         let left = std::fs::read_dir(&folder).expect("it is there").count();
         assert_eq!(left, 1, "the trace alone");
         std::fs::remove_dir_all(&folder).expect("it was made");
+    }
+
+    #[test]
+    fn a_failure_of_following_is_told_while_the_recording_goes_on() {
+        let folder = std::env::temp_dir().join(format!("tailwater-unkept-{}", std::process::id()));
+        let trace = folder.join("x.trace");
+        // No file can be made there.
+        std::fs::create_dir_all(candidates_of(&trace)).expect("a folder");
+        let (tell, told) = channel();
+        let retained = Retained::start(&trace, 0.99, move |failure| {
+            tell.send(failure.to_string()).expect("it is heard");
+        });
+        let clock = Clock { ticks: 0, raw_ns: 0, real_ns: 0 };
+        let (architecture, program) = ("x86_64".into(), "x".into());
+        let header = Header { architecture, pid: 1, program, build_id: vec![], clock };
+        let file = File::create(all_of(&trace)).expect("a file");
+        let mut writer = Writer::new(file, &header).expect("it is written");
+        let told = loop {
+            // The recording goes on.
+            for _ in 0..1_000 {
+                writer.write(&Record::Clock(clock)).expect("it is written");
+            }
+            writer.flush().expect("it is written");
+            match told.try_recv() {
+                Ok(told) => break told,
+                Err(TryRecvError::Empty) => std::thread::yield_now(),
+                Err(TryRecvError::Disconnected) => panic!("it ended untold"),
+            }
+        };
+        assert!(told.contains("candidates"), "{told}");
+        let failure = retained.finish(SystemTime::now()).expect_err("nothing was kept");
+        assert!(failure.to_string().contains(&told), "{failure}");
+        std::fs::remove_dir_all(&folder).expect("it was made");
+    }
+
+    #[test]
+    fn so_is_a_panic() {
+        let (tell, told) = channel();
+        let failed = move |failure: &Failure| tell.send(failure.to_string()).expect("it is heard");
+        let following = following(|| -> Result<(), Failure> { panic!("for the test") }, failed);
+        assert!(told.recv().expect("it is told").contains("has failed"));
+        assert!(following.join().expect("the panic was caught").is_err());
     }
 
     #[test]

@@ -163,8 +163,8 @@ impl Probe {
     /// The layouts of what was found; the first that is missing of the sources that are needed.
     pub(crate) fn into_layouts(self) -> Result<Layouts, Missing> {
         let Self { layouts, found, needed } = self;
-        let of_needed = found.into_iter().filter(|(source, _)| needed.contains(source));
-        of_needed.map(|(_, found)| found).collect::<Result<(), _>>()?;
+        let mut of_needed = found.into_iter().filter(|(source, _)| needed.contains(source));
+        of_needed.try_for_each(|(_, found)| found)?;
         Ok(layouts)
     }
 }

@@ -88,9 +88,9 @@ impl Reading {
     fn take(at: Instant, server: &Metered, tiers: &[Metered]) -> Self {
         let of_server = Used::by(server);
         let of_tiers: Vec<Used> = tiers.iter().map(Used::by).collect();
-        let of_all = tiers.iter().zip(&of_tiers);
+        let mut of_all = tiers.iter().zip(&of_tiers);
         let is_read = |(of, used): (&Metered, &Used)| of.pids.is_empty() || used.usage.is_some();
-        let is_complete = is_read((server, &of_server)) && of_all.map(is_read).all(|read| read);
+        let is_complete = is_read((server, &of_server)) && of_all.all(is_read);
         Self {
             at,
             server: of_server,
@@ -280,8 +280,11 @@ mod tests {
         }
         // Its time would look like that of other programs; where none is metered here, somebody else does.
         let of_others = |server, tiers: &[Metered]| noise(server, tiers).foreign_cpu_ratio;
-        assert_eq!((of_others(&gone, &[]), of_others(&none, &[gone.clone()])), (None, None));
-        assert!(of_others(&none, &[none.clone()]).is_some());
+        assert_eq!(
+            (of_others(&gone, &[]), of_others(&none, std::slice::from_ref(&gone))),
+            (None, None)
+        );
+        assert!(of_others(&none, std::slice::from_ref(&none)).is_some());
     }
 
     #[test]

@@ -8,8 +8,8 @@ use crate::tree::Tree;
 use std::path::Path;
 use std::process::Command;
 
-/// `cargo xtask peers`: compiles each as far as its types and lints go, which is where a change of our crates shows, and
-/// runs its tests, if it has some.
+/// `cargo xtask peers`: compiles each as far as its types and lints go, which is where a change of our crates shows. Runs its
+/// tests, if it has some.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     if !args.is_empty() {
         return Err(format!("found {args:?}; type `cargo xtask peers` alone"));

@@ -16,8 +16,8 @@ impl Due {
         Self { start, at_ns: schedule.entries.iter().map(|entry| entry.at).collect() }
     }
 
-    /// What counts per second of a part are multiplied by, where requests cause them, so that ÷ the requests per second of
-    /// the whole they are counts per request: arrivals by chance are not spread evenly. 1 where none is due in one of them.
+    /// What counts per second of a part are multiplied by, where requests cause them. ÷ the requests per second of the whole
+    /// they are then counts per request: arrivals by chance are not spread evenly. 1 where none is due in one of them.
     #[expect(clippy::cast_precision_loss, reason = "requests of some seconds")]
     pub(super) fn scale(&self, whole: (Instant, Instant), part: (Instant, Instant)) -> f64 {
         let per_s = |(from, to): (Instant, Instant)| {

@@ -280,7 +280,10 @@ mod tests {
         }
         // Its time would look like that of other programs; where none is metered here, somebody else does.
         let of_others = |server, tiers: &[Metered]| noise(server, tiers).foreign_cpu_ratio;
-        assert_eq!((of_others(&gone, &[]), of_others(&none, std::slice::from_ref(&gone))), (None, None));
+        assert_eq!(
+            (of_others(&gone, &[]), of_others(&none, std::slice::from_ref(&gone))),
+            (None, None)
+        );
         assert!(of_others(&none, std::slice::from_ref(&none)).is_some());
     }
 

@@ -33,13 +33,13 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
 }
 
-/// The same for CI, with what computes and never waits beside it: tests, which mostly wait, leave a part of the
-/// processors.
+/// The same for CI, with what computes and never waits beside it, from the beginning: a build whose last programs are
+/// linked one by one, and tests, which mostly wait, leave a part of the processors.
 pub(crate) fn check(root: &Path) -> Result<Tally> {
-    let mut slow = Slow::default();
-    let built = slow.time("(building the tests)", || program::build(root, Suite::all()));
     std::thread::scope(|scope| {
         let aside = scope.spawn(|| aside(root));
+        let mut slow = Slow::default();
+        let built = slow.time("(building the tests)", || program::build(root, Suite::all()));
         let tests = built.and_then(|mut programs| {
             programs.push(Program::Docs(root.to_owned()));
             summed(perform(AT_A_TIME, programs), slow)

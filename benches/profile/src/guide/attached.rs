@@ -75,7 +75,7 @@ pub(crate) fn attached(args: &AttachedArgs) -> Result {
         }
         found.pairs.push(pair);
     }
-    super::result::write(&found, &args.out)?;
+    machine::result::write(&args.out, &found)?;
     println!("{}", found.summary());
     Ok(())
 }

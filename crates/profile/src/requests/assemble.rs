@@ -1,10 +1,10 @@
 //! Marks to requests.
 
 use super::Request;
-use super::report::Incomplete;
 use crate::clock::TickRate;
 use crate::hash::Map;
 use crate::record::{Hop, HopKind, Mark, MarkKind, ThreadId, Ticks};
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -19,6 +19,19 @@ const PARTS_MAX: usize = 1024;
 
 /// Calls of one request to other processes; as above.
 const LEGS_MAX: usize = 1024;
+
+/// Requests of which a trace tells in part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Incomplete {
+    /// Requests that were open when the trace ended.
+    pub unfinished: u64,
+    /// How long the oldest of them had been, in nanoseconds.
+    pub unfinished_max_ns: u64,
+    /// Requests that were open too long and given up, when more than 65,536 were open.
+    pub forgotten: u64,
+    /// Marks of requests that had not begun.
+    pub orphan_marks: u64,
+}
 
 /// Puts requests together from marks, in bounded memory.
 ///

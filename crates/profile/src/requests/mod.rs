@@ -9,10 +9,11 @@ mod kept;
 mod timeline;
 mod report;
 
+pub use assemble::Incomplete;
 pub(crate) use assemble::{Assembly, Leg, Part, What};
 pub use details::Details;
 pub(crate) use kept::{Kept, Scene};
-pub use report::{Held, Incomplete, Parts, Report, RequestRow, Share, State, Step, WaitRow};
+pub use report::{Held, Parts, Report, RequestRow, Share, State, Step, WaitRow};
 pub(crate) use report::{View, row};
 pub(crate) use timeline::{Activity, pieces};
 

@@ -1,5 +1,6 @@
 //! The result, as tables and JSON show it.
 
+use super::assemble::Incomplete;
 use super::kept::Scene;
 use super::timeline::{Activity, Piece, pieces};
 use super::{Counts, Part, Request, What};
@@ -51,19 +52,6 @@ pub struct Report {
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]
     pub names: Names,
-}
-
-/// Requests of which a trace tells in part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Incomplete {
-    /// Requests that were open when the trace ended.
-    pub unfinished: u64,
-    /// How long the oldest of them had been, in nanoseconds.
-    pub unfinished_max_ns: u64,
-    /// Requests that were open too long and given up, when more than 65,536 were open.
-    pub forgotten: u64,
-    /// Marks of requests that had not begun.
-    pub orphan_marks: u64,
 }
 
 /// A slow request.

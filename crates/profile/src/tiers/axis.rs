@@ -1,16 +1,30 @@
 //! All traces' times on one axis: nanoseconds of the first trace's clock.
 
 use super::calls::{Messages, time};
-use super::clocks::Basis;
 use super::counter::Counter;
 use super::offset::{Lead, Offset};
 use super::survey::Tier;
 use crate::clock::Clocks;
 use crate::hash::Map;
 use crate::record::Ticks;
+use serde::Serialize;
 
 /// No time on the axis is farther from its origin, in nanoseconds: 73 years. A damaged clock's would overflow differences.
 const FARTHEST: i64 = 1 << 61;
+
+/// How a trace's clock was brought to the first one's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// It is the first trace's.
+    First,
+    /// Both read one counter of one machine.
+    SameCounter,
+    /// From the times of the calls between them.
+    Calls,
+    /// No call joins it to the others: it is left out.
+    Unknown,
+}
 
 /// The axis.
 pub(super) struct Axis {

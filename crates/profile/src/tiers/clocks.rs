@@ -1,25 +1,11 @@
 //! What is told of the traces' clocks.
 
-use super::axis::Axis;
+use super::axis::{Axis, Basis};
 use super::calls::Messages;
 use super::counter::Counter;
 use super::survey::Tier;
 use crate::record::Ticks;
 use serde::Serialize;
-
-/// How a trace's clock was brought to the first one's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Basis {
-    /// It is the first trace's.
-    First,
-    /// Both read one counter of one machine.
-    SameCounter,
-    /// From the times of the calls between them.
-    Calls,
-    /// No call joins it to the others: it is left out.
-    Unknown,
-}
 
 /// What is known of a trace's clock.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -16,7 +16,8 @@ mod path;
 mod review;
 mod report;
 
-pub use clocks::{Basis, ClockRow};
+pub use axis::Basis;
+pub use clocks::ClockRow;
 pub use path::Doing;
 pub use report::{LegRow, Part, PathStep, Report, RootRow, TierRequest, TierRow};
 pub use review::Review;

@@ -203,7 +203,7 @@ mod tests {
             prop_assert!((found - naive).abs() <= 80, "{found} {naive:?}");
         }
 
-        /// Whoever called whom, the same messages say the same.
+        /// The same messages say the same, by whichever process the calls were made.
         #[test]
         fn either_process_may_be_the_near_one(
             lead in -1_000_000i64..1_000_000,

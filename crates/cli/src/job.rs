@@ -1,6 +1,7 @@
 //! One piece of load as data: what `tailwater load` and the orchestrator ask the generator to do.
 
 mod distribution;
+mod waiting;
 mod watch;
 
 use crate::applications;
@@ -34,6 +35,7 @@ use tailwater_stats::result::{ConnectionReading, Run};
 use tailwater_stats::traits::Traits;
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step, Work};
+pub(crate) use waiting::Waiting;
 use watch::{Due, Place, Processes, Watch};
 pub(crate) use watch::{Part, Watching};
 
@@ -59,8 +61,7 @@ pub(crate) struct Job {
     pub(crate) tiers: Vec<TierProcesses>,
     /// What goes wrong takes the server's processes away, or their connections.
     pub(crate) loses: Loses,
-    /// The server spins: its CPU time says nothing, its busy time does.
-    pub(crate) server_spins: bool,
+    pub(crate) server_waits: Waiting,
     /// What is watched of what the operating system does to servers and tiers.
     pub(crate) watching: Watching,
     pub(crate) kind: Kind,
@@ -333,7 +334,8 @@ impl Job {
     /// The servers in the measured window.
     fn watched(&self, job: &OpenJob, start: Instant, schedule: &Schedule) -> Place {
         // Nodes of tiers wait asleep, whatever the server does.
-        let (tier, pids, spins) = (String::new(), self.server.pids.clone(), self.server_spins);
+        let (tier, pids) = (String::new(), self.server.pids.clone());
+        let spins = self.server_waits.is_by_time();
         let tiers = self.tiers.iter().map(|tier| {
             let pids = tier.metered.as_ref().map(|metered| metered.pids.clone());
             Processes { tier: tier.tier.clone(), pids: pids.unwrap_or_default(), spins: false }
@@ -421,7 +423,12 @@ impl Job {
             clients: self.clients,
             slo_us: self.slo_ns as f64 / 1e3,
             noise: first.window.noise,
-            tiers: tiers::readings(&self.tiers, &first.window, &counted, self.server_spins),
+            tiers: tiers::readings(
+                &self.tiers,
+                &first.window,
+                &counted,
+                self.server_waits.spends_cpu(),
+            ),
             retry: first.retried.as_ref().map(Retried::report),
             slipped_us: first.slipped.nanos() as f64 / 1e3,
             ..Run::default()
@@ -437,7 +444,7 @@ impl Job {
             run.explicit_credits_rps = counts.totals.credit_frames as f64 / seconds;
             run.locks = counts.locks.iter().map(reading).collect();
             let cpu = first.window.server.usage.unwrap_or_default().cpu.nanos();
-            let spent = if self.server_spins { counts.totals.busy_ns } else { cpu };
+            let spent = if self.server_waits.spends_cpu() { counts.totals.busy_ns } else { cpu };
             run.server_cpu_ns_per_request = spent as f64 / counts.totals.received.max(1) as f64;
         }
         // Steps are no single process, and other arrivals have other gaps.

@@ -2,7 +2,9 @@
 
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
-use crate::job::{Asks, Job, Kind, Loses, OpenJob, OpenOutcome, Outcome, ServiceJob, Watching};
+use crate::job::{
+    Asks, Job, Kind, Loses, OpenJob, OpenOutcome, Outcome, ServiceJob, Waiting, Watching,
+};
 use crate::prepare::prepare;
 use crate::scenarios::{self, Said};
 use crate::terminal;
@@ -77,7 +79,8 @@ fn job(options: &LoadOptions) -> Result<(Job, Vec<DataUsed>), Failure> {
         server: Metered { pids: options.server_pid.into_iter().collect(), ..Metered::default() },
         tiers: Vec::new(),
         loses: Loses::default(),
-        server_spins: options.server_pid.is_none(),
+        // Without its process no CPU time is read.
+        server_waits: options.server_pid.map_or(Waiting::Partly, |_| Waiting::Asleep),
         watching: Watching::Nothing,
         kind,
     };

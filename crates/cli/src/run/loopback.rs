@@ -7,7 +7,7 @@ use super::generator::perform;
 use super::unchanged;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::job::{Asks, Job, Kind, Loses, OpenJob, Outcome, Watching};
+use crate::job::{Asks, Job, Kind, Loses, OpenJob, Outcome, Waiting, Watching};
 use crate::machine::manifest;
 use crate::scenarios::Said;
 use std::time::Duration;
@@ -19,9 +19,7 @@ use tailwater_experiment::{
 use tailwater_load::Spinner;
 use tailwater_stats::result::{DataUsed, Manifest, Run};
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{
-    ControllerSpec, FaultKind, Model, Placement, Reception, Server,
-};
+use tailwater_workload::scenario::{ControllerSpec, FaultKind, Model, Placement, Server};
 
 /// Plays a scenario's pieces on this machine.
 pub(super) struct Loopback<'a> {
@@ -118,7 +116,7 @@ impl<'a> Loopback<'a> {
                 Kind::Open(_) => loses(self.scenario),
                 Kind::Closed { .. } => Loses::default(),
             },
-            server_spins: changed.chain([of.model]).any(|it| it.reception != Reception::Block),
+            server_waits: Waiting::of(changed.chain([of.model])),
             watching: self.watching,
             kind,
         }

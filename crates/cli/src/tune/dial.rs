@@ -166,15 +166,18 @@ pub(super) fn turn(
     Ok(())
 }
 
-/// What keeps the values of a setting that another has otherwise: a line for each thing to type or to write.
+/// What keeps a setting: a line for each thing to type or to write. A value that is there needs none; what is there is
+/// `None` where nobody knows it.
 pub(super) fn keeping(
     dials: &[Dial],
-    (kept, other): (&Setting, &Setting),
+    (kept, there): (&Setting, &[Option<String>]),
     root: &Root,
 ) -> Vec<String> {
-    let all = dials.iter().zip(kept).zip(other);
-    let changed: Vec<(&Dial, &String)> =
-        all.filter(|((_, kept), other)| kept != other).map(|(kept, _)| kept).collect();
+    let all = dials.iter().zip(kept).zip(there);
+    let changed: Vec<(&Dial, &String)> = all
+        .filter(|((_, kept), there)| there.as_ref() != Some(*kept))
+        .map(|(kept, _)| kept)
+        .collect();
     let mut lines: Vec<String> =
         changed.iter().filter_map(|(dial, value)| dial.keep(value, root)).collect();
     let flags: Vec<String> = changed
@@ -186,6 +189,15 @@ pub(super) fn keeping(
         lines.push(format!("tailwater tune exec {}-- CMD", flags.concat()));
     }
     lines
+}
+
+/// What a person does who keeps a setting by these lines, which stand below it.
+pub(super) fn to_keep(what: &str, lines: &[String]) -> String {
+    if lines.is_empty() {
+        format!("Keep {what}: nothing is to be typed, as every knob is what it was.")
+    } else {
+        format!("To keep {what}:")
+    }
 }
 
 fn of_files(
@@ -214,4 +226,47 @@ fn of_files(
 /// What the other file says that a knob's values depend on.
 pub(super) fn beside(form: Form, root: &Root) -> String {
     form.beside().and_then(|path| root.read(path).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn what_is_there_needs_no_line_and_all_else_does_whatever_it_was_compared_with() {
+        let root = Root::new(Path::new("/")).expect("a folder");
+        let words = ["{threads}".to_owned()];
+        let offer = Offer { words: &words, is_scenario: true };
+        let dials: Vec<Dial> = ["server.model", "server.loops", "nice", "threads"]
+            .iter()
+            .map(|name| Dial::find(name, offer, &root).expect("a knob"))
+            .collect();
+        let there: Vec<Option<String>> = dials.iter().map(|dial| dial.stock.clone()).collect();
+        let lines = |values: [&str; 4]| {
+            keeping(&dials, (&values.map(str::to_owned).to_vec(), &there), &root)
+        };
+        // A scenario keeps its own value of a key that is inherited.
+        assert_eq!(
+            lines([INHERITED, "2", INHERITED, "4"]),
+            ["set server.loops to 2 in the scenario", "put 4 in place of {threads} in the command"]
+        );
+        assert_eq!(
+            lines(["aip", INHERITED, "5", "2"]),
+            [
+                "set server.model to aip in the scenario",
+                "put 2 in place of {threads} in the command",
+                "tailwater tune exec --knob nice=5 -- CMD"
+            ]
+        );
+    }
+
+    #[test]
+    fn without_a_line_there_is_nothing_to_type() {
+        assert_eq!(
+            to_keep("A", &[]),
+            "Keep A: nothing is to be typed, as every knob is what it was."
+        );
+        assert_eq!(to_keep("A", &["echo 1".into()]), "To keep A:");
+    }
 }

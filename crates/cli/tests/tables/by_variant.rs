@@ -1,6 +1,6 @@
 //! The variants of scenarios with one number of clients, below each other, at each demand.
 
-use super::{called, head, line, of_repetitions};
+use super::{Variant, called, head, label, line, of_repetitions, variant};
 use tailwater_report::{percent, time};
 use tailwater_stats::result::{Experiment, Spread, Summary};
 
@@ -29,15 +29,20 @@ pub(super) fn messages(result: &str) -> String {
 /// Goodput of tailwater over each other's at the highest demand; a line for each scenario.
 pub(super) fn over(results: &[String]) -> String {
     let results = parse(results);
-    let others: Vec<String> = variants(&results).into_iter().filter(|name| name != OURS).collect();
-    let mut text = head(&[vec!["goodput over that of".to_owned()], others.clone()].concat());
+    let all = variants(&results);
+    let others: Vec<Variant<'_>> = all.iter().copied().filter(|&it| label(it) != OURS).collect();
+    let mut heads = vec!["goodput over that of".to_owned()];
+    heads.extend(others.iter().map(|&other| called(other, &all)));
+    let mut text = head(&heads);
     for result in &results {
-        let highest = *demands(std::slice::from_ref(result)).last().expect("a demand");
-        let goodput = |name: &str| {
-            find(result, name, highest).map(|found| found.of["goodput_of_capacity"].median)
+        let of_it = std::slice::from_ref(result);
+        let highest = *demands(of_it).last().expect("a demand");
+        let ours = ours(&variants(of_it));
+        let goodput = |it: Variant<'_>| {
+            find(result, it, highest).map(|found| found.of["goodput_of_capacity"].median)
         };
         let mut cells = vec![format!("{}, {highest:.1} ×", result.scenario)];
-        cells.extend(others.iter().map(|other| match (goodput(OURS), goodput(other)) {
+        cells.extend(others.iter().map(|&other| match (ours.and_then(goodput), goodput(other)) {
             (Some(ours), Some(theirs)) if theirs > 0.0 => format!("{:.2} ×", ours / theirs),
             _ => NOTHING.into(),
         }));
@@ -46,18 +51,25 @@ pub(super) fn over(results: &[String]) -> String {
     text
 }
 
+/// The one of this label.
+fn ours<'a>(all: &[Variant<'a>]) -> Option<Variant<'a>> {
+    let ours: Vec<Variant<'a>> = all.iter().copied().filter(|&it| label(it) == OURS).collect();
+    assert!(ours.len() <= 1, "{ours:?} are all called {OURS}");
+    ours.first().copied()
+}
+
 /// A line for each variant of each scenario; a column for each demand.
 fn table(results: &[Experiment], cell: impl Fn(&Summary) -> String) -> String {
-    let demands = demands(results);
+    let (demands, all) = (demands(results), variants(results));
     let mut heads = ["scenario", "controller"].map(String::from).to_vec();
     heads.extend(demands.iter().map(|demand| format!("{demand:.1} ×")));
     let mut text = head(&heads);
     for result in results {
         let mut first = described(result);
-        for name in variants(std::slice::from_ref(result)) {
-            let mut cells = vec![std::mem::take(&mut first), name.clone()];
+        for it in variants(std::slice::from_ref(result)) {
+            let mut cells = vec![std::mem::take(&mut first), called(it, &all)];
             cells.extend(demands.iter().map(|&demand| {
-                find(result, &name, demand).map_or(NOTHING.into(), |found| {
+                find(result, it, demand).map_or(NOTHING.into(), |found| {
                     of_repetitions(cell(found), found.repetitions as usize)
                 })
             }));
@@ -82,12 +94,12 @@ fn described(result: &Experiment) -> String {
     format!("{}, {thousands:.1} k/s, SLO {}", result.scenario, time(result.slo_us))
 }
 
-/// As the scenarios call them, each once.
-fn variants(results: &[Experiment]) -> Vec<String> {
-    let mut seen: Vec<String> = Vec::new();
+/// Those of the scenarios, each once.
+fn variants(results: &[Experiment]) -> Vec<Variant<'_>> {
+    let mut seen = Vec::new();
     for summary in results.iter().flat_map(|result| &result.summary) {
-        if !seen.iter().any(|name| name == called(summary)) {
-            seen.push(called(summary).to_owned());
+        if !seen.contains(&variant(summary)) {
+            seen.push(variant(summary));
         }
     }
     seen
@@ -101,8 +113,8 @@ fn demands(results: &[Experiment]) -> Vec<f64> {
     demands
 }
 
-fn find<'a>(result: &'a Experiment, name: &str, demand: f64) -> Option<&'a Summary> {
-    let is_it = |it: &&Summary| called(it) == name && it.demand_ratio.total_cmp(&demand).is_eq();
+fn find<'a>(result: &'a Experiment, it: Variant<'_>, demand: f64) -> Option<&'a Summary> {
+    let is_it = |of: &&Summary| variant(of) == it && of.demand_ratio.total_cmp(&demand).is_eq();
     result.summary.iter().find(is_it)
 }
 
@@ -117,6 +129,15 @@ mod tests {
     use super::*;
 
     fn summary(profile: &str, demand_ratio: f64, repetitions: u32, goodput: [f64; 3]) -> Summary {
+        of_controller("none", (profile, demand_ratio), repetitions, goodput)
+    }
+
+    fn of_controller(
+        controller: &str,
+        (profile, demand_ratio): (&str, f64),
+        repetitions: u32,
+        goodput: [f64; 3],
+    ) -> Summary {
         let alike = |value| Spread { min: value, median: value, max: value };
         let [min, median, max] = goodput;
         let of = [
@@ -127,7 +148,7 @@ mod tests {
             ("tx_per_request", alike(1.034)),
         ];
         Summary {
-            controller: "none".into(),
+            controller: controller.into(),
             profile: profile.into(),
             demand_ratio,
             repetitions,
@@ -181,5 +202,24 @@ mod tests {
         let found = over(&two());
         let rows = "| locks, 1.5 × | 4.00 × |\n| keys, 1.5 × | – |\n";
         assert!(found.ends_with(rows), "{found}");
+    }
+
+    #[test]
+    fn two_controllers_with_one_profile_are_told_apart() {
+        let paper =
+            |controller, goodput| of_controller(controller, ("paper", 1.5), 3, [goodput; 3]);
+        let both =
+            vec![paper("breakwater", 0.8), paper("dagor", 0.5), summary(OURS, 1.5, 3, [1.0; 3])];
+        let both = [result("locks", both)];
+        let found = results(&both);
+        for row in
+            ["| breakwater, paper | 80; 1.71 ms; 18 |", "|  | dagor, paper | 50; 1.71 ms; 18 |"]
+        {
+            assert!(found.contains(row), "{row} is not in\n{found}");
+        }
+        let found = over(&both);
+        let rows = "| goodput over that of | breakwater, paper | dagor, paper |\n|---|---|---|\n\
+                    | locks, 1.5 × | 1.25 × | 2.00 × |\n";
+        assert_eq!(found, rows);
     }
 }

@@ -117,7 +117,7 @@ fn with_range(values: &[f64]) -> String {
 }
 
 /// Controller and profile of its runs, each once, in the order of the file.
-fn variants(result: &Experiment) -> Vec<(&str, &str)> {
+fn variants(result: &Experiment) -> Vec<Variant<'_>> {
     let mut seen = Vec::new();
     for run in &result.runs {
         let variant = (&*run.controller, &*run.profile);
@@ -128,9 +128,22 @@ fn variants(result: &Experiment) -> Vec<(&str, &str)> {
     seen
 }
 
+/// Controller and profile: what has a line or a column of its own.
+type Variant<'a> = (&'a str, &'a str);
+
+fn variant(summary: &Summary) -> Variant<'_> {
+    (&summary.controller, &summary.profile)
+}
+
 /// As the scenario names it: by its label, or by the controller alone.
-fn called(summary: &Summary) -> &str {
-    if summary.profile == "default" { &summary.controller } else { &summary.profile }
+fn label((controller, profile): Variant<'_>) -> &str {
+    if profile == "default" { controller } else { profile }
+}
+
+/// Its label; controller and profile where another of these has that label, too.
+fn called(it: Variant<'_>, all: &[Variant<'_>]) -> String {
+    let is_shared = all.iter().any(|&other| other != it && label(other) == label(it));
+    if is_shared { format!("{}, {}", it.0, it.1) } else { label(it).to_owned() }
 }
 
 /// Repetitions of which a median is told without saying how many there are.

@@ -107,15 +107,49 @@ fn a_result_ends_with_what_was_decided_and_what_to_type() {
 }
 
 #[test]
-fn a_test_that_decides_nothing_says_how_long_a_new_one_takes() {
+fn a_test_that_decides_nothing_says_how_long_a_new_one_takes_and_what_none_finds() {
     let machine = Machine::new("undecided");
     let program = machine.program("null", NULL);
     let more = ["--metric", "/cost", "--quads", "16", "--pilot", "4", "--accept-weak"];
     let knob = ["--knob", "malloc-arenas=1", "--effect", "0.01%"];
     let output = machine.tune("ab", &flags(&[&knob[..], &more].concat(), &program));
     let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    let end = "Nothing is decided, so keep A. For a new test, with a level of its own, type the same with --quads 10000 --time ";
-    assert!(text.contains(end) && text.ends_with("min."), "{text}{}", stderr(&output));
+    let end = "Nothing is decided, so keep what is there. To find 0.01 %, more than 10000 quads are needed";
+    assert!(
+        text.contains(end) && text.ends_with("a larger --effect."),
+        "{text}{}",
+        stderr(&output)
+    );
+    // Within reach it is sized by its noise.
+    let knob = ["--knob", "malloc-arenas=1", "--effect", "0.2%"];
+    let output = machine.tune("ab", &flags(&[&knob[..], &more].concat(), &program));
+    let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, flags) =
+        text.split_once("so keep what is there. For a new test, ").expect("it is open");
+    let (_, quads) = flags.split_once("--quads ").expect("a number of quads");
+    let (quads, _) = quads.split_once(" --time ").expect("a time");
+    let quads: u32 = quads.parse().expect("a number");
+    assert!((32..2_000).contains(&quads), "{text}{}", stderr(&output));
+}
+
+#[test]
+fn an_arm_that_is_not_what_the_machine_has_is_to_be_typed_where_it_is_kept() {
+    let machine = Machine::new("against");
+    let program = machine.program("gain", GAIN);
+    let more = ["--metric", "/cost", "--guard", "/errors", "--pilot", "5"];
+    // The machine has 300, which costs more than 600.
+    let file = machine.path("proc/sys/net/core/netdev_budget");
+    let keep = format!("echo '600' | tee {}   # as root", file.display());
+    for (knob, end) in [
+        (["--knob", "netdev-budget=200", "--against", "600"], format!("To keep A:\n  {keep}")),
+        (["--knob", "netdev-budget=300", "--against", "600"], format!("To keep A:\n  {keep}")),
+        (["--knob", "netdev-budget=600", "--against", "200"], format!("To keep B:\n  {keep}")),
+    ] {
+        let output = machine.tune("ab", &flags(&[&knob[..], &more].concat(), &program));
+        let text = stdout(&output);
+        assert!(text.contains(&end), "{knob:?}: {text}{}", stderr(&output));
+    }
+    machine.is_as_before().expect("the knob is put back");
 }
 
 #[test]

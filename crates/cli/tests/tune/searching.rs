@@ -57,6 +57,20 @@ fn what_was_planted_is_screened_tested_composed_and_confirmed() {
 }
 
 #[test]
+fn a_rival_that_is_better_is_what_is_kept() {
+    let machine = Machine::new("sku-rival");
+    let cost = COST.replace("(a == 1 ? 0.95 : 1)", "(a == 1 ? 0.95 : a == 7 ? 0.8 : 1)");
+    let program = machine.program("cost", &cost);
+    let file = file(&machine, &program, "");
+    let rival = "[[rival]]\nname = \"by hand\"\nset = { a = \"7\" }\n";
+    machine.write("sku.toml", &format!("{}{rival}", machine.read("sku.toml")));
+    let output = machine.tune("sku", &[&file]);
+    let text = stdout(&output);
+    let end = "To keep the rival by hand, which is shown to be better:\n  put 7 in place of {a} in the command";
+    assert!(text.trim_end().ends_with(end), "{text}{}", stderr(&output));
+}
+
+#[test]
 fn where_no_knob_matters_nothing_is_claimed() {
     let machine = Machine::new("sku-null");
     let program = machine.program(

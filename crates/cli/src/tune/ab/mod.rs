@@ -9,6 +9,7 @@ mod page;
 
 pub(super) use conduct::{Budget, Compared, compare, forecast, pilot};
 pub(crate) use options::AbOptions;
+pub(super) use options::QUADS_MAX;
 pub(super) use page::evidence;
 pub(super) use text::change;
 
@@ -109,7 +110,8 @@ pub(super) fn ab(options: &AbOptions) -> Result<(), Failure> {
     let told = conducted.and_then(|conducted| {
         let settings = (&a, &b);
         let of = (manifest, began.elapsed());
-        let keeping = dial::keeping(&dials, (&b, &a), &root);
+        let there: Vec<Option<String>> = dials.iter().map(|dial| dial.stock.clone()).collect();
+        let keeping = [&a, &b].map(|arm| dial::keeping(&dials, (arm, &there), &root));
         let outcome =
             Outcome::new(options, (&dials, &target), settings, &rules, &conducted, of, keeping);
         deliver(options, &outcome, folder.as_ref())?;

@@ -61,7 +61,7 @@ pub(crate) struct AbOptions {
 }
 
 /// Quads of one test.
-pub(super) const QUADS_MAX: u32 = 10_000;
+pub(in crate::tune) const QUADS_MAX: u32 = 10_000;
 
 const HELP: &str = "Examples: tailwater tune ab --knob thp=always --scenario scenarios/mine.toml; tailwater tune ab --knob \
     malloc-arenas=1 --metric /p99_us -- ./measure.sh; tailwater tune ab --knob threads=4 --against 2 -- ./server-bench -t {threads}";

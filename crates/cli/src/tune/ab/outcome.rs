@@ -38,8 +38,10 @@ pub(super) struct Outcome<'a> {
     pub(super) pilot: &'a [MeasuredQuad],
     pub(super) quads: &'a [MeasuredQuad],
     pub(super) seconds: f64,
-    /// What a person types to keep B.
+    /// What a person types to keep B; nothing where it is what is there.
     pub(super) keeping: Vec<String>,
+    /// The same of A.
+    pub(super) keeping_a: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -60,7 +62,7 @@ impl<'a> Outcome<'a> {
         rules: &'a ComparisonRules,
         conducted: &'a Conducted,
         (manifest, took): (Manifest, Duration),
-        keeping: Vec<String>,
+        [keeping_a, keeping]: [Vec<String>; 2],
     ) -> Self {
         let named = |setting: &Setting| {
             dials.iter().map(|dial| dial.name.clone()).zip(setting.iter().cloned()).collect()
@@ -94,6 +96,7 @@ impl<'a> Outcome<'a> {
             quads: comparison.quads(),
             seconds: took.as_secs_f64(),
             keeping,
+            keeping_a,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a person reads of a comparison.
 
+use super::super::dial::to_keep;
 use super::options::{AbOptions, QUADS_MAX};
 use super::outcome::Outcome;
 use crate::terminal::style;
@@ -112,45 +113,86 @@ pub(super) fn of(outcome: &Outcome<'_>) -> String {
 /// What to do after the verdict.
 fn next(outcome: &Outcome<'_>) -> String {
     match &outcome.verdict {
-        Verdict::Better if outcome.keeping.is_empty() => {
-            "To keep B, start the program without the knobs.".into()
-        }
-        Verdict::Better => "To keep B:".into(),
-        Verdict::Worse => "Keep A: nothing is to be typed, as every knob is what it was.".into(),
-        Verdict::Alike => format!(
-            "Keep A. To look for less than {}, type the same with a smaller --effect and four times the --quads for each \
-             half of it.",
-            percent(outcome.effect_that_matters)
+        Verdict::Better => to_keep("B", &outcome.keeping),
+        Verdict::Worse => to_keep("A", &outcome.keeping_a),
+        Verdict::Alike => format!("Keep what is there. {}", closer(outcome)),
+        Verdict::Alarm(_) => format!(
+            "Where so much worse may be, type the same with a larger --tolerate. {}",
+            to_keep("A", &outcome.keeping_a)
         ),
-        Verdict::Alarm(_) => {
-            "Keep A. Where so much worse may be, type the same with a larger --tolerate.".into()
-        }
         Verdict::Noisy => {
             "Nothing is decided. Stop what else runs here, or type the same with a larger --steal-max.".into()
         }
-        Verdict::Open => format!(
-            "Nothing is decided, so keep A. For a new test, with a level of its own, type the same with {}.",
-            larger(outcome)
-        ),
+        Verdict::Open => format!("Nothing is decided, so keep what is there. {}", again(outcome)),
     }
 }
 
-/// The flags of a test that finds the effect that matters in four of five cases, as the noise of the pilot has it.
-fn larger(outcome: &Outcome<'_>) -> String {
+/// A test of half the effect, where one was shown to be none.
+fn closer(outcome: &Outcome<'_>) -> String {
+    let half = outcome.effect_that_matters / 2.0;
+    let took = outcome.looks.last().map_or(0, |look| look.quads);
+    // An interval shrinks with the root of the quads, too.
+    larger(outcome, half, 4 * took).map_or_else(
+        |why| why,
+        |flags| {
+            format!(
+                "To look for less than {}, type the same with --effect {} {flags}",
+                percent(outcome.effect_that_matters),
+                percent(half).replace(' ', "")
+            )
+        },
+    )
+}
+
+/// A new test of the effect that matters.
+fn again(outcome: &Outcome<'_>) -> String {
+    // A test that could have found the effect was short of luck.
+    let twice = 2 * outcome.forecast.quads;
+    larger(outcome, outcome.effect_that_matters, twice).map_or_else(
+        |why| why,
+        |flags| format!("For a new test, with a level of its own, type the same with {flags}"),
+    )
+}
+
+/// How much more is measured where the pilot does not say what can be found.
+const GUESS: f64 = 4.0;
+
+/// The flags of a test that finds an effect in four of five cases, as the noise of the pilot has it. The error says that no
+/// number of quads is enough, and what to do instead.
+fn larger(outcome: &Outcome<'_>, effect: f64, quads_min: u32) -> Result<String, String> {
     let Forecast { quads, smallest_effect, .. } = outcome.forecast;
-    let wanted = outcome.effect_that_matters.ln_1p();
-    // What can be found shrinks with the root of the quads. A test that found as little already was short of luck.
-    let times = smallest_effect.map_or(4.0, |smallest| (smallest / wanted).powi(2).max(2.0));
-    let more = (f64::from(quads) * times).ceil().min(f64::from(QUADS_MAX));
+    let (quads, most) = (f64::from(quads), f64::from(QUADS_MAX));
+    // What can be found shrinks with the root of the quads.
+    let times = smallest_effect.map_or(GUESS, |smallest| (smallest / effect.ln_1p()).powi(2));
+    if let (Some(smallest), true) = (smallest_effect, quads * times > most) {
+        return Err(format!(
+            "To find {}, more than {QUADS_MAX} quads are needed, the most of --quads; so many find {} in four of five tests. \
+             Give longer blocks or a larger --effect.",
+            percent(effect),
+            change(smallest * (quads / most).sqrt())
+        ));
+    }
+    let more = (quads * times).ceil().max(quads_min.into()).min(most);
     let measured = (outcome.pilot.len() + outcome.quads.len()).max(1);
     let each = outcome.seconds / measured as f64;
-    let all = each * (more + outcome.pilot.len() as f64);
-    format!("--quads {more:.0} --time {:.0}min", (all / 60.0).ceil().max(1.0))
+    let minutes = (each * (more + outcome.pilot.len() as f64) / 60.0).ceil().max(1.0);
+    let guess = match smallest_effect {
+        Some(_) => "",
+        None => " The pilot did not say what can be found: so many may be too few.",
+    };
+    Ok(format!(
+        "--quads {more:.0} --time {minutes:.0}min --accept-weak. Without the last, a pilot that is noisier than this one \
+         ends it.{guess}"
+    ))
 }
 
 /// The lines that keep what was found to be better.
 fn kept<'a>(outcome: &'a Outcome<'_>) -> &'a [String] {
-    if outcome.verdict == Verdict::Better { &outcome.keeping } else { &[] }
+    match outcome.verdict {
+        Verdict::Better => &outcome.keeping,
+        Verdict::Worse | Verdict::Alarm(_) => &outcome.keeping_a,
+        Verdict::Alike | Verdict::Noisy | Verdict::Open => &[],
+    }
 }
 
 fn arms(outcome: &Outcome<'_>) -> String {
@@ -250,6 +292,8 @@ fn guards(outcome: &Outcome<'_>, width: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_stats::result::Manifest;
+    use tailwater_tune::ab::{Block, MeasuredQuad};
 
     #[test]
     fn changes_have_a_sign_and_shares_no_trailing_zeros() {
@@ -257,5 +301,104 @@ mod tests {
         assert_eq!(change(0.98_f64.ln()), "-2.00 %");
         assert_eq!(percent(0.05), "5 %");
         assert_eq!(percent(0.005), "0.5 %");
+    }
+
+    const BLOCK: Block =
+        Block { metric: 1.0, guards: Vec::new(), noise: Vec::new(), invalid: None };
+    const QUAD: MeasuredQuad = MeasuredQuad {
+        order: "ABBA",
+        blocks: [BLOCK; 4],
+        effect: None,
+        guards: Vec::new(),
+        invalid: 0.0,
+        set_aside: None,
+    };
+    static QUADS: [MeasuredQuad; 16] = [QUAD; 16];
+
+    /// The effect that matters is 1 %. Four quads of the pilot and 16 of the test took ten seconds each.
+    fn outcome(verdict: Verdict, smallest_of_wanted: Option<f64>, looks: &[Look]) -> Outcome<'_> {
+        Outcome {
+            manifest: Manifest::default(),
+            target: "x".into(),
+            metric: "/x".into(),
+            better: Better::Less,
+            a: BTreeMap::new(),
+            b: BTreeMap::new(),
+            seed: 1,
+            level: 0.05,
+            effect_that_matters: 0.01,
+            quads_max: 16,
+            verdict,
+            cut_short: None,
+            guards: Vec::new(),
+            noise_rules: &[],
+            forecast: Forecast {
+                quads: 16,
+                noise: 0.01,
+                smallest_effect: smallest_of_wanted.map(|times| times * 0.01_f64.ln_1p()),
+                power: 0.5,
+                median_quads: None,
+            },
+            looks,
+            pilot: &QUADS[..4],
+            quads: &QUADS,
+            seconds: 200.0,
+            keeping: vec!["b".into()],
+            keeping_a: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_new_test_is_as_long_as_the_pilot_says() {
+        let next = |times| next(&outcome(Verdict::Open, times, &[]));
+        let of = |quads, minutes| {
+            format!(
+                "Nothing is decided, so keep what is there. For a new test, with a level of its own, type the same with \
+                 --quads {quads} --time {minutes}min --accept-weak. Without the last, a pilot that is noisier than this \
+                 one ends it."
+            )
+        };
+        // 2.9² × 16 = 134.6, and 139 with the pilot's at ten seconds each.
+        assert_eq!(next(Some(2.9)), of(135, 24));
+        assert_eq!(next(Some(0.5)), of(32, 6));
+        let guess = " The pilot did not say what can be found: so many may be too few.";
+        assert_eq!(next(None), of(64, 12) + guess);
+        // 30² × 16 = 14,400; 30 × √(16 ÷ 10,000) = 1.2.
+        assert_eq!(
+            next(Some(30.0)),
+            "Nothing is decided, so keep what is there. To find 1 %, more than 10000 quads are needed, the most of --quads; \
+             so many find +1.20 % in four of five tests. Give longer blocks or a larger --effect."
+        );
+    }
+
+    #[test]
+    fn a_closer_look_has_quads_and_time_for_half_the_effect() {
+        let look = Look { quads: 12, evidence: 1.0, p_value: 1.0, mean: 0.0, interval: None };
+        let next = |times| next(&outcome(Verdict::Alike, times, std::slice::from_ref(&look)));
+        let of = |quads, minutes| {
+            format!(
+                "Keep what is there. To look for less than 1 %, type the same with --effect 0.5% --quads {quads} --time \
+                 {minutes}min --accept-weak. Without the last, a pilot that is noisier than this one ends it."
+            )
+        };
+        // The logarithm of half an effect is a little more than half of its logarithm: 1.45 times is 2.893.
+        assert_eq!(next(Some(1.45)), of(134, 23));
+        // Four times the 12 that it took.
+        assert_eq!(next(Some(0.3)), of(48, 9));
+    }
+
+    #[test]
+    fn where_a_is_not_what_is_there_it_is_to_be_typed() {
+        let there = |verdict| outcome(verdict, Some(1.0), &[]);
+        let elsewhere = |verdict| Outcome { keeping_a: vec!["a".into()], ..there(verdict) };
+        let nothing = "Keep A: nothing is to be typed, as every knob is what it was.";
+        for verdict in [Verdict::Worse, Verdict::Alarm("/errors".into())] {
+            assert!(next(&there(verdict.clone())).ends_with(nothing), "{verdict:?}");
+            assert!(of(&elsewhere(verdict.clone())).ends_with("To keep A:\n  a"), "{verdict:?}");
+        }
+        assert!(of(&elsewhere(Verdict::Better)).ends_with("To keep B:\n  b"));
+        for verdict in [Verdict::Alike, Verdict::Open, Verdict::Noisy] {
+            assert!(!of(&elsewhere(verdict.clone())).contains("Keep A"), "{verdict:?}");
+        }
     }
 }

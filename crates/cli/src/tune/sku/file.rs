@@ -1,5 +1,6 @@
 //! The file of `tailwater tune sku`: which knobs, which values, what is measured.
 
+use super::super::ab::QUADS_MAX;
 use super::super::dial::{Dial, Setting};
 use super::super::machine::Root;
 use super::super::targets::{Target, TargetOptions};
@@ -254,7 +255,7 @@ fn rules(text: &Text, target: &Target) -> Result<ComparisonRules, Failure> {
         return Err(Failure::usage("effect is 0%; an effect above that is needed, as 1%"));
     }
     let quads = text.quads.unwrap_or(40);
-    bounded("quads", quads as usize, (4, 10_000))?;
+    bounded("quads", quads as usize, (4, QUADS_MAX as usize))?;
     Ok(ComparisonRules {
         better: target.better(),
         level: Level::new(share("level", text.level.as_deref(), "5%")?).map_err(Failure::usage)?,

@@ -1,7 +1,7 @@
 //! What a person reads of a search.
 
-use super::super::ab::change;
-use super::super::dial::keeping;
+use super::super::ab::{QUADS_MAX, change};
+use super::super::dial::{Setting, keeping, to_keep};
 use super::super::machine::Root;
 use super::file::{LeftOut, Wanted};
 use super::found::{Found, Tested};
@@ -85,17 +85,72 @@ pub(super) fn of(wanted: &Wanted, found: &Found, root: &Root) -> String {
 
 /// What to do after the claim. A command is not wrapped, so that it can be copied.
 fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
-    let setting = changed(wanted, found);
-    if setting.is_empty() {
-        return "Keep stock: nothing is to be typed, as every knob is what it was.".into();
-    }
-    if found.confirmed.first().is_some_and(|test| test.verdict == Verdict::Better) {
-        let lines = keeping(&wanted.dials, (&found.sku, &found.stock), root);
-        let lines: String = lines.iter().map(|line| format!("\n  {line}")).collect();
-        return format!("To keep it:{lines}");
+    let stocks = wanted.dials.iter().map(|dial| dial.stock.clone()).zip(&found.stock);
+    // A word of the command is what the file says that it is.
+    let there: Vec<Option<String>> =
+        stocks.map(|(here, said)| here.or(Some(said.clone()))).collect();
+    let keep = |what: &str, setting: &Setting| {
+        let lines = keeping(&wanted.dials, (setting, &there), root);
+        let text = to_keep(what, &lines);
+        lines.iter().fold(text, |text, line| format!("{text}\n  {line}"))
+    };
+    if changed(wanted, found).is_empty() {
+        return keep("stock", &found.stock);
     }
     let minutes = (wanted.time.as_secs_f64() * 2.0 / 60.0).ceil();
-    format!("Keep stock. To decide, type the same with --within {minutes:.0}min.")
+    match choice(&found.confirmed) {
+        Choice::Sku => keep("it", &found.sku),
+        Choice::Stock => keep("stock", &found.stock),
+        Choice::Rival(rival) => {
+            keep(&format!("the rival {}, which is shown to be better", rival.name), &rival.a)
+        }
+        Choice::Longer => {
+            format!("Keep stock. To decide, type the same with --within {minutes:.0}min.")
+        }
+        Choice::Larger => format!(
+            "Keep stock. To decide, write quads = {} in the file, and type the same with --within {minutes:.0}min.",
+            (wanted.rules.quads_max * 2).min(QUADS_MAX)
+        ),
+        Choice::Quieter => {
+            "Keep stock. To decide, stop what else runs here, or write a larger steal_max in the file."
+                .into()
+        }
+        Choice::Again => "Keep stock. To decide, mend what ended it, and type the same.".into(),
+    }
+}
+
+/// What the claims come to.
+#[derive(Debug)]
+enum Choice<'a> {
+    Sku,
+    Stock,
+    Rival(&'a Tested),
+    /// The time was over.
+    Longer,
+    /// The quads were spent.
+    Larger,
+    /// The machine is too noisy.
+    Quieter,
+    /// Something else ended it.
+    Again,
+}
+
+/// Of the claims, against stock first.
+fn choice(confirmed: &[Tested]) -> Choice<'_> {
+    let Some((stock, rivals)) = confirmed.split_first() else { return Choice::Again };
+    match stock.verdict {
+        Verdict::Better => {
+            let gap = |test: &Tested| test.looks.last().map_or(0.0, |look| look.mean.abs());
+            let better = rivals.iter().filter(|test| test.verdict == Verdict::Worse);
+            let best = better.max_by(|one, other| gap(one).total_cmp(&gap(other)));
+            best.map_or(Choice::Sku, Choice::Rival)
+        }
+        Verdict::Worse | Verdict::Alike | Verdict::Alarm(_) => Choice::Stock,
+        Verdict::Noisy => Choice::Quieter,
+        Verdict::Open if stock.failed.is_some() => Choice::Again,
+        Verdict::Open if stock.timed_out => Choice::Longer,
+        Verdict::Open => Choice::Larger,
+    }
 }
 
 fn table_of_screening(found: &Found, width: u16) -> String {
@@ -175,4 +230,53 @@ fn limits(found: &Found) -> String {
     }
     parts.extend(found.cut_short.as_ref().map(|why| format!("It ended early: {why}.")));
     parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_tune::ab::Look;
+
+    fn test(verdict: Verdict, mean: f64) -> Tested {
+        let look = Look { quads: 20, evidence: 1.0, p_value: 0.5, mean, interval: None };
+        Tested {
+            name: mean.to_string(),
+            a: Vec::new(),
+            b: Vec::new(),
+            level: 0.05,
+            shown_at: None,
+            verdict,
+            timed_out: false,
+            failed: None,
+            smallest_effect: None,
+            looks: vec![look],
+        }
+    }
+
+    #[test]
+    fn what_is_decided_against_stock_needs_no_longer_search() {
+        for verdict in [Verdict::Worse, Verdict::Alike, Verdict::Alarm("errors".into())] {
+            let said = format!("{verdict:?}");
+            assert!(matches!(choice(&[test(verdict, 0.01)]), Choice::Stock), "{said}");
+        }
+        assert!(matches!(choice(&[test(Verdict::Noisy, 0.0)]), Choice::Quieter));
+        let open = || test(Verdict::Open, 0.0);
+        assert!(matches!(choice(&[open()]), Choice::Larger));
+        assert!(matches!(choice(&[Tested { timed_out: true, ..open() }]), Choice::Longer));
+        assert!(matches!(choice(&[Tested { failed: Some("x".into()), ..open() }]), Choice::Again));
+        assert!(matches!(choice(&[]), Choice::Again));
+    }
+
+    #[test]
+    fn a_rival_that_is_better_is_kept_the_best_of_several() {
+        let better = || test(Verdict::Better, -0.04);
+        let rivals = [0.01, 0.03, 0.02].map(|mean| test(Verdict::Worse, mean));
+        let [one, other, third] = rivals;
+        let all = [better(), one, other, third];
+        assert!(matches!(choice(&all), Choice::Rival(rival) if rival.name == "0.03"));
+        assert!(matches!(choice(&[better(), test(Verdict::Alike, 0.0)]), Choice::Sku));
+        // What is not better than stock is no reason to leave it.
+        let open = test(Verdict::Open, -0.01);
+        assert!(matches!(choice(&[open, test(Verdict::Worse, 0.03)]), Choice::Larger));
+    }
 }

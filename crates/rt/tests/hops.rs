@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::retry::First;
 use tailwater_control::{RetryConfig, Site};
@@ -11,6 +11,9 @@ use tailwater_marks::Mark;
 use tailwater_rt::client::{ChannelConfig, Client};
 use tailwater_rt::downstream::{TierConfig, tier};
 use tailwater_rt::{Completion, Model, Reply, Request, Server, ServerConfig, Service};
+
+/// After this long a test has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What was told, in order: the request, the call's name, and what.
 static TOLD: Mutex<Vec<(u64, u64, &str)>> = Mutex::new(Vec::new());
@@ -148,7 +151,10 @@ fn names_at_replicas(client_id: u64) -> Vec<u64> {
     let client = Client::replicas(servers, &controller(), retry).unwrap();
     let mut mark = Mark::new();
     mark.works();
+    let started = Instant::now();
     while replicas.iter().any(|replica| replica.totals().served < 8) {
+        let served = replicas.each_ref().map(|replica| replica.totals().served);
+        assert!(started.elapsed() < PATIENCE, "one replica gets no calls: {served:?} were served");
         let calls: Vec<_> = (0..16).map(|_| client.call(1, "asked")).collect();
         calls.into_iter().for_each(|call| assert_eq!(call.wait().unwrap().payload, b"asked"));
     }

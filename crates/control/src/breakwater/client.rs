@@ -10,7 +10,8 @@ use tailwater_core::Instant;
 #[derive(Clone, Copy, Debug)]
 pub struct CreditGate {
     window: u32,
-    seq: u32,
+    /// `None` until the first offer of a connection, which applies whatever its number.
+    seq: Option<u32>,
     /// When the pause ends that the server asked for last.
     not_before: Instant,
     /// Nothing but that keeps a call waiting.
@@ -19,7 +20,7 @@ pub struct CreditGate {
 
 impl Default for CreditGate {
     fn default() -> Self {
-        Self { window: 1, seq: 0, not_before: Instant::ZERO, paused: false }
+        Self { window: 1, seq: None, not_before: Instant::ZERO, paused: false }
     }
 }
 
@@ -34,11 +35,11 @@ impl Gate for CreditGate {
 
     fn on_reply(&mut self, _now: Instant, _reply: &Reply) {}
 
-    fn on_offer(&mut self, now: Instant, offer: Offer) {
-        if !is_before(offer.seq, self.seq) {
-            self.not_before = now + offer.pause.duration();
+    fn on_offer(&mut self, came: Instant, offer: Offer) {
+        if self.seq.is_none_or(|known| !is_before(offer.seq, known)) {
+            self.not_before = came + offer.pause.duration();
             self.window = offer.window;
-            self.seq = offer.seq;
+            self.seq = Some(offer.seq);
         }
     }
 
@@ -60,7 +61,7 @@ impl Gate for CreditGate {
     }
 
     fn acked(&self) -> u32 {
-        self.seq
+        self.seq.unwrap_or(0)
     }
 }
 
@@ -87,6 +88,20 @@ mod tests {
         assert_eq!(gate.permit(now, &call, 0), Permit::Wait, "revoked");
         gate.on_disconnected();
         assert_eq!(gate.acked(), 0);
+    }
+
+    #[test]
+    fn the_first_offer_of_a_connection_applies_whatever_its_number() {
+        let call = Call { id: tailwater_core::RequestId(1), deadline: None, priority: 128 };
+        let mut gate = CreditGate::default();
+        for seq in [u32::MAX, 1 << 31] {
+            gate.on_offer(Instant::ZERO, Offer { window: 3, seq, ..Offer::OPEN });
+            assert_eq!(gate.permit(Instant::ZERO, &call, 2), Permit::Send, "{seq}");
+            assert_eq!(gate.acked(), seq);
+            gate.on_offer(Instant::ZERO, Offer { window: 9, seq: seq - 1, ..Offer::OPEN });
+            assert_eq!(gate.permit(Instant::ZERO, &call, 3), Permit::Wait, "older than {seq}");
+            gate.on_disconnected();
+        }
     }
 
     #[test]

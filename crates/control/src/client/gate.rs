@@ -22,8 +22,9 @@ pub trait Gate: Send {
     /// A response or reject came; its offer is given to [`Gate::on_offer`] first.
     fn on_reply(&mut self, now: Instant, reply: &Reply);
 
-    /// The server says what it allows. Idempotent; older offers than the newest known do nothing.
-    fn on_offer(&mut self, now: Instant, offer: Offer);
+    /// The server says what it allows. Idempotent; older offers than the newest known do nothing. It came at
+    /// `came`, which lies back where a connection's first is told of at the registration.
+    fn on_offer(&mut self, came: Instant, offer: Offer);
 
     /// The credits were given back; the session and its sequence numbers live on.
     fn on_deregistered(&mut self);

@@ -136,6 +136,8 @@ pub struct Client {
     outstanding: u32,
     connected: bool,
     registered: bool,
+    /// What the connection began with, and when it came. Until it is registered under, nothing of it applies.
+    welcome: Option<(Instant, Offer)>,
     last_use: Instant,
 }
 
@@ -153,6 +155,7 @@ impl Client {
             outstanding: 0,
             connected: false,
             registered: false,
+            welcome: None,
             last_use: Instant::ZERO,
         }
     }
@@ -190,7 +193,15 @@ impl Client {
         self.outstanding = 0;
         self.announced = 0;
         self.stamp = None;
+        self.welcome = None;
         self.gate.on_disconnected();
+    }
+
+    /// The server's first word on this connection. Its offer applies at once to a client that has registered
+    /// meanwhile; to another as soon as it does.
+    pub fn on_welcome(&mut self, now: Instant, offer: Offer, stamp: Stamp) {
+        self.welcome = Some((now, offer));
+        self.on_credit(now, offer, stamp);
     }
 
     /// A response or reject came.
@@ -220,7 +231,11 @@ impl Client {
     /// The request could not be sent after all (it does not fit a frame): its credit is unused.
     pub fn on_unsent(&mut self, dispatch: &Dispatch) {
         self.outstanding = self.outstanding.saturating_sub(1);
-        self.registered &= !dispatch.register;
+        if dispatch.register {
+            self.registered = false;
+            // What the connection began with may allow nothing, and the next call is to register.
+            self.gate.on_deregistered();
+        }
     }
 
     /// A credit frame came. Ignored while unregistered: the credits were given back meanwhile.
@@ -291,17 +306,28 @@ impl Client {
                 self.gate.on_sent(now, &call);
                 self.outstanding += 1;
                 self.announced = self.queue.len();
-                let register = !std::mem::replace(&mut self.registered, true);
-                Some(Action::Send(Dispatch {
+                let dispatch = Dispatch {
                     id: call.id,
                     demand: self.queue.len(),
                     acked: self.gate.acked(),
-                    register,
+                    register: !self.registered,
                     echo: self.take_echo(now),
                     budget: call.deadline.map(|deadline| deadline.since(now)),
                     priority: call.priority,
-                }))
+                };
+                if dispatch.register {
+                    self.register();
+                }
+                Some(Action::Send(dispatch))
             }
+        }
+    }
+
+    /// From here on what the connection began with applies; its pause is counted from when it came.
+    fn register(&mut self) {
+        self.registered = true;
+        if let Some((came, offer)) = self.welcome {
+            self.gate.on_offer(came, offer);
         }
     }
 
@@ -312,6 +338,7 @@ impl Client {
         }
         if self.deregistration().is_some_and(|at| at <= now) {
             self.registered = false;
+            self.welcome = None;
             self.gate.on_deregistered();
             return Some(Action::Deregister);
         }

@@ -283,3 +283,100 @@ fn a_registration_is_given_back_at_its_time_and_only_by_a_client_that_is_idle() 
     client.on_connected(at(2_000));
     assert_eq!(client.poll(at(9_000)), None, "it has not registered on this connection");
 }
+
+/// A client that sends with credit only, and that has connected.
+fn with_credits() -> Client {
+    let config = client(Expiry::Never, 8).config;
+    let deregister_after = Some(Duration::from_micros(100));
+    let config = ClientConfig { deregister_after, ..config };
+    let mut client = Client::new(config, Box::new(CreditGate::default()));
+    client.on_connected(at(0));
+    client
+}
+
+/// The calls that go now.
+fn going(client: &mut Client, now: Instant) -> Vec<u64> {
+    let next = || match client.poll(now)? {
+        Action::Send(dispatch) => Some(dispatch.id.0),
+        other => panic!("a send was needed, {other:?} found"),
+    };
+    std::iter::from_fn(next).collect()
+}
+
+/// Servers without credits offer nothing else than this.
+const WITHOUT_LIMIT: Offer = Offer { window: u32::MAX, seq: 0, ..Offer::OPEN };
+
+#[test]
+fn what_a_connection_begins_with_applies_once_it_is_registered_under() {
+    let mut client = with_credits();
+    client.on_welcome(at(1), WITHOUT_LIMIT, Stamp(1));
+    (1..=3).for_each(|id| client.submit(at(2), call(id)));
+    let first = sent(&mut client, at(2));
+    let echo = Echo { stamp: Stamp(1), hold: Duration::from_micros(1) };
+    assert_eq!((first.register, first.echo), (true, Some(echo)));
+    assert_eq!(going(&mut client, at(2)), [2, 3], "before the first answer");
+}
+
+#[test]
+fn what_a_connection_begins_with_applies_at_once_to_a_client_that_has_registered() {
+    let mut client = with_credits();
+    (1..=4).for_each(|id| client.submit(at(0), call(id)));
+    assert_eq!(going(&mut client, at(0)), [1], "without a word it has one credit");
+    client.on_welcome(at(1), Offer { window: 3, ..WITHOUT_LIMIT }, Stamp(1));
+    assert_eq!(going(&mut client, at(1)), [2, 3]);
+}
+
+#[test]
+fn nothing_keeps_the_call_that_registers_whatever_the_connection_began_with() {
+    let mut client = with_credits();
+    client.on_welcome(at(1), Offer { window: 0, ..WITHOUT_LIMIT }, Stamp(1));
+    (1..=3).for_each(|id| client.submit(at(2), call(id)));
+    let first = sent(&mut client, at(2));
+    assert_eq!(client.poll(at(2)), None);
+    client.on_unsent(&first);
+    assert!(sent(&mut client, at(3)).register, "the first has not");
+    assert_eq!(client.poll(at(3)), None, "there is no credit yet");
+}
+
+#[test]
+fn what_a_connection_began_with_is_told_again_if_the_call_that_registers_was_not_sent() {
+    let mut client = with_credits();
+    client.on_welcome(at(1), WITHOUT_LIMIT, Stamp(1));
+    (1..=3).for_each(|id| client.submit(at(2), call(id)));
+    let first = sent(&mut client, at(2));
+    client.on_unsent(&first);
+    assert_eq!(going(&mut client, at(2)), [2, 3]);
+}
+
+#[test]
+fn what_a_connection_began_with_is_void_once_the_credits_were_given_back() {
+    let mut client = with_credits();
+    client.on_welcome(at(0), WITHOUT_LIMIT, Stamp(1));
+    client.submit(at(0), call(1));
+    assert_eq!(going(&mut client, at(0)), [1]);
+    client.on_reply(at(10), &Reply { offer: WITHOUT_LIMIT, ..served() });
+    assert_eq!(client.poll(at(100)), Some(Action::Deregister));
+    (2..=3).for_each(|id| client.submit(at(200), call(id)));
+    assert_eq!(going(&mut client, at(200)), [2]);
+}
+
+#[test]
+fn what_a_connection_began_with_is_nothing_to_the_next_one() {
+    let mut client = with_credits();
+    client.on_welcome(at(0), WITHOUT_LIMIT, Stamp(1));
+    client.on_disconnected();
+    client.on_connected(at(1));
+    (1..=2).for_each(|id| client.submit(at(1), call(id)));
+    assert_eq!(going(&mut client, at(1)), [1]);
+}
+
+#[test]
+fn a_pause_that_a_connection_begins_with_is_counted_from_when_it_came() {
+    let mut client = with_credits();
+    let pause = tailwater_core::Pause::of(Duration::from_micros(160));
+    client.on_welcome(at(0), Offer { pause, ..WITHOUT_LIMIT }, Stamp(1));
+    (1..=2).for_each(|id| client.submit(at(100), call(id)));
+    assert_eq!(going(&mut client, at(100)), [1], "the first is not registered yet");
+    assert_eq!(client.next_deadline(), Some(at(160)));
+    assert_eq!(going(&mut client, at(160)), [2]);
+}

@@ -77,9 +77,10 @@ impl Gate for DagorGate {
     fn on_reply(&mut self, _now: Instant, _reply: &Reply) {}
 
     /// Offers of a connection come in order, so the newest to come is the newest.
-    fn on_offer(&mut self, now: Instant, offer: Offer) {
+    fn on_offer(&mut self, came: Instant, offer: Offer) {
         self.shed_from = offer.level;
-        self.heard = now;
+        // The request that registers may be a probe, sent after the offer came.
+        self.heard = self.heard.max(came);
     }
 
     fn on_deregistered(&mut self) {}

@@ -30,6 +30,7 @@ enum Up {
 }
 
 enum Down {
+    Welcome(Offer, Stamp),
     Reply(RequestId, Reply),
     Credit(Offer, Stamp),
 }
@@ -180,7 +181,7 @@ impl World {
         match message {
             Up::Open => {
                 let offer = server.open(now, session);
-                self.send_down(who, Down::Credit(offer, self.now.stamp()));
+                self.send_down(who, Down::Welcome(offer, self.now.stamp()));
             }
             Up::Request(dispatch) => {
                 if let Some(answer) = server.request(now, session, &dispatch, mode)? {
@@ -202,6 +203,7 @@ impl World {
                 reply.elapsed = now.since(sent);
                 peer.client.on_reply(now, &reply);
             }
+            Some(Down::Welcome(offer, stamp)) => peer.client.on_welcome(now, offer, stamp),
             Some(Down::Credit(offer, stamp)) => peer.client.on_credit(now, offer, stamp),
             None => {}
         }
@@ -332,7 +334,7 @@ fn session(who: usize) -> SessionId {
 pub(crate) fn actions(mut client: Client) -> Vec<Action> {
     let mut out = Vec::new();
     client.on_connected(Instant::ZERO);
-    client.on_credit(
+    client.on_welcome(
         Instant::ZERO,
         Offer { window: 40, seq: 1, level: 60, ..Offer::OPEN },
         Instant::ZERO.stamp(),

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_control::client::{Action, Call, Dispatch, Reply};
 use tailwater_control::{Client as Control, Offer, Outcome};
-use tailwater_core::{Instant, RequestId};
+use tailwater_core::{Instant, RequestId, Stamp};
 use tailwater_wire::{Echo, GoodbyeCode, Grant, Limits, ReplyHead, Request, call_name};
 
 /// Calls by number, with the server's half of the news about them: what is allowed, and how each ended.
@@ -197,7 +197,11 @@ impl Calls {
         }
     }
 
-    pub(super) fn on_credit(&mut self, now: Instant, grant: Grant, stamp: tailwater_core::Stamp) {
+    pub(super) fn on_welcome(&mut self, now: Instant, grant: Grant, stamp: Stamp) {
+        self.control.on_welcome(now, offer(grant), stamp);
+    }
+
+    pub(super) fn on_credit(&mut self, now: Instant, grant: Grant, stamp: Stamp) {
         self.control.on_credit(now, offer(grant), stamp);
     }
 

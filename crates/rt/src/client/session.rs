@@ -300,7 +300,7 @@ impl Session {
     fn welcome(&mut self, now: Instant, welcome: &Welcome) {
         self.phase = Phase::Agreed;
         self.limits = Limits::new(self.hello.max_frame).agree(welcome.max_frame);
-        self.calls.on_credit(now, welcome.grant, welcome.stamp);
+        self.calls.on_welcome(now, welcome.grant, welcome.stamp);
         self.objective = welcome.slo();
         if let Some(objective) = self.objective {
             self.calls.on_objective(objective);

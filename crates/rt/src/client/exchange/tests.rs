@@ -182,3 +182,20 @@ fn a_call_that_may_have_been_carried_out_does_not_hear_that_it_was_not() {
         assert_eq!(*pair.wish.outcomes.borrow(), [Err(told)]);
     }
 }
+
+/// Hosts are often told apart by the upper half of their clients' numbers, as places were.
+#[test]
+fn no_two_replicas_of_clients_with_neighbouring_numbers_have_one_number() {
+    let controller = Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
+    let config = ChannelConfig::new(crate::net::Address::Tcp(([127, 0, 0, 1], 1).into()));
+    let nth = |index, number| {
+        Replica::nth(index, config.clone(), number, |seed| controller.client(seed)).seed
+    };
+    let clients = (1..=8_u64).flat_map(|host| (0..8).map(move |client| host << 32 | client));
+    let clients: Vec<u64> = clients.collect();
+    assert!(clients.iter().all(|&number| nth(0, number) == number));
+    let all = clients.iter().flat_map(|&number| (0..8).map(move |index| (index, number)));
+    let all = all.map(|(index, number)| nth(index, number));
+    let distinct: std::collections::BTreeSet<_> = all.collect();
+    assert_eq!(distinct.len(), 8 * clients.len());
+}

@@ -13,6 +13,24 @@ fn one_small_call_goes_before_welcome_and_the_others_behind_it() {
     assert_eq!(peer.requests(), ids[1..]);
 }
 
+/// A client of a server without credits does not know before that it needs none.
+#[test]
+fn the_window_of_welcome_lets_calls_go_that_are_made_later() {
+    let mut peer = Scripted::with_credits().greeted(u32::MAX);
+    let ids: Vec<_> = (0..3).map(|token| peer.submit(token)).collect();
+    assert_eq!(peer.requests(), ids, "before the first is answered");
+}
+
+#[test]
+fn the_window_of_welcome_lets_calls_go_that_wait_behind_the_first() {
+    let mut peer = Scripted::with_credits();
+    let ids: Vec<_> = (0..3).map(|token| peer.submit(token)).collect();
+    peer.session.on_connected(peer.now);
+    assert_eq!(peer.requests(), ids[..1]);
+    peer.welcome(u32::MAX, Limits::DEFAULT).unwrap();
+    assert_eq!(peer.requests(), ids[1..]);
+}
+
 /// A10: it was sent in a frame that no server must take, and cost the connection.
 #[test]
 fn a_first_call_beyond_4096_bytes_waits_for_welcome() {

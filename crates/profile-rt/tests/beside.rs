@@ -189,17 +189,19 @@ fn a_recorder_that_stood_still_takes_nothing_of_the_next_one() {
     let taken = marks(&read(&first).1);
     assert!(!taken.is_empty());
     assert!(taken.iter().all(|(_, _, at)| *at <= began), "what came later is the next one's");
-    let lost = |record: &Record| matches!(record, Record::Loss(it) if it.kind == LossKind::Marks);
-    if records.iter().any(lost) {
-        return passed_over("marks were lost, as the machine is too busy");
-    }
+    // A busy machine loses marks, and says how many.
+    let lost = records.iter().filter_map(|record| match record {
+        Record::Loss(it) if it.kind == LossKind::Marks => Some(it.count),
+        _ => None,
+    });
+    let lost: u64 = lost.sum();
     let marks = marks(&records);
     let whole = |kind| -> BTreeSet<u64> {
         marks.iter().filter(|mark| mark.1 == kind).map(|mark| mark.0).collect()
     };
     let (started, ended) = (whole(MarkKind::Start), whole(MarkKind::EndAll));
     let (from, to) = (*started.first().expect("some"), *ended.last().expect("some"));
-    let all: Vec<u64> = (from..=to).collect();
-    assert!(started.into_iter().filter(|one| *one <= to).eq(all.iter().copied()));
-    assert!(ended.into_iter().filter(|one| *one >= from).eq(all), "each of them, once");
+    let found = started.range(from..=to).count() + ended.range(from..=to).count();
+    let missing = 2 * (to + 1 - from) - found as u64;
+    assert!(missing <= lost, "{missing} marks are missing, and {lost} were lost");
 }

@@ -202,6 +202,18 @@ fn calls_that_disprove_one_counter_win() {
     }
 }
 
+/// Each answer was sent 5 µs after it was read, as it seems: the server's mark of its end came late.
+#[test]
+fn a_counter_stands_where_calls_exclude_it_by_less_than_clocks_are_compared_to() {
+    let report = two_tiers((1..50).map(|n| (n, 55_000)));
+    let row = &report.clocks[1];
+    assert_eq!((row.basis, row.counter_excluded_ns), (Basis::SameCounter, 0), "{row:?}");
+    assert!(row.contradiction_ns.abs_diff(5_000) < 100, "it is told: {row:?}");
+    let row = &two_tiers((1..50).map(|n| (n, 155_000))).clocks[1];
+    assert_eq!((row.basis, row.contradiction_ns), (Basis::Calls, 0), "{row:?}");
+    assert!(row.counter_excluded_ns.abs_diff(105_000) < 100, "{row:?}");
+}
+
 /// No lead explains that one call was read seven seconds late and the others at once: it is the calls that are wrong.
 #[test]
 fn calls_that_contradict_each_other_disprove_no_counter_and_are_told() {

@@ -31,7 +31,7 @@ pub(crate) const PENDING_MAX: usize = 8;
 pub(crate) const ACTIVE_MAX: usize = 32;
 
 /// The last letter is the version of all that lies here.
-pub(super) const MAGIC: [u8; 8] = *b"twarena3";
+pub(super) const MAGIC: [u8; 8] = *b"twarena4";
 const SLOTS_AT: u64 = 4096;
 const REGIONS_AT: u64 = 8 << 20;
 const PAGE: u64 = 4096;

@@ -5,8 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use tailwater_profile::record::Ticks;
 
-/// Requests that are under way at most. Where a recorder stands still, the names of libraries that are closed beyond are
-/// lost, as are those that it had not read.
+/// Requests that are under way at most. Libraries that are closed beyond wait for a place, or go unawaited.
 pub(crate) const CLOSINGS_MAX: usize = 32;
 
 /// No request is there.
@@ -26,6 +25,33 @@ pub(crate) struct Unloads {
     done: AtomicU64,
     /// One more than `done` was when a thread gave up waiting; zero: none has. Written by closing threads.
     given_up: AtomicU64,
+    unawaited: Unawaited,
+}
+
+/// All libraries that were closed without an answer, with a place or without, in one range. Each word but the count only
+/// grows, so that zero is none of them. Written by closing threads.
+#[repr(C)]
+struct Unawaited {
+    /// Complement of the least start of their descriptors.
+    not_from: AtomicU64,
+    to: AtomicU64,
+    /// Complement of when the first of them was closed.
+    not_first: AtomicU64,
+    last: AtomicU64,
+    count: AtomicU64,
+}
+
+/// Libraries that were closed without an answer. Another one's descriptors may lie there since the first of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Gone {
+    /// How many they are.
+    pub(crate) count: u64,
+    /// All of theirs, and what lies between.
+    pub(crate) descs: Range<u64>,
+    /// When the first of them was closed.
+    pub(crate) first: Ticks,
+    /// When the last was.
+    pub(crate) last: Ticks,
 }
 
 /// Written by whoever has the state's say: a closing thread while it is free or being filled, the scanner while posted, the
@@ -82,6 +108,10 @@ impl Unloads {
         let is_there = |place: &usize| self.places[*place].state.load(Acquire) != FREE;
         (0..CLOSINGS_MAX).filter(is_there).for_each(|place| self.finish(place));
         self.given_up.store(0, Relaxed);
+        let Unawaited { not_from, to, not_first, last, count } = &self.unawaited;
+        for word in [not_from, to, not_first, last, count] {
+            word.store(0, Relaxed);
+        }
     }
 
     /// A closing thread asks. `None`: all places are taken.
@@ -110,6 +140,29 @@ impl Unloads {
         self.given_up.store(self.done.load(Acquire) + 1, Release);
     }
 
+    /// A closing thread goes on without an answer, and the library with these descriptors goes.
+    pub(crate) fn leave(&self, descs: &Range<u64>, at: Ticks) {
+        let Unawaited { not_from, to, not_first, last, count } = &self.unawaited;
+        not_from.fetch_max(!descs.start, Relaxed);
+        to.fetch_max(descs.end, Relaxed);
+        not_first.fetch_max(!at, Relaxed);
+        last.fetch_max(at, Relaxed);
+        // Pairs with `gone`: the words above hold this library.
+        count.fetch_add(1, Release);
+    }
+
+    /// The libraries that went without an answer, if they are not still so many.
+    pub(crate) fn gone(&self, known: u64) -> Option<Gone> {
+        let Unawaited { not_from, to, not_first, last, count } = &self.unawaited;
+        let count = count.load(Acquire);
+        (count != known).then(|| Gone {
+            count,
+            descs: !not_from.load(Relaxed)..to.load(Relaxed),
+            first: !not_first.load(Relaxed),
+            last: last.load(Relaxed),
+        })
+    }
+
     /// Whether the recorder has done nothing since a thread gave up.
     pub(crate) fn is_stalled(&self) -> bool {
         self.given_up.load(Acquire) == self.done.load(Acquire) + 1
@@ -135,7 +188,15 @@ pub(crate) mod tests {
             to: 0.into(),
             at: 0.into(),
         };
-        Unloads { places: std::array::from_fn(place), done: 0.into(), given_up: 0.into() }
+        let unawaited = Unawaited {
+            not_from: 0.into(),
+            to: 0.into(),
+            not_first: 0.into(),
+            last: 0.into(),
+            count: 0.into(),
+        };
+        let places = std::array::from_fn(place);
+        Unloads { places, done: 0.into(), given_up: 0.into(), unawaited }
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! another library's.
 //!
 //! The disk of a recorder may stand still. One thread then waits in vain, and those that close libraries after it post
-//! without waiting, until the recorder gets on.
+//! without waiting, until the recorder gets on. All of these are in one range, which the output retires before it reads another
+//! name: there may be other libraries at their addresses.
 //!
 //! When the process exits, its libraries say the same, though none is unmapped and threads may still be at
 //! work in them. So the scanner also names the functions of calls that are under way.
@@ -73,18 +74,22 @@ fn announce(
         match unloads.post(descs, at) {
             Some(request) => break request,
             None if waits() => {}
-            None => return,
+            None => return unloads.leave(descs, at),
         }
     };
     posted();
-    while !unloads.is_done(&request) && waits() {}
+    while !unloads.is_done(&request) {
+        if !waits() {
+            return unloads.leave(descs, at);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::mailbox::CLOSINGS_MAX;
     use crate::memory::mailbox::tests::unloads;
+    use crate::memory::mailbox::{CLOSINGS_MAX, Gone};
     use std::cell::Cell;
 
     /// How often a thread naps that closes the library, of a hundred times at most.
@@ -111,16 +116,24 @@ mod tests {
             answer();
         };
         assert_eq!(naps(&unloads, 1, at_work), 1);
+        assert_eq!(unloads.gone(0), None);
         assert_eq!(naps(&unloads, 2, || {}), 100);
         let places = CLOSINGS_MAX as u64;
         for at in 3..places + 9 {
             assert_eq!(naps(&unloads, at, || {}), 0, "{at}");
         }
+        // With a place or without: it is told of each.
+        let last = places + 8;
+        let all = Gone { count: last - 1, descs: 2 * 32..last * 32 + 32, first: 2, last };
+        assert_eq!(unloads.gone(0), Some(all));
         // It gets on.
         for at in 2..places + 2 {
             assert_eq!(answer(), at);
         }
         assert_eq!(unloads.take(), None);
         assert_eq!(naps(&unloads, 99, at_work), 1, "it is waited for again");
+        assert_eq!(unloads.gone(last - 1), None);
+        unloads.clear();
+        assert_eq!(unloads.gone(0), None);
     }
 }

@@ -103,6 +103,8 @@ impl Names {
     /// The library with these descriptors goes, and all its calls were told of that were seen. What is
     /// asked for with a time up to `at` is still it.
     pub(crate) fn retire(&mut self, descs: Range<u64>, at: Ticks) {
+        // In order: a library that went unawaited is told of once more, after later ones.
+        let at = self.retired.back().map_or(at, |last| last.at.max(at));
         let known: HashMap<u64, Known> =
             self.known.extract_if(|desc, _| descs.contains(desc)).collect();
         self.gone.extend(known.values().map(|known| (known.hash, known.id)));
@@ -111,6 +113,13 @@ impl Names {
         }
         self.retired.push_back(Retired { descs, known, at });
         self.modules.clear();
+    }
+
+    /// Libraries with descriptors in this range went unawaited between these times. What is known is the first one's; what lay
+    /// there meanwhile nobody knows.
+    pub(crate) fn retire_unawaited(&mut self, descs: Range<u64>, first: Ticks, last: Ticks) {
+        self.retire(descs.clone(), first);
+        self.retire(descs, last);
     }
 
     /// `Some(None)`: a function of a library that went, and nobody met it before.
@@ -210,14 +219,14 @@ fn hash(function: &Function, module: Option<&Module>) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::ffi::CStr;
 
     #[repr(C)]
-    struct Desc(*const u8, *const i8, *const i8, u32, u32);
+    pub(crate) struct Desc(*const u8, *const i8, *const i8, u32, u32);
 
-    fn desc(name: &'static CStr, flags: u32) -> Desc {
+    pub(crate) fn desc(name: &'static CStr, flags: u32) -> Desc {
         Desc(std::ptr::dangling(), name.as_ptr().cast(), c"a.c".as_ptr().cast(), 7, flags)
     }
 
@@ -225,7 +234,7 @@ mod tests {
         Names::new(filter, Subject::Own)
     }
 
-    fn address(desc: &Desc) -> u64 {
+    pub(crate) fn address(desc: &Desc) -> u64 {
         &raw const *desc as u64
     }
 

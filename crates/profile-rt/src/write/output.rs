@@ -41,6 +41,8 @@ pub(crate) struct Output<W: Write> {
     subject: Subject,
     writer: Writer<W>,
     names: Names,
+    /// Libraries that went unawaited, as far as the names know.
+    gone: u64,
     /// Threads whose rings are emptied.
     threads: Vec<Live>,
     /// Numbers of all threads, by the kernel's.
@@ -75,6 +77,7 @@ impl<W: Write> Output<W> {
             term,
             writer,
             names: Names::new(filter, subject.clone()),
+            gone: 0,
             subject,
             threads: Vec::new(),
             by_tid: HashMap::new(),
@@ -277,6 +280,11 @@ impl<W: Write> Output<W> {
 
     /// The function of a frame that was there at `at`. Written down when it is met for the first time.
     fn function(&mut self, desc: u64, at: Ticks) -> Option<Known> {
+        // Each time: what was handed over before this recorder stood still may be of libraries that went meanwhile.
+        if let Some(gone) = self.arena.header().unloads.gone(self.gone) {
+            self.gone = gone.count;
+            self.names.retire_unawaited(gone.descs, gone.first, gone.last);
+        }
         let (known, fresh) = self.names.of(desc, at)?;
         if let Some(function) = fresh {
             self.write(&Record::Function(function));
@@ -357,6 +365,7 @@ fn losses(arena: Arena, slot: usize) -> [u64; 3] {
 mod tests {
     use super::*;
     use crate::memory::abi::LIVE;
+    use crate::write::names::tests::{address, desc};
     use tailwater_profile::record::MarkKind;
     use tailwater_profile::trace::Header;
 
@@ -411,5 +420,36 @@ mod tests {
         assert_eq!(arena.header().watch.born.load(Relaxed), 1);
         assert_eq!(arena.slot(slot).context.state.load(Relaxed), ENDED);
         assert!(!arena.header().unloads.is_done(&posted));
+    }
+
+    #[test]
+    fn a_library_that_went_unawaited_keeps_what_was_read_and_takes_no_other_ones_names() {
+        let arena = Arena::create().expect("address space");
+        let term = arena.begin_term();
+        let mut output = output(arena, term);
+        let mut place = [desc(c"alpha", 0), desc(c"beta", 0)];
+        let [first, second] = [address(&place[0]), address(&place[1])];
+        let descs = first..second + 1;
+        let id = |output: &mut Output<Vec<u8>>, desc, at| {
+            output.function(desc, at).expect("a descriptor").id
+        };
+        let alpha = id(&mut output, first, 10);
+        let unloads = &arena.header().unloads;
+        unloads.leave(&descs, 20);
+        unloads.leave(&descs, 30);
+        place = [desc(c"gamma", 0), desc(c"delta", 0)];
+        std::hint::black_box(&place);
+        assert_eq!(id(&mut output, first, 20), alpha);
+        let lost = id(&mut output, second, 20);
+        assert_eq!(id(&mut output, first, 30), lost, "of the second library");
+        let gamma = id(&mut output, first, 31);
+        assert!(gamma != alpha && gamma != lost);
+        // The first one had a place.
+        output.take(Item::Unload { place: 0, descs: (descs.start, descs.end), at: 20 });
+        let found = [20, 30, 31].map(|at| id(&mut output, first, at));
+        assert_eq!(found, [alpha, lost, gamma]);
+        unloads.leave(&descs, 50);
+        let found = [30, 40, 50].map(|at| id(&mut output, first, at));
+        assert_eq!(found, [lost; 3]);
     }
 }

@@ -9,7 +9,8 @@ use super::survey::Tier;
 use crate::clock::Clocks;
 use crate::record::{Clock, Ticks};
 
-/// So close two traces' readings of one machine's clock are, by one's line from counter to clock, in nanoseconds.
+/// So close two traces' readings of one machine's clock are, by one's line from counter to clock, in nanoseconds. Calls that
+/// exclude one counter by less do not win either: a server may mark its end some µs after its answer was read.
 const SAME_NS: u64 = 100_000;
 
 /// What is known of a trace's counter.
@@ -66,19 +67,20 @@ fn has(messages: &Messages, one: usize, other: usize) -> bool {
     messages.contains_key(&(one, other))
 }
 
-/// By how much the messages between two traces exclude that both read one counter. Where no other lead fits them either
-/// they say nothing: of such calls something else is wrong.
+/// By how much the messages between two traces exclude that both read one counter; zero up to [`SAME_NS`]. Where no other
+/// lead fits them either they say nothing: of such calls something else is wrong.
 fn excluded(messages: &Messages, (one, other): (usize, usize), line: &Clocks) -> u64 {
     let of = |pair| messages.get(&pair).into_iter().flatten();
     let (there, back) = (of((one, other)), of((other, one)));
     let early = |message: &Message<Ticks>| message.sent.saturating_sub(message.read);
     let early = there.clone().chain(back.clone()).map(early).max().unwrap_or(0);
-    if early == 0 {
+    let early_ns = line.rate().ns(early);
+    if early_ns <= SAME_NS {
         return 0;
     }
     let on_line = |message: &Message<Ticks>| message.on(line, line);
     match Offset::of(there.map(on_line), back.map(on_line)) {
-        Some(offset) if offset.contradiction() == 0 => line.rate().ns(early).max(1),
+        Some(offset) if offset.contradiction() == 0 => early_ns,
         _ => 0,
     }
 }

@@ -249,8 +249,8 @@ fn a_counter_is_disproved_by_calls_of_any_tier_on_it() {
     assert_eq!(report.slowest[0].parts[1].running_ns, 500_000);
 }
 
-/// What is told of a mid-tier and a leaf, when the mid's clock is set by so much while it is recorded, and calls to the leaf
-/// take 2 ms each way.
+/// What is told of a mid-tier and a leaf, when the mid's clock is set by so much while it is recorded. Calls to the leaf take
+/// 2 ms each way.
 fn hops(set_ns: i64) -> [ClockRow; 2] {
     const FAR: [Machine; 2] = [
         Machine { ahead_ns: 900 * MS as i64, ppm: 0, counter: 77_000 * MS },

@@ -20,7 +20,7 @@ pub use clocks::{Basis, ClockRow};
 pub use path::Doing;
 pub use report::{LegRow, Part, PathStep, Report, RootRow, TierRequest, TierRow};
 pub use review::Review;
-pub use survey::{Survey, Tier};
+pub use survey::{Survey, Tier, Unmeasured};
 
 use axis::Axis;
 use calls::Calls;

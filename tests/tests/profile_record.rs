@@ -6,9 +6,10 @@ mod profiled;
 use profiled::{
     Recorded, alone, folder, in_time, record_program, record_with, succeeds, text, tools,
 };
+use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use tailwater_profile::record::{CallFlags, LossKind, Mark, MarkKind, Record, WaitKind};
 use tailwater_profile::trace::Ending;
@@ -235,6 +236,94 @@ fn every_mark_is_written_or_counted_and_most_are_written() {
         // more are written than the largest ring holds.
         (written > 200_000).then_some(())
     });
+}
+
+#[test]
+fn requests_and_calls_of_two_programs_in_c_are_told_as_they_were() {
+    const ROUNDS: u64 = 3;
+    const WAITED_NS: u64 = 1_000_000;
+    let _alone = alone();
+    let told = joined(ROUNDS);
+    let counts = [0, 1].map(|trace| {
+        let row = &told["traces"][trace];
+        ["requests", "unfinished", "orphan_marks"].map(|count| number(&row[count]))
+    });
+    assert_eq!(counts, [[3 * ROUNDS, 0, 0], [ROUNDS, 0, 0]]);
+    let calls = ["calls", "calls_found", "doubled_names"].map(|count| number(&told[count]));
+    assert_eq!(calls, [ROUNDS, ROUNDS, 0]);
+    assert_eq!(number(&told["clocks"][1]["contradiction_ns"]), 0, "each told of its own in time");
+    for round in 0..ROUNDS {
+        let [calls, beside, handed_over] = [1, 101, 201].map(|first| root(&told, first + round));
+        is_followed(calls, 301 + round);
+        let own = &calls["requests"][0];
+        assert_eq!(states(own), ["queued", "running", "pending", "running"], "{own:#}");
+        let waited = number(&own["row"]["parts"]["queued_ns"]);
+        assert!(waited.abs_diff(WAITED_NS) < WAITED_NS / 4, "the program said so: {waited}");
+        assert_eq!(states(&beside["requests"][0]), ["running"]);
+        assert_eq!(states(&handed_over["requests"][0]), ["running", "pending"]);
+    }
+}
+
+/// Into this request of the called process, and back.
+fn is_followed(root: &Value, request: u64) {
+    let [own, called] = [0, 1].map(|place| &root["requests"][place]);
+    let legs = own["legs"].as_array().expect("legs");
+    assert_eq!((legs.len(), number(&legs[0]["request"])), (1, 1));
+    assert!(legs[0]["sent_ns"].as_i64() < legs[0]["answered_ns"].as_i64(), "{legs:?}");
+    assert_eq!([&called["trace"], &called["row"]["request"]].map(number), [1, request]);
+    assert_eq!(states(called), ["queued", "running", "pending"], "{called:#}");
+    let steps = in_order(&root["steps"], |step| (number(&step["request"]), worked(&step["doing"])));
+    let there = [(0, "queued"), (0, "running"), (1, "between")];
+    let inside = [(1, "queued"), (1, "running"), (1, "pending")];
+    let back = [(1, "between"), (0, "pending"), (0, "running")];
+    assert_eq!(steps, [there, inside, back].concat(), "{root:#}");
+}
+
+/// What `profile requests` tells of a caller and the process that it calls, which hand each other so many words.
+fn joined(rounds: u64) -> Value {
+    let scenes = ["caller", "called"];
+    let folders = scenes.map(folder);
+    let [mut caller, mut called] =
+        [0, 1].map(|it| record(&folders[it], &[scenes[it], &rounds.to_string()]));
+    let piped = called.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut process = piped.expect("it starts");
+    let (input, output) = (process.stdin.take(), process.stdout.take());
+    caller.stdin(output.expect("a pipe")).stdout(input.expect("a pipe"));
+    succeeds(&mut caller);
+    assert!(process.wait().expect("it ends").success());
+    let mut requests = Command::new(&tools().tailwater);
+    requests.args(["profile", "requests", "--json", "--slowest", "100"]);
+    requests.args(folders.map(|folder| folder.join("x.trace")));
+    serde_json::from_slice(&succeeds(&mut requests).stdout).expect("JSON")
+}
+
+fn root(told: &Value, request: u64) -> &Value {
+    let mut roots = told["slowest"].as_array().expect("requests").iter();
+    roots.find(|root| number(&root["request"]) == request).expect("it was made")
+}
+
+/// The states of a request of a tree.
+fn states(request: &Value) -> Vec<&str> {
+    in_order(&request["row"]["steps"], |step| worked(&step["state"]))
+}
+
+/// What is said of each step, once where it is the same as of the last.
+fn in_order<'a, T: PartialEq>(steps: &'a Value, said: impl Fn(&'a Value) -> T) -> Vec<T> {
+    let mut all: Vec<T> = steps.as_array().expect("steps").iter().map(said).collect();
+    all.dedup();
+    all
+}
+
+/// On a full machine the scanner is away at times: a thread worked for the request all the same.
+fn worked(state: &Value) -> &str {
+    match state.as_str().expect("a state") {
+        "unknown" => "running",
+        known => known,
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn joined(traces: &[PathBuf]) -> Report {
         let name = trace.file_stem().expect("a name").to_str().expect("a name");
         let mut survey = Survey::new(name, reader.header());
         reader.by_ref().for_each(|record| survey.add(&record.expect("no damage")));
-        survey.finish(&reader.ending())
+        survey.finish(&reader.ending()).expect("two clock readings")
     });
     let joined = Joined::new(tiers.collect(), usize::from(REQUESTS));
     let reviews = traces.iter().enumerate().map(|(place, trace)| {

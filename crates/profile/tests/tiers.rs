@@ -4,7 +4,9 @@ mod sample;
 
 use tailwater_profile::record::{Clock, Hop, HopKind, Mark, MarkKind, Record, ThreadId};
 use tailwater_profile::requests::Incomplete;
-use tailwater_profile::tiers::{Basis, ClockRow, Doing, Joined, Part, Report, Survey};
+use tailwater_profile::tiers::{
+    Basis, ClockRow, Doing, Joined, Part, Report, Survey, Tier, Unmeasured,
+};
 use tailwater_profile::trace::{Ending, Header};
 
 const MS: u64 = 1_000_000;
@@ -79,13 +81,17 @@ impl Process {
     }
 }
 
+fn surveyed(name: &str, process: &Process) -> Result<Tier, Unmeasured> {
+    let header = Header { clock: process.clock(5_000 * MS), ..sample::header() };
+    let mut survey = Survey::new(name, &header);
+    process.records.iter().for_each(|record| survey.add(record));
+    survey.finish(&Ending::Unfinished)
+}
+
 fn report(processes: &[(&str, Process)]) -> Report {
-    let tiers = processes.iter().map(|(name, process)| {
-        let header = Header { clock: process.clock(5_000 * MS), ..sample::header() };
-        let mut survey = Survey::new(name, &header);
-        process.records.iter().for_each(|record| survey.add(record));
-        survey.finish(&Ending::Unfinished)
-    });
+    let tiers = processes
+        .iter()
+        .map(|(name, process)| surveyed(name, process).expect("two clock readings"));
     let joined = Joined::new(tiers.collect(), 3);
     let reviews = processes.iter().enumerate().map(|(place, (_, process))| {
         let mut review = joined.review(place);
@@ -356,6 +362,19 @@ fn requests_without_an_end_or_a_beginning_are_counted_for_each_trace() {
     assert_eq!(incomplete, [front, Incomplete { orphan_marks: 1, ..unfinished }]);
     let counts: Vec<_> = report.traces.iter().map(|trace| trace.requests).collect();
     assert_eq!(counts, [1, 1]);
+}
+
+/// Else a tick would count as a nanosecond beside traces where it does not.
+#[test]
+fn a_trace_without_two_clock_readings_a_millisecond_apart_is_refused() {
+    let mut process = Process { machine: TRUE, records: Vec::new() };
+    process.serves(1, 1, (6_000 * MS, 6_001 * MS));
+    let refused = |process: &Process| surveyed("short", process).err();
+    assert_eq!(refused(&process), Some(Unmeasured));
+    process.records.push(Record::Clock(process.clock(5_001 * MS - 1)));
+    assert_eq!(refused(&process), Some(Unmeasured));
+    process.records.push(Record::Clock(process.clock(5_001 * MS)));
+    assert_eq!(refused(&process), None);
 }
 
 /// Sums of such times would overflow.

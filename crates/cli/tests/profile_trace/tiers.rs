@@ -149,3 +149,21 @@ fn traces_in_the_wrong_order_are_told_of() {
     let words = "No request of wrong-leaf has told of a call to another process";
     assert!(text.contains(words), "{text}");
 }
+
+/// Else a tick would count as a nanosecond beside traces where it does not.
+#[test]
+fn a_trace_whose_ticks_were_not_measured_is_refused() {
+    let [front, leaf] = traces("measured");
+    let (records, _) = records();
+    let is_clock = |record: &Record| matches!(record, Record::Clock(_));
+    let records: Vec<_> = records.into_iter().filter(|record| !is_clock(record)).collect();
+    let unmeasured = trace("unmeasured.trace", &records, 0);
+    for (first, other) in [(&front, &unmeasured), (&unmeasured, &leaf)] {
+        let refused = profile("requests", first, &[other.to_str().expect("a path")]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(refused.stdout.is_empty(), "{refused:?}");
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains("unmeasured.trace: found no two clock readings"), "{said}");
+        assert!(said.contains("or leave this trace out"), "{said}");
+    }
+}

@@ -228,6 +228,60 @@ static int marks(uint64_t requests) {
     return 0;
 }
 
+/* ---- caller and called: two processes, each one's output the other's input ---- */
+
+static int says(void) { return write(STDOUT_FILENO, "", 1) == 1; }
+
+static int hears(void) {
+    char word;
+    return read(STDIN_FILENO, &word, 1) == 1;
+}
+
+/* Requests 1 and on call the other process, after a wait of a millisecond elsewhere. Those from 101 on are worked for
+ * beside them, and those from 201 on are handed over. Calls are numbered from 1001 on. */
+static int caller(unsigned rounds) {
+    for (uint64_t round = 0; round < rounds; round++) {
+        uint64_t calls = 1 + round, beside = 101 + round, handed_over = 201 + round, call = 1001 + round;
+        tw_req_start_waited(calls, 1000000);
+        spin(1);
+        tw_req_sent(calls, call);
+        tw_req_block(calls);
+        if (!says() || !hears())
+            return 1;
+        tw_req_answered(calls, call);
+        spin(1);
+        tw_req_start(calls);
+        tw_req_start(beside);
+        tw_req_start(handed_over);
+        spin(1);
+        tw_req_block(handed_over);
+        tw_req_end_all();
+        /* That was not among all. */
+        spin(1);
+        tw_req_finish(handed_over);
+    }
+    return 0;
+}
+
+/* Its requests are numbered from 301 on. They are blocked when they end, as where another thread answers. */
+static int called(unsigned rounds) {
+    for (uint64_t round = 0; round < rounds; round++) {
+        if (!hears())
+            return 1;
+        uint64_t request = 301 + round, enqueued = tw_profile_now();
+        spin(1);
+        tw_req_start_queued(request, enqueued);
+        tw_req_called(request, 1001 + round);
+        spin(1);
+        tw_req_block(request);
+        spin(1);
+        tw_req_finish(request);
+        if (!says())
+            return 1;
+    }
+    return 0;
+}
+
 /* ---- crowd: many threads at a time, then as many again ---- */
 
 APART static void task(void) { spin(50); }
@@ -396,6 +450,10 @@ int main(int argc, char **argv) {
         return relay((unsigned)first);
     if (!strcmp(scene, "marks"))
         return marks(first);
+    if (!strcmp(scene, "caller"))
+        return caller((unsigned)first);
+    if (!strcmp(scene, "called"))
+        return called((unsigned)first);
     if (!strcmp(scene, "crowd"))
         return crowd((unsigned)first);
     if (!strcmp(scene, "family"))

@@ -60,7 +60,7 @@ pub(super) fn counters(tiers: &[Tier], messages: &Messages) -> Vec<Counter> {
 /// Both were recorded on one machine, since it was started, as it seems: one's line also fits the other's first reading.
 fn fits(line: &Clocks, other: &Clocks) -> bool {
     let Clock { ticks, raw_ns, .. } = other.first();
-    line.rate().measured && line.raw_ns(ticks).abs_diff(raw_ns) <= SAME_NS
+    line.raw_ns(ticks).abs_diff(raw_ns) <= SAME_NS
 }
 
 fn has(messages: &Messages, one: usize, other: usize) -> bool {

@@ -21,7 +21,7 @@ pub use clocks::ClockRow;
 pub use path::Doing;
 pub use report::{LegRow, Part, PathStep, Report, RootRow, TierRequest, TierRow};
 pub use review::Review;
-pub use survey::{Survey, Tier};
+pub use survey::{Survey, Tier, Unmeasured};
 
 use axis::Axis;
 use calls::Calls;

@@ -7,6 +7,7 @@ use crate::record::{MarkKind, Record};
 use crate::requests::{Assembly, Incomplete, Request};
 use crate::trace::{Ending, Header, TraceError};
 use hdrhistogram::Histogram;
+use std::fmt;
 
 /// Of a trace; 2²⁰ requests take 80 MB, and 2²¹ calls 64 MB. The shortest beyond are counted and not told of.
 const ROOM: Room = Room { requests: 1 << 20, legs: 1 << 21 };
@@ -25,7 +26,7 @@ pub struct Survey {
     records: u64,
 }
 
-/// What the first reading found.
+/// What the first reading found, in a trace whose ticks were measured.
 pub struct Tier {
     pub(super) name: String,
     pub(super) program: String,
@@ -39,6 +40,10 @@ pub struct Tier {
     pub(super) incomplete: Incomplete,
     pub(super) records: u64,
 }
+
+/// A trace's times cannot be compared with another's: how long its ticks last was not measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unmeasured;
 
 impl Survey {
     /// Begins, for the trace with this header; people know it by `name`.
@@ -82,17 +87,33 @@ impl Survey {
     }
 
     /// Concludes with what the reader says of the end.
-    #[must_use]
-    pub fn finish(mut self, ending: &Ending) -> Tier {
+    ///
+    /// # Errors
+    ///
+    /// The trace does not tell how long a tick is.
+    pub fn finish(mut self, ending: &Ending) -> Result<Tier, Unmeasured> {
+        let rate = self.clocks.rate();
+        if !rate.measured {
+            return Err(Unmeasured);
+        }
         while let Some(done) = self.assembly.next() {
             self.note(done);
         }
-        let rate = self.clocks.rate();
         self.quality.end(ending, rate);
         let incomplete = self.assembly.incomplete(rate);
         let (requests, left_out) = self.longest.finish();
         let Self { name, program, clocks, quality, lengths, records, .. } = self;
-        Tier { name, program, clocks, quality, lengths, requests, left_out, incomplete, records }
+        Ok(Tier {
+            name,
+            program,
+            clocks,
+            quality,
+            lengths,
+            requests,
+            left_out,
+            incomplete,
+            records,
+        })
     }
 
     fn note(&mut self, done: Option<Request>) {
@@ -101,3 +122,14 @@ impl Survey {
         self.longest.add(request);
     }
 }
+
+impl fmt::Display for Unmeasured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "found no two clock readings a millisecond apart, needed them for the length of a tick: \
+             record the program for a second at least or to its end, or leave this trace out",
+        )
+    }
+}
+
+impl std::error::Error for Unmeasured {}

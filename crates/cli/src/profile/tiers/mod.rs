@@ -63,7 +63,7 @@ fn survey(path: &Path, name: &str) -> Result<Tier, Failure> {
         Ok(record) => survey.add(record),
         Err(error) => survey.damaged(error),
     });
-    Ok(survey.finish(&ending))
+    survey.finish(&ending).map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
 }
 
 fn reviewed(path: &Path, mut review: Review) -> Result<Review, Failure> {

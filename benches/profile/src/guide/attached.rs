@@ -1,38 +1,22 @@
 //! What a server under load gets through before, while and after it is recorded by `tailwater profile attach`, by turns
 //! with servers that nobody attaches to.
 
-use super::memcached;
 use super::recorded::{SETTLES, closed, fill};
-use super::redis;
 use super::result::Reading;
 use super::service::{Server, Service};
-use super::{Subject, Variant};
+use super::{Tried, Variant};
 use crate::Result;
 use clap::Args;
 use machine::Machine;
 use serde::Serialize;
-use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 use tailwater_stats::result::Spread;
 
 #[derive(Args, Debug)]
 pub(crate) struct AttachedArgs {
-    /// Which server.
-    #[arg(value_enum)]
-    subject: Subject,
-    /// The server, built by `tailwater profile build`.
-    #[arg(long)]
-    program: PathBuf,
-    /// Its name and version, for the page.
-    #[arg(long)]
-    title: String,
-    /// Where the trace goes.
-    #[arg(long)]
-    folder: PathBuf,
-    /// The result's file.
-    #[arg(long)]
-    out: PathBuf,
+    #[command(flatten)]
+    of: Tried,
     /// Of one server that is attached to and one that is not.
     #[arg(long, default_value_t = 5)]
     pairs: usize,
@@ -58,14 +42,8 @@ struct Attached {
 
 /// Measures the pairs, every other one the other way round, and writes them.
 pub(crate) fn attached(args: &AttachedArgs) -> Result {
-    let service = match args.subject {
-        Subject::Redis => &redis::SERVICE,
-        Subject::Memcached => &memcached::SERVICE,
-        Subject::Sqlite => return Err("SQLite is no server; say redis or memcached".to_owned()),
-    };
-    std::fs::create_dir_all(&args.folder)
-        .map_err(|error| format!("{}: {error}", args.folder.display()))?;
-    let (title, machine) = (args.title.clone(), Machine::here());
+    let service = args.of.server()?;
+    let (title, machine) = (args.of.title.clone(), Machine::here());
     let mut found = Attached { title, machine, seconds: args.seconds, ..Attached::default() };
     for number in 0..args.pairs {
         let mut pair = [Round::default(); 2];
@@ -75,14 +53,14 @@ pub(crate) fn attached(args: &AttachedArgs) -> Result {
         }
         found.pairs.push(pair);
     }
-    machine::result::write(&args.out, &found)?;
+    machine::result::write(&args.of.out, &found)?;
     println!("{}", found.summary());
     Ok(())
 }
 
 /// On a fresh server. With `traces` the second reading is recorded, and the length of its trace noted there.
 fn round(service: &Service, args: &AttachedArgs, traces: Option<&mut Vec<u64>>) -> Result<Round> {
-    let server = Server::start(service, &args.program, Variant::After)?;
+    let server = Server::start(service, &args.of.program, Variant::After)?;
     fill(service, server.address())?;
     let length = Duration::from_secs(args.seconds);
     let read = || {
@@ -91,7 +69,7 @@ fn round(service: &Service, args: &AttachedArgs, traces: Option<&mut Vec<u64>>) 
         Ok::<_, String>(Reading::of(latency.count(), latency.count(), &latency))
     };
     let before = read()?;
-    let trace = args.folder.join("attached.trace");
+    let trace = args.of.folder.join("attached.trace");
     let during = thread::scope(|scope| {
         let recorder = traces.is_some().then(|| {
             let mut attach = server.attach(length + 2 * SETTLES, &trace);

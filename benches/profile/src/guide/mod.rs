@@ -21,13 +21,27 @@ use crate::command::output;
 use clap::{Args, ValueEnum};
 use machine::Machine;
 use result::{GuideResult, Reading, Said};
+use service::Service;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 #[derive(Args, Debug)]
 pub(crate) struct GuideArgs {
-    /// What is looked at.
+    #[command(flatten)]
+    of: Tried,
+    /// Repetitions, each of before, after, after, before.
+    #[arg(long, default_value_t = 3)]
+    quads: usize,
+    /// How long each run counts.
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
+}
+
+/// What is tried, and where what is made goes.
+#[derive(Args, Debug)]
+struct Tried {
+    /// Which program.
     #[arg(value_enum)]
     subject: Subject,
     /// The program, built by `tailwater profile build`.
@@ -42,12 +56,6 @@ pub(crate) struct GuideArgs {
     /// The result's file, of which pages draw their tables and blocks.
     #[arg(long)]
     out: PathBuf,
-    /// Repetitions, each of before, after, after, before.
-    #[arg(long, default_value_t = 3)]
-    quads: usize,
-    /// How long each run counts.
-    #[arg(long, default_value_t = 5)]
-    seconds: u64,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,36 +115,36 @@ impl Subject {
 
 /// Records, asks, and measures before and after. The result is written when all of it is there.
 pub(crate) fn guide(args: &GuideArgs) -> Result {
-    let folder = &args.folder;
+    let folder = &args.of.folder;
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let result = GuideResult {
-        title: args.title.clone(),
+        title: args.of.title.clone(),
         machine: Machine::here(),
         seconds: args.seconds,
-        change: args.subject.change().to_owned(),
+        change: args.of.subject.change().to_owned(),
         said: asked(args)?,
         quads: quads(args)?,
     };
-    machine::result::write(&args.out, &result)?;
+    machine::result::write(&args.of.out, &result)?;
     println!("{}", result.summary());
     Ok(())
 }
 
 /// A run is recorded, and the trace asked where the program lies, as paths are then short.
 fn asked(args: &GuideArgs) -> Result<Vec<Said>> {
-    let trace = args.folder.join("trace");
-    let recorded = args.subject.run(args.run(Variant::Before, Some(&trace)))?;
+    let trace = args.of.folder.join("trace");
+    let recorded = args.of.subject.run(args.run(Variant::Before, Some(&trace)))?;
     println!("recorded, {}", recorded.line());
     let absolute =
         |path: &Path| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
-    let (trace, program) = (absolute(&trace)?, absolute(&args.program)?);
+    let (trace, program) = (absolute(&trace)?, absolute(&args.of.program)?);
     let beside = program.parent().ok_or("a program lies in a folder")?;
     let ask = |words: &&[&str]| {
         let mut command = Command::new("tailwater");
         command.current_dir(beside).arg("profile").args(*words).arg(&trace);
         Ok(Said { typed: typed(words), output: output(&mut command)? })
     };
-    args.subject.questions().iter().map(ask).collect()
+    args.of.subject.questions().iter().map(ask).collect()
 }
 
 /// As it is typed beside the trace.
@@ -154,7 +162,7 @@ fn quads(args: &GuideArgs) -> Result<Vec<[Reading; 4]>> {
     let quad = |number| {
         let mut readings = [Reading::default(); 4];
         for (reading, variant) in readings.iter_mut().zip(ORDER) {
-            *reading = args.subject.run(args.run(variant, None))?;
+            *reading = args.of.subject.run(args.run(variant, None))?;
             println!("{number}, {variant:?}: {}", reading.line());
         }
         Ok(readings)
@@ -162,9 +170,23 @@ fn quads(args: &GuideArgs) -> Result<Vec<[Reading; 4]>> {
     (1..=args.quads).map(quad).collect()
 }
 
+impl Tried {
+    /// As a server; its folder is there then.
+    fn server(&self) -> Result<&'static Service> {
+        let service = match self.subject {
+            Subject::Redis => &redis::SERVICE,
+            Subject::Memcached => &memcached::SERVICE,
+            Subject::Sqlite => return Err("SQLite is no server; say redis or memcached".to_owned()),
+        };
+        std::fs::create_dir_all(&self.folder)
+            .map_err(|error| format!("{}: {error}", self.folder.display()))?;
+        Ok(service)
+    }
+}
+
 impl GuideArgs {
     fn run<'a>(&'a self, variant: Variant, trace: Option<&'a Path>) -> Run<'a> {
-        let (program, folder) = (&*self.program, &*self.folder);
+        let (program, folder) = (&*self.of.program, &*self.of.folder);
         Run { program, folder, variant, length: Duration::from_secs(self.seconds), trace }
     }
 }

@@ -1,18 +1,15 @@
 //! What clients of a server see while it is recorded: a closed loop on all cores, by turns with one that nobody watches.
 //! Latency counts from sending, not from an intended time: a server that stands still delays few requests.
 
-use super::memcached;
-use super::redis;
 use super::result::Reading;
 use super::service::{Server, Service};
-use super::{Subject, Variant};
+use super::{Tried, Variant};
 use crate::Result;
 use clap::Args;
 use machine::Machine;
 use serde::Serialize;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 use tailwater_core::rng::Rng;
@@ -30,21 +27,8 @@ const SILENCE: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]
 pub(crate) struct RecordedArgs {
-    /// Whose clients.
-    #[arg(value_enum)]
-    subject: Subject,
-    /// The server, built by `tailwater profile build`.
-    #[arg(long)]
-    program: PathBuf,
-    /// Its name and version, for the page.
-    #[arg(long)]
-    title: String,
-    /// Where the trace goes.
-    #[arg(long)]
-    folder: PathBuf,
-    /// The result's file.
-    #[arg(long)]
-    out: PathBuf,
+    #[command(flatten)]
+    of: Tried,
     /// Of one run that is recorded and one that is not.
     #[arg(long, default_value_t = 7)]
     pairs: usize,
@@ -64,13 +48,7 @@ struct Recorded {
 
 /// Measures the pairs, every other one the other way round, and writes them.
 pub(crate) fn recorded(args: &RecordedArgs) -> Result {
-    let service = match args.subject {
-        Subject::Redis => &redis::SERVICE,
-        Subject::Memcached => &memcached::SERVICE,
-        Subject::Sqlite => return Err("SQLite is no server; say redis or memcached".to_owned()),
-    };
-    std::fs::create_dir_all(&args.folder)
-        .map_err(|error| format!("{}: {error}", args.folder.display()))?;
+    let service = args.of.server()?;
     let mut pairs = Vec::new();
     for number in 0..args.pairs {
         let mut pair = [Reading::default(); 2];
@@ -81,20 +59,20 @@ pub(crate) fn recorded(args: &RecordedArgs) -> Result {
         pairs.push(pair);
     }
     let ratios: Vec<f64> = pairs.iter().map(|[plain, seen]| seen.p999_us / plain.p999_us).collect();
-    let (title, machine) = (args.title.clone(), Machine::here());
+    let (title, machine) = (args.of.title.clone(), Machine::here());
     let result = Recorded { title, machine, seconds: args.seconds, pairs };
-    machine::result::write(&args.out, &result)?;
+    machine::result::write(&args.of.out, &result)?;
     let Spread { min, median, max } = Spread::of(&ratios);
-    println!("{}: p99.9 × {median:.2} [{min:.2}–{max:.2}] while recorded", args.title);
+    println!("{}: p99.9 × {median:.2} [{min:.2}–{max:.2}] while recorded", args.of.title);
     Ok(())
 }
 
 fn one(service: &Service, args: &RecordedArgs, recorded: bool) -> Result<Reading> {
-    let server = Server::start(service, &args.program, Variant::After)?;
+    let server = Server::start(service, &args.of.program, Variant::After)?;
     fill(service, server.address())?;
     let length = Duration::from_secs(args.seconds);
     thread::scope(|scope| {
-        let trace = args.folder.join("recorded.trace");
+        let trace = args.of.folder.join("recorded.trace");
         let recorder = recorded.then(|| {
             let mut attach = server.attach(length + 2 * SETTLES, &trace);
             scope.spawn(move || crate::command::output(&mut attach))

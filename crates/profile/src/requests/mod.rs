@@ -129,6 +129,15 @@ impl Requests {
     }
 }
 
+/// Orders requests by length; of equals the earlier counts as longer.
+pub(crate) const fn rank(
+    number: u64,
+    start: Ticks,
+    end: Ticks,
+) -> (Ticks, Reverse<Ticks>, Reverse<u64>) {
+    (end.saturating_sub(start), Reverse(start), Reverse(number))
+}
+
 impl Request {
     pub(crate) const fn length(&self) -> u64 {
         self.end.saturating_sub(self.start)
@@ -136,10 +145,9 @@ impl Request {
 }
 
 impl Ord for Request {
-    /// By length; of equals the earlier counts as longer.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        let key = |one: &Self| (one.length(), Reverse(one.start), Reverse(one.number));
-        key(self).cmp(&key(other))
+        let rank = |one: &Self| rank(one.number, one.start, one.end);
+        rank(self).cmp(&rank(other))
     }
 }
 

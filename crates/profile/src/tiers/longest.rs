@@ -1,7 +1,7 @@
 //! The longest requests of a trace, in bounded memory.
 
 use crate::record::Ticks;
-use crate::requests::{Leg, Request};
+use crate::requests::{Leg, Request, rank};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -71,10 +71,9 @@ impl Brief {
 }
 
 impl Ord for Brief {
-    /// By length; of equals the earlier counts as longer.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        let key = |one: &Self| (one.length(), Reverse(one.start), Reverse(one.number));
-        key(self).cmp(&key(other))
+        let rank = |one: &Self| rank(one.number, one.start, one.end);
+        rank(self).cmp(&rank(other))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tables of the pages that have a result file: redrawn from it and compared, so that no number stands
 //! in a page that the file does not hold. Below the words `<!-- drawn: FILE NAME -->` stands a table that
-//! `tables` draws, or a block of what a command said; a table that compares names two files. The other tables of BENCHMARKING.md and docs/claims/ say that they have no file.
+//! `tables` draws, or a block of what a command said; a table that compares names two files. BENCHMARKING.md and docs/claims/ have no other tables.
 
 mod tables;
 
@@ -14,8 +14,6 @@ const DRAWN: &str = "<!-- drawn: ";
 /// Around what a command said, where that is drawn.
 const BLOCK: &str = "```text";
 const BLOCK_END: &str = "```";
-/// Stands above a table that nothing can redraw.
-const TYPED: &str = "*Without a result file:*";
 /// The page of all measurements. Its explanations are in [`CLAIMS`].
 const MEASURED: &str = "BENCHMARKING.md";
 /// A page for each claim.
@@ -79,30 +77,30 @@ fn each_result_has_a_page() {
 }
 
 #[test]
-fn tables_that_nothing_can_redraw_say_so() {
+fn each_table_has_its_file() {
     for page in [vec![MEASURED.to_owned()], pages_in(CLAIMS)].concat() {
         let unsourced = without_source(&read(&page));
-        let say = format!("write {TYPED} above it, or draw it from a file");
         assert!(
             unsourced.is_empty(),
-            "{page}: tables without source in lines {unsourced:?}: {say}"
+            "{page}: tables without source in lines {unsourced:?}: draw them"
         );
     }
 }
 
-/// The lines, from 1, in which tables begin that are neither drawn nor say that they have no file.
+/// The lines, from 1, in which tables begin that are not drawn.
 fn without_source(page: &str) -> Vec<usize> {
     let lines: Vec<&str> = page.lines().collect();
     let has_source = |at: usize| {
         let above = lines[..at].iter().rev().find(|line| !line.is_empty()).unwrap_or(&"");
-        above.starts_with(DRAWN) || above.ends_with(TYPED)
+        above.starts_with(DRAWN)
     };
     heads(&lines).into_iter().filter(|&at| !has_source(at)).map(|at| at + 1).collect()
 }
 
 #[test]
 fn a_table_without_source_is_found_in_a_list_too() {
-    let page = format!("{TYPED}\n\n| a |\n|---|\n| 7 |\n\n- item\n\n  | b |\n  |---|\n  | 8 |\n");
+    let page =
+        format!("{DRAWN}a b -->\n\n| a |\n|---|\n| 7 |\n\n- item\n\n  | b |\n  |---|\n  | 8 |\n");
     assert_eq!(without_source(&page), [9]);
 }
 

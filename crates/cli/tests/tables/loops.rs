@@ -24,7 +24,7 @@ pub(super) fn table(results: &[String]) -> String {
     text
 }
 
-/// Nothing where no pool is shared.
+/// Nothing where no pool is shared, which one loop cannot do.
 fn row(result: &Experiment, shared: bool) -> Option<String> {
     let is_meant =
         |it: &&Summary| it.controller == CONTROLLER && it.profile.contains("shared") == shared;
@@ -32,21 +32,39 @@ fn row(result: &Experiment, shared: bool) -> Option<String> {
     meant.first()?;
     let loops = loops(result);
     let mut cells = vec![match (loops, shared) {
-        (1, _) => "one loop".to_owned(),
+        (1, false) => "one loop".to_owned(),
+        (1, true) => return None,
         (_, false) => format!("{loops} loops, a pool for each"),
         (_, true) => format!("{loops} loops, one pool"),
     }];
     for each in clients_each(result) {
-        let of_clients = meant.iter().filter(|it| it.clients == each * loops);
-        let goodput = |it: &&Summary| format!("{:.1}", 100.0 * it.of["goodput_of_capacity"].median);
-        cells.push(of_clients.map(goodput).collect::<Vec<_>>().join(", "));
+        let goodput = |demand: &f64| {
+            let is_there =
+                |it: &&&Summary| it.clients == each * loops && it.demand_ratio == *demand;
+            let found = meant.iter().find(is_there);
+            found.map_or("–".into(), |it| {
+                format!("{:.1}", 100.0 * it.of["goodput_of_capacity"].median)
+            })
+        };
+        cells.push(demands(result).iter().map(goodput).collect::<Vec<_>>().join(", "));
     }
     Some(line(&cells))
 }
 
 fn loops(result: &Experiment) -> u32 {
-    let number = result.scenario.strip_prefix("loops-");
-    number.map_or(LOOPS, |number| number.parse().expect("a number of loops"))
+    let number = result.scenario.rsplit_once("loops-");
+    number.map_or(LOOPS, |(_, number)| number.parse().expect("a number of loops"))
+}
+
+/// In the order of the file.
+fn demands(result: &Experiment) -> Vec<f64> {
+    let mut demands: Vec<f64> = Vec::new();
+    for it in &result.summary {
+        if !demands.contains(&it.demand_ratio) {
+            demands.push(it.demand_ratio);
+        }
+    }
+    demands
 }
 
 /// Clients of each loop, in the order of the file.
@@ -59,11 +77,12 @@ fn clients_each(result: &Experiment) -> Vec<u32> {
 #[test]
 fn loops_stand_below_each_other_by_their_clients() {
     use tailwater_stats::result::Spread;
-    let result = |scenario: &str, clients, profile: &str, goodputs: [f64; 2]| {
-        let summary = |median| Summary {
+    let result = |scenario: &str, clients, profile: &str, goodputs: [(f64, f64); 2]| {
+        let summary = |(demand_ratio, median)| Summary {
             controller: CONTROLLER.into(),
             profile: profile.into(),
             clients,
+            demand_ratio,
             of: [("goodput_of_capacity".to_owned(), Spread { min: 0.0, median, max: 1.0 })].into(),
             ..Summary::default()
         };
@@ -72,8 +91,9 @@ fn loops_stand_below_each_other_by_their_clients() {
             .expect("JSON")
     };
     let found = table(&[
-        result("loops-1", 25, "default", [0.915, 0.995]),
-        result("loops", 100, "default [pools = \"shared\"]", [0.5, 0.41]),
+        result("loops-1", 25, "default", [(1.0, 0.915), (2.0, 0.995)]),
+        result("loops-1", 25, "default [pools = \"shared\"]", [(1.0, 0.9), (2.0, 0.9)]),
+        result("loops", 100, "default [pools = \"shared\"]", [(1.0, 0.5), (2.0, 0.41)]),
     ]);
     let rows = "| one loop | 91.5, 99.5 |\n| 4 loops, one pool | 50.0, 41.0 |\n";
     assert!(found.ends_with(rows), "{found}");

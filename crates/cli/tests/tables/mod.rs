@@ -3,6 +3,7 @@
 mod ablations;
 mod accelerator;
 mod agreement;
+mod attached;
 mod breakdown;
 mod by_demand;
 mod by_variant;
@@ -38,6 +39,7 @@ use tailwater_stats::result::{Experiment, Spread, Summary};
 /// The table of this name, from the texts of its result files; it ends with a line break.
 pub(crate) fn draw(name: &str, results: &[String]) -> String {
     match results {
+        _ if name == "attached" => attached::table(results),
         _ if name == "by-variant" => by_variant::results(results),
         _ if name == "crowds" => crowds::table(results),
         _ if name == "guide" => guide::table(results),

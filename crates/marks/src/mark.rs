@@ -1,6 +1,6 @@
 //! A request, as the profiler is told of it.
 
-use crate::{caller, runtime};
+use crate::{runtime, working};
 use std::num::NonZeroU64;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,8 +18,6 @@ pub struct Mark {
     stage: Stage,
     /// The call of another process that it is, until that is told.
     call: Option<NonZeroU64>,
-    /// The request for which its thread worked before.
-    before: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +45,7 @@ impl Mark {
     /// The same, of one that arrived so long before the thread begins; that time counts as *queued*.
     pub fn arrived(waited: Duration) -> Self {
         let number = if runtime::is_there() { next_number() } else { None };
-        Self { number, stage: Stage::New { waited }, call: None, before: 0 }
+        Self { number, stage: Stage::New { waited }, call: None }
     }
 
     /// It is the call of this name, which another process has made: traces of both are joined by it.
@@ -76,7 +74,7 @@ impl Mark {
         if let Some(name) = self.call.take() {
             runtime::called(number, name.get());
         }
-        self.before = caller::enter(present);
+        working::begin(present);
         self.stage = Stage::Works;
     }
 
@@ -93,7 +91,7 @@ impl Mark {
     pub fn waits(&mut self) {
         if let (Some(number), Stage::Works) = (self.number, self.stage) {
             runtime::block(number.get());
-            caller::leave(number, self.before);
+            working::end(number);
             self.stage = Stage::Waits;
         }
     }
@@ -114,7 +112,7 @@ impl Drop for Mark {
             Stage::Queued { began, .. } => began,
         };
         if let Some(number) = self.number.filter(|_| told) {
-            caller::leave(number, self.before);
+            working::end(number);
             runtime::finish(number.get());
         }
     }

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 /// A request from its arrival to its answer. Dropping it is the answer.
 ///
 /// A thread that works for it says [`Mark::works`], and [`Mark::waits`] when it stops; several may do so, one after the
-/// other. In between the request is *pending*, or *queued* ([`Mark::queues`]).
+/// other. In between the request is *pending*, or *queued* ([`Mark::queues`]). Nothing is told of one that was neither worked
+/// for, nor in a queue, nor shed ([`Mark::sheds`]).
 #[derive(Debug)]
 #[must_use = "the request is answered when this is dropped"]
 pub struct Mark {
@@ -31,8 +32,6 @@ enum Stage {
     /// Since then it stands in a queue.
     Queued {
         since: Instant,
-        /// A thread has worked for it before.
-        began: bool,
     },
 }
 
@@ -67,7 +66,7 @@ impl Mark {
         match self.stage {
             Stage::New { waited } if waited.is_zero() => runtime::start(number),
             Stage::New { waited } => start_waited(number, waited),
-            Stage::Queued { since, .. } => start_waited(number, since.elapsed()),
+            Stage::Queued { since } => start_waited(number, since.elapsed()),
             Stage::Waits => runtime::start(number),
             Stage::Works => return,
         }
@@ -78,13 +77,23 @@ impl Mark {
         self.stage = Stage::Works;
     }
 
-    /// The calling thread hands it to a queue: until a thread works for it, its time counts as *queued*.
+    /// The calling thread hands it to a queue: until a thread works for it, its time counts as *queued*. One that is dropped
+    /// there was shed then.
     pub fn queues(&mut self) {
-        let began = !matches!(self.stage, Stage::New { .. });
         self.waits();
         if self.number.is_some() {
-            self.stage = Stage::Queued { since: Instant::now(), began };
+            self.stage = Stage::Queued { since: Instant::now() };
         }
+    }
+
+    /// The calling thread sheds it after it has waited: that time counts as *queued*, though no thread has worked for it. It
+    /// ends when it is dropped. One that is refused on its arrival needs no mark.
+    pub fn sheds(&mut self) {
+        // What waits since a thread worked for it was told of.
+        if self.stage != Stage::Waits {
+            self.works();
+        }
+        self.waits();
     }
 
     /// The calling thread stops working for it, for now: its time counts as *pending* from here.
@@ -105,12 +114,10 @@ impl Default for Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // What no thread has worked for was not told of.
-        let told = match self.stage {
-            Stage::New { .. } => false,
-            Stage::Works | Stage::Waits => true,
-            Stage::Queued { began, .. } => began,
-        };
+        if matches!(self.stage, Stage::Queued { .. }) {
+            self.sheds();
+        }
+        let told = !matches!(self.stage, Stage::New { .. });
         if let Some(number) = self.number.filter(|_| told) {
             working::end(number);
             runtime::finish(number.get());

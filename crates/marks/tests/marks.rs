@@ -118,8 +118,23 @@ fn what_is_handed_to_a_queue_waits_there_until_a_thread_works_for_it() {
     });
     assert!(told.remove(2).starts_with("start waited "));
     assert_eq!(told, ["start", "block", "finish"]);
-    // In a queue, and no thread has worked for it.
-    assert!(self::told(|| Mark::new().queues()).is_empty());
+}
+
+#[test]
+fn what_is_shed_has_waited_and_ended_though_no_thread_has_worked_for_it() {
+    let call = NonZeroU64::new(5);
+    let shed = told(|| {
+        let mut mark = Mark::arrived(Duration::from_micros(7)).of_call(call);
+        mark.sheds();
+        mark.sheds();
+        assert_eq!(Caller::present(), Caller::NONE);
+    });
+    assert_eq!(shed, ["start waited 7000", "called 5", "block", "finish"]);
+    let mut dropped = told(|| Mark::new().of_call(call).queues());
+    assert!(dropped.remove(0).starts_with("start waited "), "it was dropped in its queue");
+    assert_eq!(dropped, ["called 5", "block", "finish"]);
+    // Refused on its arrival.
+    assert!(told(|| drop(Mark::arrived(Duration::from_micros(7)))).is_empty());
 }
 
 #[test]

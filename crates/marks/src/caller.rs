@@ -1,13 +1,7 @@
 //! On whose behalf calls to other processes are made.
 
-use crate::runtime;
-use std::cell::Cell;
+use crate::{runtime, working};
 use std::num::NonZeroU64;
-
-thread_local! {
-    /// The request for which this thread works; zero for none.
-    static PRESENT: Cell<u64> = const { Cell::new(0) };
-}
 
 /// A request that makes calls to other processes. Both ends tell of a call by one name
 /// (`tailwater_wire::call_name`), by which `tailwater profile requests A.trace B.trace` joins them.
@@ -21,10 +15,11 @@ impl Caller {
     /// No request.
     pub const NONE: Self = Self { number: None };
 
-    /// The request for which the calling thread works ([`Mark::works`](crate::Mark::works)); of several the last.
+    /// The request for which the calling thread works ([`Mark::works`](crate::Mark::works)); of several the last. A thread
+    /// knows 32 of them, those that it began last.
     #[must_use]
     pub fn present() -> Self {
-        Self { number: NonZeroU64::new(PRESENT.get()) }
+        Self { number: working::last() }
     }
 
     /// A call of this name is about to be sent: told before the kernel has it.
@@ -41,27 +36,21 @@ impl Caller {
         }
     }
 
-    /// The calling thread does this instead of working for the request, as waiting for its calls.
+    /// The calling thread does this instead of working for the request, as waiting for its calls. Where it does not work for
+    /// the request, nothing is told: it may have ended.
     pub fn pauses<T>(self, work: impl FnOnce() -> T) -> T {
-        let Some(number) = self.number.map(NonZeroU64::get) else { return work() };
-        runtime::block(number);
+        let Some(number) = self.worked_for() else { return work() };
+        runtime::block(number.get());
         let done = work();
-        runtime::start(number);
+        // It may have ended in the work.
+        if self.worked_for().is_some() {
+            runtime::start(number.get());
+        }
         done
     }
-}
 
-/// The thread works for this request from now on. The one before, to come back.
-pub(crate) fn enter(number: NonZeroU64) -> u64 {
-    // A thread that ends has none any more.
-    PRESENT.try_with(|present| present.replace(number.get())).unwrap_or(0)
-}
-
-/// It stops working for it, unless it has begun another meanwhile.
-pub(crate) fn leave(number: NonZeroU64, before: u64) {
-    let _ = PRESENT.try_with(|present| {
-        if present.get() == number.get() {
-            present.set(before);
-        }
-    });
+    /// Its number, while the calling thread works for it.
+    fn worked_for(self) -> Option<NonZeroU64> {
+        self.number.filter(|&number| working::has(number))
+    }
 }

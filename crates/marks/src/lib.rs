@@ -21,6 +21,7 @@
 
 mod mark;
 mod caller;
+mod working;
 mod future;
 #[cfg(feature = "tower")]
 mod tower;

@@ -1,6 +1,6 @@
 //! A request, as the profiler is told of it.
 
-use crate::{caller, runtime};
+use crate::{runtime, working};
 use std::num::NonZeroU64;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 /// A request from its arrival to its answer. Dropping it is the answer.
 ///
 /// A thread that works for it says [`Mark::works`], and [`Mark::waits`] when it stops; several may do so, one after the
-/// other. In between the request is *pending*, or *queued* ([`Mark::queues`]).
+/// other. In between the request is *pending*, or *queued* ([`Mark::queues`]). Nothing is told of one that was neither worked
+/// for, nor in a queue, nor shed ([`Mark::sheds`]).
 #[derive(Debug)]
 #[must_use = "the request is answered when this is dropped"]
 pub struct Mark {
@@ -18,8 +19,6 @@ pub struct Mark {
     stage: Stage,
     /// The call of another process that it is, until that is told.
     call: Option<NonZeroU64>,
-    /// The request for which its thread worked before.
-    before: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +32,6 @@ enum Stage {
     /// Since then it stands in a queue.
     Queued {
         since: Instant,
-        /// A thread has worked for it before.
-        began: bool,
     },
 }
 
@@ -47,7 +44,7 @@ impl Mark {
     /// The same, of one that arrived so long before the thread begins; that time counts as *queued*.
     pub fn arrived(waited: Duration) -> Self {
         let number = if runtime::is_there() { next_number() } else { None };
-        Self { number, stage: Stage::New { waited }, call: None, before: 0 }
+        Self { number, stage: Stage::New { waited }, call: None }
     }
 
     /// It is the call of this name, which another process has made: traces of both are joined by it.
@@ -69,31 +66,41 @@ impl Mark {
         match self.stage {
             Stage::New { waited } if waited.is_zero() => runtime::start(number),
             Stage::New { waited } => start_waited(number, waited),
-            Stage::Queued { since, .. } => start_waited(number, since.elapsed()),
+            Stage::Queued { since } => start_waited(number, since.elapsed()),
             Stage::Waits => runtime::start(number),
             Stage::Works => return,
         }
         if let Some(name) = self.call.take() {
             runtime::called(number, name.get());
         }
-        self.before = caller::enter(present);
+        working::begin(present);
         self.stage = Stage::Works;
     }
 
-    /// The calling thread hands it to a queue: until a thread works for it, its time counts as *queued*.
+    /// The calling thread hands it to a queue: until a thread works for it, its time counts as *queued*. One that is dropped
+    /// there was shed then.
     pub fn queues(&mut self) {
-        let began = !matches!(self.stage, Stage::New { .. });
         self.waits();
         if self.number.is_some() {
-            self.stage = Stage::Queued { since: Instant::now(), began };
+            self.stage = Stage::Queued { since: Instant::now() };
         }
+    }
+
+    /// The calling thread sheds it after it has waited: that time counts as *queued*, though no thread has worked for it. It
+    /// ends when it is dropped. One that is refused on its arrival needs no mark.
+    pub fn sheds(&mut self) {
+        // What waits since a thread worked for it was told of.
+        if self.stage != Stage::Waits {
+            self.works();
+        }
+        self.waits();
     }
 
     /// The calling thread stops working for it, for now: its time counts as *pending* from here.
     pub fn waits(&mut self) {
         if let (Some(number), Stage::Works) = (self.number, self.stage) {
             runtime::block(number.get());
-            caller::leave(number, self.before);
+            working::end(number);
             self.stage = Stage::Waits;
         }
     }
@@ -107,14 +114,12 @@ impl Default for Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // What no thread has worked for was not told of.
-        let told = match self.stage {
-            Stage::New { .. } => false,
-            Stage::Works | Stage::Waits => true,
-            Stage::Queued { began, .. } => began,
-        };
+        if matches!(self.stage, Stage::Queued { .. }) {
+            self.sheds();
+        }
+        let told = !matches!(self.stage, Stage::New { .. });
         if let Some(number) = self.number.filter(|_| told) {
-            caller::leave(number, self.before);
+            working::end(number);
             runtime::finish(number.get());
         }
     }

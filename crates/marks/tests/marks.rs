@@ -4,7 +4,7 @@
 use std::future::{Future, poll_fn};
 use std::num::NonZeroU64;
 use std::pin::{Pin, pin};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tailwater_marks::{Caller, Mark, Marked};
@@ -43,13 +43,17 @@ extern "C" fn tw_req_sent(request: u64, call: u64) {
     TOLD.lock().unwrap().push((request, format!("sent {call}")));
 }
 
-/// What was told by the work, in order, as far as it is of one request.
-fn told(work: impl FnOnce()) -> Vec<String> {
-    let alone = ALONE.lock().unwrap();
+/// What was told by the work, in order: of which request, and what.
+fn told_of_all(work: impl FnOnce()) -> Vec<(u64, String)> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     TOLD.lock().unwrap().clear();
     work();
-    let told = std::mem::take(&mut *TOLD.lock().unwrap());
-    drop(alone);
+    std::mem::take(&mut *TOLD.lock().unwrap())
+}
+
+/// The same of work that is of one request.
+fn told(work: impl FnOnce()) -> Vec<String> {
+    let told = told_of_all(work);
     assert!(told.windows(2).all(|two| two[0].0 == two[1].0), "of one request: {told:?}");
     told.into_iter().map(|(_, what)| what).collect()
 }
@@ -114,8 +118,23 @@ fn what_is_handed_to_a_queue_waits_there_until_a_thread_works_for_it() {
     });
     assert!(told.remove(2).starts_with("start waited "));
     assert_eq!(told, ["start", "block", "finish"]);
-    // In a queue, and no thread has worked for it.
-    assert!(self::told(|| Mark::new().queues()).is_empty());
+}
+
+#[test]
+fn what_is_shed_has_waited_and_ended_though_no_thread_has_worked_for_it() {
+    let call = NonZeroU64::new(5);
+    let shed = told(|| {
+        let mut mark = Mark::arrived(Duration::from_micros(7)).of_call(call);
+        mark.sheds();
+        mark.sheds();
+        assert_eq!(Caller::present(), Caller::NONE);
+    });
+    assert_eq!(shed, ["start waited 7000", "called 5", "block", "finish"]);
+    let mut dropped = told(|| Mark::new().of_call(call).queues());
+    assert!(dropped.remove(0).starts_with("start waited "), "it was dropped in its queue");
+    assert_eq!(dropped, ["called 5", "block", "finish"]);
+    // Refused on its arrival.
+    assert!(told(|| drop(Mark::arrived(Duration::from_micros(7)))).is_empty());
 }
 
 #[test]
@@ -145,6 +164,67 @@ fn worked_for(name: Option<NonZeroU64>) -> Mark {
     let mut mark = Mark::new().of_call(name);
     mark.works();
     mark
+}
+
+/// The thread went back to the one before, which had ended: a wait for a call made it a request again.
+#[test]
+fn a_request_that_has_ended_is_not_worked_for_again_in_whichever_order_they_end() {
+    let told = told_of_all(|| {
+        // From the first to the last.
+        drop([(); 3].map(|()| worked_for(None)));
+        assert_eq!(Caller::present(), Caller::NONE);
+        Caller::present().pauses(|| ());
+        let first = worked_for(None);
+        let of_first = Caller::present();
+        let (second, third) = (worked_for(None), worked_for(None));
+        drop(second);
+        drop(third);
+        assert_eq!(Caller::present(), of_first);
+        drop(first);
+        assert_eq!(Caller::present(), Caller::NONE);
+    });
+    assert_eq!(told.iter().filter(|(_, what)| what == "start").count(), 6, "{told:?}");
+    assert_eq!(told.iter().filter(|(_, what)| what == "finish").count(), 6, "{told:?}");
+    assert_eq!(told.len(), 12, "{told:?}");
+}
+
+#[test]
+fn of_many_requests_a_thread_knows_the_last_32() {
+    told_of_all(|| {
+        let mut all: Vec<_> = (0..40).map(|_| (worked_for(None), Caller::present())).collect();
+        let from_the_last = std::iter::from_fn(|| {
+            let (_mark, caller) = all.pop()?;
+            Some(Caller::present() == caller)
+        });
+        let known: Vec<_> = from_the_last.collect();
+        assert_eq!(known, [[true; 32].as_slice(), &[false; 8]].concat());
+        assert_eq!(Caller::present(), Caller::NONE);
+    });
+}
+
+#[test]
+fn what_pauses_is_a_request_that_the_thread_works_for() {
+    let told = told(|| {
+        let mark = worked_for(None);
+        let caller = Caller::present();
+        caller.pauses(|| ());
+        std::thread::scope(|scope| _ = scope.spawn(|| caller.pauses(|| ())));
+        caller.pauses(|| drop(mark));
+        caller.pauses(|| ());
+    });
+    assert_eq!(told, ["start", "block", "start", "block", "finish"]);
+}
+
+#[test]
+fn a_request_that_another_thread_lets_wait_is_worked_for_once() {
+    let told = told(|| {
+        let mut mark = worked_for(None);
+        std::thread::scope(|scope| _ = scope.spawn(|| mark.waits()));
+        mark.works();
+        drop(mark);
+        assert_eq!(Caller::present(), Caller::NONE);
+    });
+    assert_eq!(told, ["start", "block", "start", "finish"]);
 }
 
 #[cfg(feature = "tower")]

@@ -2,15 +2,17 @@
 //! that the weak references of `tailwater-marks` lead here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::retry::First;
-use tailwater_control::{RetryConfig, Site};
+use tailwater_control::{Reason, RetryConfig, Site};
 use tailwater_marks::Mark;
-use tailwater_rt::client::{ChannelConfig, Client};
+use tailwater_rt::client::{CallError, ChannelConfig, Client};
 use tailwater_rt::downstream::{TierConfig, tier};
-use tailwater_rt::{Completion, Model, Reply, Request, Server, ServerConfig, Service};
+use tailwater_rt::{Completion, Model, Placement, Reply, Request, Server, ServerConfig, Service};
 
 /// After this long a test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -195,6 +197,45 @@ fn a_handler_that_blocks_for_a_call_does_not_work_meanwhile() {
     assert!(place("answered") < place("start"), "{told:?}");
     told.retain(|&what| what != "answered");
     assert_eq!(told[1..], ["called", "block", "start", "block", "finish"], "{told:?}");
+}
+
+/// Else a trace has them nowhere, and their callers' time as that of another program.
+#[test]
+fn what_has_waited_and_is_shed_is_told_of_and_what_is_refused_on_arrival_is_not() {
+    let _alone = alone();
+    let (gate, has_begun) = (Arc::new(Mutex::new(())), Arc::new(AtomicBool::new(false)));
+    let (shut, begins) = (gate.clone(), has_begun.clone());
+    let model = Model { placement: Placement::Workers(1), ..Model::default() };
+    let config = ServerConfig { model, pending_max: 3, ..ServerConfig::default() };
+    let server = server(config, move |_: Request| {
+        begins.store(true, SeqCst);
+        drop(shut.lock());
+        std::future::ready(Reply::ok(Vec::new()))
+    });
+    // It is let go before the server ends, also by a panic.
+    let held = gate.lock().unwrap();
+    let client = Client::connect(server.address().clone()).unwrap();
+    let first = client.call(1, "holds the worker");
+    until("the first is with the worker", || has_begun.load(SeqCst));
+    // One waits for the worker, the other one for a place there.
+    let others = [(); 2].map(|()| client.call(1, "waits"));
+    let refused = client.call(1, "one more than the connection may have");
+    assert_eq!(refused.wait(), Err(CallError::Shed(Reason::QueueFull)));
+    drop(others);
+    until("the others are shed", || server.totals().shed.iter().sum::<u64>() == 3);
+    drop(held);
+    first.wait().unwrap();
+    drop((client, server));
+    // The one that is served has worked in its handler.
+    assert_eq!(by_request(), vec![vec!["start waited", "called", "block", "finish"]; 3]);
+}
+
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < PATIENCE, "in vain: {what}");
+        std::thread::yield_now();
+    }
 }
 
 fn alone() -> MutexGuard<'static, ()> {

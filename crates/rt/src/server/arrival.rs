@@ -161,25 +161,25 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let (config, bytes) = (&self.shared.config, request.payload.len());
         match verdict {
             Verdict::Admit if self.shared.is_draining() => {
-                self.shed(&origin, Reason::Draining, Reached::Queue);
+                self.refuse(&origin, Reason::Draining, Reached::Queue);
             }
             Verdict::Admit
                 if self.queue.is_full()
                     || connection.work.is_crowded(bytes, config)
                     || !self.intake.has_memory(self.queue.bytes(), bytes) =>
             {
-                self.shed(&origin, Reason::QueueFull, Reached::Queue);
+                self.refuse(&origin, Reason::QueueFull, Reached::Queue);
             }
             Verdict::Admit => {
                 let (own, budget) = (config.tenants.is_some(), self.control.assign_budget());
                 self.queue.push(admit(connection, origin, request, own, budget));
             }
             Verdict::Shed(reason) => {
-                self.shed(&origin, reason, Reached::Arrival);
+                self.refuse(&origin, reason, Reached::Arrival);
                 self.fine(key, reason);
             }
             Verdict::Close(reason) => {
-                self.shed(&origin, reason, Reached::Arrival);
+                self.refuse(&origin, reason, Reached::Arrival);
                 let why = "requests keep coming without credit";
                 self.break_off(key, GoodbyeCode::NoCredit, why.into());
             }
@@ -195,8 +195,16 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
     }
 
-    /// Refuses a request that was never begun.
+    /// Sheds a request that was never begun, after it has waited for its turn or for a worker.
     pub(super) fn shed(&mut self, origin: &Origin, reason: Reason, reached: Reached) {
+        self.refuse(origin, reason, reached);
+        let mut mark = origin.mark(self.clock.now());
+        mark.sheds();
+        self.marked_answer(origin, mark);
+    }
+
+    /// The same of one that has just come. Such refusals are to stay cheap: no profiler is told of them.
+    fn refuse(&mut self, origin: &Origin, reason: Reason, reached: Reached) {
         let done = shed(origin, self.clock.now(), reason, reached);
         self.conclude(origin, &done, Answer::Reject(reason));
     }
@@ -236,7 +244,7 @@ fn admit(
         tenant: if request.tenant == 0 || own { connection.tenant } else { request.tenant },
         peer: connection.peer.clone(),
     };
-    Job { origin: Origin { bytes, ..origin }, name, recalled: false, budget, request }
+    Job { origin: Origin { bytes, name, ..origin }, recalled: false, budget, request }
 }
 
 /// What a request's header and our clocks say.
@@ -259,6 +267,6 @@ fn arrival(
         class: Class::of(request.method),
     };
     let key = RequestKey { connection: connection.key, id: RequestId(request.id.0) };
-    let arrived = now - hidden;
-    (arrival, Origin { key, arrived, ready: arrived, bytes: 0, class: arrival.class })
+    let (arrived, class) = (now - hidden, arrival.class);
+    (arrival, Origin { key, arrived, ready: arrived, bytes: 0, class, name: None })
 }

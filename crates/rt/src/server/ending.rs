@@ -7,6 +7,7 @@ use crate::executor::Panicked;
 use crate::service::Reply;
 use tailwater_control::{Outcome, Reached, Reason, RequestEnd};
 use tailwater_core::Instant;
+use tailwater_marks::Mark;
 use tailwater_wire::Fault;
 
 impl<F: Future<Output = Reply>> EventLoop<F> {
@@ -32,6 +33,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 self.conclude(&origin, &done, Answer::Reject(reason));
             }
         }
+        self.marked_answer(&origin, mark);
+    }
+
+    /// The answer to this request was appended, if its connection is there to have it.
+    pub(super) fn marked_answer(&mut self, origin: &Origin, mark: Mark) {
         if let Some(connection) = self.connections.get_mut(origin.key.connection) {
             connection.output.answered(mark);
         }
@@ -104,7 +110,6 @@ mod tests {
     use std::time::Duration;
     use tailwater_control::{Admission, Arrival, Gauges, Offer, Shard, Verdict};
     use tailwater_core::{Observer, SessionId};
-    use tailwater_marks::Mark;
 
     /// Admits everything, and tells how it ended.
     struct Tells(Mutex<Sender<RequestEnd>>);

@@ -21,13 +21,20 @@ pub(crate) struct Origin {
     /// Length of its arguments.
     pub(crate) bytes: usize,
     pub(crate) class: Class,
+    /// What both ends call it in traces, once it is admitted; `None` of a client without a number.
+    pub(crate) name: Option<NonZeroU64>,
+}
+
+impl Origin {
+    /// Its wait ends now: what a profiler is told of it.
+    pub(crate) fn mark(&self, now: Instant) -> Mark {
+        Mark::arrived(now.since(self.arrived)).of_call(self.name)
+    }
 }
 
 /// An admitted request that waits to be run.
 pub(crate) struct Job {
     pub(crate) origin: Origin,
-    /// What both ends call it in traces; `None` of a client without a number.
-    pub(crate) name: Option<NonZeroU64>,
     /// It comes from the parked ones of its connection, whose first it was.
     pub(crate) recalled: bool,
     /// How long it may queue, where that is limited. In a box: without one a request is half as long, and
@@ -44,11 +51,6 @@ impl Job {
         budget::deduct(started.since(self.origin.arrived));
         drop(entered);
         Some(budget)
-    }
-
-    /// It begins to run now: what a profiler is told of it.
-    pub(crate) fn mark(&self, started: Instant) -> Mark {
-        Mark::arrived(started.since(self.origin.arrived)).of_call(self.name)
     }
 
     /// What is left until its deadline; `None` without one.

@@ -31,6 +31,7 @@ pub(super) fn job(slot: u32, id: u64, ready: u64) -> Job {
         ready: at(ready),
         bytes: payload.len(),
         class: Class::default(),
+        name: None,
     };
     let request = Request {
         method: MethodId(1),
@@ -40,7 +41,7 @@ pub(super) fn job(slot: u32, id: u64, ready: u64) -> Job {
         tenant: 0,
         peer: PeerRef::default(),
     };
-    Job { origin, name: None, recalled: false, budget: None, request }
+    Job { origin, recalled: false, budget: None, request }
 }
 
 /// Both ends of a socket: the server's, and a client's.

@@ -35,7 +35,7 @@ impl<F: Future<Output = Reply>> Inline<F> {
         service: &S,
     ) -> Result<Ended, TaskKey> {
         let budget = job.take_budget(started);
-        let mark = job.mark(started);
+        let mark = job.origin.mark(started);
         let rider = Rider { flight: (flight, job.origin), started, budget, mark };
         match self.executor.start(rider, || service.call(job.request)) {
             Started::Finished(rider, reply) => Ok(ended(rider, reply).1),

@@ -178,7 +178,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
             self.tell(flight, Err(Unbegun::Late));
             return true;
         }
-        let (budget, mark) = (job.take_budget(started), job.mark(started));
+        let (budget, mark) = (job.take_budget(started), job.origin.mark(started));
         let rider = Rider { flight, started, budget, mark };
         match self.executor.start(rider, || service.call(job.request)) {
             Started::Finished(rider, reply) => self.deliver(rider, reply),

@@ -1,19 +1,20 @@
 //! Plays worlds drawn at random until a rule breaks: `seeds COUNT [FIRST]`, or `seeds --seed SEED` for
-//! one of them. `seeds --switching SEED` is one whose nodes change their threading models all the time.
+//! one of them. `seeds --switching SEED` is one whose nodes change their threading models all the time, and `seeds
+//! --responding SEED` the same with responders.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 use std::process::ExitCode;
 use tailwater_sim::swarm::Case;
 
-const USAGE: &str = "usage: seeds COUNT [FIRST] | seeds --seed SEED | seeds --switching SEED";
+const USAGE: &str = "usage: seeds COUNT [FIRST] | seeds --seed SEED | seeds --switching SEED | seeds --responding SEED";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let number = |text: &str| text.parse::<u64>().ok();
     let range = match args[..] {
-        ["--seed" | "--switching", seed] => number(seed).map(|seed| (1, seed)),
+        ["--seed" | "--switching" | "--responding", seed] => number(seed).map(|seed| (1, seed)),
         [count] => number(count).map(|count| (count, 1)),
         [count, first] => number(count).zip(number(first)),
         _ => None,
@@ -22,7 +23,11 @@ fn main() -> ExitCode {
         eprintln!("found {args:?}; {USAGE}");
         return ExitCode::from(2);
     };
-    let draw = if args[0] == "--switching" { Case::switching } else { Case::drawn };
+    let draw = match args[0] {
+        "--switching" => Case::switching,
+        "--responding" => Case::responding,
+        _ => Case::drawn,
+    };
     if count == 1 {
         println!("{:#?}", draw(first));
     }

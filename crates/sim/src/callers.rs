@@ -60,6 +60,7 @@ pub(crate) struct Server {
 }
 
 /// A call as a path asks for it.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub(crate) parent: Key,
     pub(crate) tier: usize,

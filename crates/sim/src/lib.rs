@@ -9,7 +9,8 @@
 //! Faults strike when the world says so ([`Fault`]): clients, their links, and nodes. The links between
 //! nodes are spared.
 //!
-//! A node may have threads ([`Threads`]), loops' and workers', whose model changes while it serves ([`Switch`]).
+//! A node may have threads ([`Threads`]), loops', workers' and responders', whose model changes while it serves
+//! ([`Switch`]).
 //!
 //! Checkers run in every simulation ([`Rule`]): credits are conserved, honest clients never exceed their
 //! windows, every request ends in exactly one fate; [`swarm`] draws worlds at random to find where they

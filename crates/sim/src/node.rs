@@ -70,6 +70,10 @@ enum Work {
     Serve(Key),
     /// To a worker, or back to the loop.
     HandOver(Key),
+    /// The responder that this thread is sends the calls of a fan.
+    Call(u16),
+    /// A responder wakes the thread of a request that can go on.
+    Ring(Key),
     /// A part of a path.
     Run(Key, Duration),
     /// The answer at its end.
@@ -176,6 +180,14 @@ impl Node {
                 self.handed_over(now, key, space);
                 None
             }
+            Work::Call(thread) => {
+                self.sent(now, thread, space);
+                None
+            }
+            Work::Ring(key) => {
+                self.wake(now, key, false, space);
+                None
+            }
             Work::Serve(key) | Work::Answer(key) => {
                 self.answer(now, key, (Outcome::Served, Reached::Start), space);
                 None
@@ -212,6 +224,8 @@ impl Node {
             Work::Answer(key) => spend(key, self.send_cost(at, client.unwrap_or(0)), space),
             Work::Credit(client, ..) => self.send_cost(at, client),
             Work::HandOver(key) => spend(key, self.hand_over_cost(now, key, space), space),
+            Work::Call(thread) => self.sending_cost(thread),
+            Work::Ring(key) => spend(key, self.ringing_cost(), space),
             Work::Run(_, time) => {
                 self.handled((core, at), time);
                 time
@@ -286,14 +300,8 @@ impl Node {
                 }
                 None
             }
-            Packet::Reply(key) => {
-                self.heard(now, key, false, space);
-                None
-            }
-            Packet::Credit(key) => {
-                self.heard(now, key, true, space);
-                None
-            }
+            Packet::Reply(key) => self.heard(now, key, false, space),
+            Packet::Credit(key) => self.heard(now, key, true, space),
         }
     }
 

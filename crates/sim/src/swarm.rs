@@ -143,6 +143,16 @@ impl Case {
         case
     }
 
+    /// The same, with responders in half of the asynchronous models.
+    #[must_use]
+    pub fn responding(seed: u64) -> Self {
+        let mut case = Self::switching(seed);
+        threads::add_responders(seed, &mut case.world);
+        case.world.repeat =
+            format!("cargo run --release -p tailwater-sim --example seeds -- --responding {seed}");
+        case
+    }
+
     /// A fresh controller for the node of a number; 0 is the front, its further replicas follow.
     ///
     /// # Panics

@@ -37,6 +37,8 @@ pub(crate) struct Task {
     pub(crate) parent: Option<Key>,
     /// The thread of its node that it began on, or was given back to; means nothing where nodes have none.
     pub(crate) thread: u16,
+    /// The thread that made its last calls, and hears the answers.
+    pub(crate) calls_by: u16,
 }
 
 /// What a task is about.
@@ -50,6 +52,8 @@ pub(crate) enum Stage {
     Waiting { lock: u32, since: Instant, give_up_at: Option<Instant> },
     /// It waits for nobody, until a time.
     Pausing { since: Instant },
+    /// It waits for a responder that makes its calls.
+    Asking { since: Instant },
     /// It waits for the answers of so many calls.
     Calling { since: Instant, left: u32 },
 }
@@ -72,6 +76,7 @@ impl Task {
             called: Duration::ZERO,
             parent,
             thread: 0,
+            calls_by: 0,
         })
     }
 
@@ -94,7 +99,7 @@ impl Task {
     pub(crate) fn stop_waiting(&mut self, now: Instant) {
         match self.stage {
             Stage::Waiting { since, .. } => self.budget.deduct(now.since(since)),
-            Stage::Calling { since, .. } | Stage::Pausing { since } => {
+            Stage::Asking { since } | Stage::Calling { since, .. } | Stage::Pausing { since } => {
                 self.called += now.since(since);
             }
             Stage::Fresh | Stage::Ready => {}

@@ -11,8 +11,9 @@ const SEEDS: u64 = 1_000;
 #[test]
 fn whatever_changes_each_request_has_one_fate_and_none_is_blocked() {
     let (mut requests, mut changes) = (0, 0);
-    for seed in 1..=SEEDS {
-        let case = Case::switching(seed);
+    let with_responders = (1..=SEEDS / 4).map(|seed| (seed, Case::responding(seed)));
+    for (seed, case) in (1..=SEEDS).map(|seed| (seed, Case::switching(seed))).chain(with_responders)
+    {
         let intended = case.intended().count() as u64;
         let (run, _) = case.run().unwrap_or_else(|broken| panic!("{broken}"));
         let fates = run.fates;

@@ -92,6 +92,34 @@ fn unloaded_models_differ_by_their_wake_ups_and_hand_overs() {
     }
 }
 
+/// The same with a call between two pieces of work.
+fn calling_us(cores: u32, model: &str) -> f64 {
+    let service = "server.service = { distribution = \"constant\", mean = \"10us\" }";
+    let text = format!(
+        "controller = {{ name = \"none\", model = \"{model}\" }}\nsim.cores = {cores}\n{}\
+         server.path = {{ probability = 1.0, steps = [{{ compute = \"5us\" }}, {{ call = \"leaf\" }}, \
+         {{ compute = \"5us\" }}] }}\ntier = [{{ name = \"leaf\", service = \"1us\" }}]\n",
+        UNLOADED.replace(service, "")
+    );
+    only(&played(&text)).p50_us
+}
+
+#[test]
+fn a_responder_costs_two_hand_overs_and_two_wake_ups_for_each_fan() {
+    for (cores, model, without, more_us) in [
+        // The responder is woken for the fan, and the request's own thread once it has the answer.
+        (2, "aib+1", "aib", 2.0 * (10.0 + 26.0)),
+        (3, "adb:1+1", "adb:1", 2.0 * (10.0 + 26.0)),
+        // Both look all the time.
+        (2, "aip+1", "aip", 0.0),
+        // Of one core each takes its turn.
+        (1, "aib+1", "aib", 2.0 * 2.5),
+    ] {
+        let found_us = calling_us(cores, model) - calling_us(cores, without);
+        assert!(is_near(found_us, more_us), "{cores} cores, {model}: {found_us}, not {more_us}");
+    }
+}
+
 #[test]
 fn a_scenario_says_what_threads_cost() {
     let model = "controller = { name = \"none\", model = \"adb:1\" }\n";
@@ -215,16 +243,16 @@ fn what_threads_do_on_sockets_alone_is_refused() {
         error.map(|error| error.to_string()).unwrap_or_default()
     };
     let said =
-        refused(&format!("controller.name = \"none\"\nserver.model = \"aib+2\"\n{UNLOADED}"));
-    assert!(said.contains("2:16: the simulator's threads make their own calls"), "{said}");
+        refused(&format!("controller.name = \"none\"\nserver.model = \"sib+2\"\n{UNLOADED}"));
+    assert!(said.contains("2:16: the simulator does not fork calls"), "{said}");
     let named = "controller = { name = \"none\", model = \"sdb:2+2\" }\n";
     let said = refused(&format!("{named}{UNLOADED}"));
-    assert!(said.contains("1:23: the simulator's threads make their own calls"), "{said}");
+    assert!(said.contains("1:23: the simulator does not fork calls"), "{said}");
     let classes = "controller.name = \"none\"\nserver.model = \"aib\"\nserver.classes = true\n";
     let said = refused(&format!("{classes}{UNLOADED}"));
     assert!(said.contains("3:18: the simulator's threads know no methods"), "{said}");
-    assert_eq!(
-        refused(&format!("controller.name = \"none\"\nserver.model = \"sdp:2\"\n{UNLOADED}")),
-        ""
-    );
+    for played in ["sdp:2", "aib+2", "adp:1+1"] {
+        let text = format!("controller.name = \"none\"\nserver.model = \"{played}\"\n{UNLOADED}");
+        assert_eq!(refused(&text), "", "{played}");
+    }
 }

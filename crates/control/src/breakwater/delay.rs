@@ -9,6 +9,8 @@ pub(super) struct Reading {
     pub(super) total: u32,
     pub(super) issued: u32,
     pub(super) sessions: u32,
+    /// Clients are few, and what the pool has not issued is no incast even if they use it at once.
+    pub(super) is_reserve_small: bool,
     pub(super) delay: Duration,
     /// Requests that the server's queue shed since the last update, beyond what bursts explain.
     pub(super) shed_beyond_bursts: f64,
@@ -111,7 +113,12 @@ fn may_grow(config: &Config, reading: &Reading) -> bool {
     }
     match config.growth {
         Growth::Always => true,
-        Growth::WhileUsed(share) => f64::from(reading.issued) >= share * f64::from(reading.total),
+        // One of few clients has many calls, which would wait for each other's answers with a single spare credit.
+        // Their overcommitment grows with the pool, as in the paper, up to what the queue holds.
+        Growth::WhileUsed(share) => {
+            let is_used = f64::from(reading.issued) >= share * f64::from(reading.total);
+            is_used || reading.is_reserve_small
+        }
     }
 }
 
@@ -149,6 +156,7 @@ mod tests {
             total,
             issued: total,
             sessions: 1_000,
+            is_reserve_small: false,
             delay: Duration::from_micros(delay_us),
             shed_beyond_bursts: 0.0,
             mean_delay: Duration::from_micros(delay_us),
@@ -270,6 +278,11 @@ mod tests {
         let idle = Reading { issued: 100, ..reading(400, 0) };
         assert_eq!(update(&tuned, &idle).0, 400);
         assert_eq!(update(&paper(), &idle).0, 401);
+        assert_eq!(
+            update(&tuned, &Reading { is_reserve_small: true, ..idle }).0,
+            424,
+            "of few clients"
+        );
         let deserted = Reading { sessions: 2, ..idle };
         assert_eq!(update(&tuned, &deserted).0, 128, "but it follows the crowd that leaves");
     }

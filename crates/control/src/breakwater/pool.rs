@@ -210,8 +210,29 @@ impl Pool {
     /// The time in which all issued credits are used once, for a loop that completes a request every
     /// `pace` (Little's law).
     fn turnover(&self, pace: Duration) -> Duration {
+        self.time_for(self.issued(), pace)
+    }
+
+    /// What so many requests take the loops, each of which completes one every `pace`.
+    fn time_for(&self, requests: u32, pace: Duration) -> Duration {
         let loops = u32::try_from(self.delays_ns.len()).unwrap_or(u32::MAX);
-        pace / loops * self.issued()
+        pace / loops * requests
+    }
+
+    /// Clients are few where a request of each, all at once, would wait for less than the target. Each then has an
+    /// answer within that time while requests wait. `pace` as in [`Turn`]; while it is unknown they are many.
+    pub(super) fn are_few(&self, pace: Duration) -> bool {
+        let others = self.active().saturating_sub(1);
+        !pace.is_zero() && self.time_for(others, pace) < self.config.target_delay
+    }
+
+    /// Whether clients are few, and what the pool has not issued would not be shed if it were used at once. By eq. 4 they
+    /// hold about as much unused as the pool keeps.
+    fn is_reserve_small(&self, pace: Duration) -> bool {
+        let Config { drop_threshold, target_delay, .. } = self.config;
+        let reserve = u32::try_from(self.room().max(0)).unwrap_or(u32::MAX);
+        let longest = drop_threshold.unwrap_or(2 * target_delay);
+        self.are_few(pace) && self.time_for(reserve, pace) < longest
     }
 
     /// The delay law's update interval as things stand.
@@ -291,10 +312,11 @@ impl Pool {
         let interval = self.interval(turn.pace);
         let next = (now + interval).as_nanos();
         self.due_ns.compare_exchange(due, next, Relaxed, Relaxed).ok()?;
-        Some(self.update(std::mem::take(turn.tally), interval))
+        Some(self.update(turn, interval))
     }
 
-    fn update(&self, tally: Tally, interval: Duration) -> Resized {
+    fn update(&self, turn: Turn<'_>, interval: Duration) -> Resized {
+        let tally = std::mem::take(turn.tally);
         // The slowest loop counts, as the slowest queue does in the paper (§4).
         let delay_ns = self.delays_ns.iter().map(|delay| delay.load(Relaxed)).max().unwrap_or(0);
         let delay = Duration::from_nanos(delay_ns);
@@ -310,6 +332,7 @@ impl Pool {
             total: self.total(),
             issued: self.issued(),
             sessions: self.active(),
+            is_reserve_small: self.is_reserve_small(turn.pace),
             delay,
             mean_delay: mean,
             shed_beyond_bursts: share_shed::beyond_bursts(share, tally),

@@ -141,12 +141,16 @@ impl BreakwaterShard {
     }
 
     /// A queue longer than it should be is told with every answer: credits that pause come back to it by
-    /// themselves, where one that is taken away costs a message.
+    /// themselves, where one that is taken away costs a message. From few clients answers take credits as soon, and
+    /// the pause of one would hold back many calls.
     fn pause(&self) -> Pause {
         let Config { target_delay, pause, .. } = *self.config();
         let excess = self.predicted.wait().saturating_sub(target_delay);
         // Most answers leave none, and this is asked for each.
-        if excess.is_zero() { Pause::NONE } else { Pause::of(excess.mul_f64(pause)) }
+        if excess.is_zero() || self.pool.are_few(self.predicted.gap()) {
+            return Pause::NONE;
+        }
+        Pause::of(excess.mul_f64(pause))
     }
 
     /// What is unused at the end is given back, so that a crowd that has left takes no memory.

@@ -198,9 +198,10 @@ impl Work {
             Self::Reject(key, ..)
             | Self::Serve(key)
             | Self::HandOver(key)
+            | Self::Ring(key)
             | Self::Run(key, _)
             | Self::Answer(key) => Some(*key),
-            Self::Credit(..) => None,
+            Self::Call(_) | Self::Credit(..) => None,
         }
     }
 }

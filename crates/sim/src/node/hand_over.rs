@@ -1,7 +1,8 @@
 //! Requests that pass from thread to thread, threads that wait for theirs, and a change of the model.
 
-use super::staff::Held;
+use super::staff::{Held, Staff};
 use super::{Node, Work};
+use crate::callers::Asked;
 use crate::slab::Key;
 use crate::space::Space;
 use crate::task::Stage;
@@ -57,15 +58,72 @@ impl Node {
         let Some(staff) = &mut self.staff else { return };
         staff.reserved -= 1;
         staff.handed.push_back(key);
-        self.rouse_for_handed(now, space);
+        self.rouse_takers(now, space);
     }
 
-    /// What was handed over may wait for a worker that is free, but for none that has something else to do.
-    pub(super) fn rouse_for_handed(&mut self, now: Instant, space: &mut Space) {
-        let Some(staff) = self.staff.as_ref().filter(|staff| staff.lacks_takers()) else { return };
-        if let Some(worker) = staff.free_worker() {
-            self.rouse(now, worker, space);
+    /// What was left for others may wait for a worker or responder that is free, but for none that has something else
+    /// to do.
+    pub(super) fn rouse_takers(&mut self, now: Instant, space: &mut Space) {
+        let takers = self.staff.as_ref().map_or([None; 2], Staff::free_takers);
+        for thread in takers.into_iter().flatten() {
+            self.rouse(now, thread, space);
         }
+    }
+
+    /// What it costs a thread to leave a fan to a responder; nothing where it makes the calls itself.
+    pub(super) fn leaving_cost(&self, now: Instant) -> Option<Duration> {
+        let staff = self.staff.as_ref().filter(|staff| staff.responders() > 0)?;
+        let sleeper = staff.free_responder().is_some_and(|thread| staff.is_asleep(now, thread));
+        let wakes_core = staff.can_wake_core(now, self.idle_cores());
+        Some(if sleeper && wakes_core { staff.spec.hand_over } else { Duration::ZERO })
+    }
+
+    /// A request makes calls: a responder does it, where there are any, or its own thread, which may then have to wait.
+    pub(super) fn ask(&mut self, now: Instant, asked: Asked, space: &mut Space) {
+        match &mut self.staff {
+            Some(staff) if staff.responders() > 0 => {
+                staff.leave(asked);
+                self.rouse_takers(now, space);
+            }
+            _ => {
+                self.hold(asked.parent, space);
+                self.call(now, asked, space);
+            }
+        }
+    }
+
+    /// What sending the calls of its fan costs a responder.
+    pub(super) fn sending_cost(&self, thread: u16) -> Duration {
+        let staff = self.staff.as_ref();
+        let fan = staff.and_then(|staff| staff.threads[usize::from(thread)].sending);
+        fan.map_or(Duration::ZERO, |fan| self.spec.costs.send * fan.fan_out)
+    }
+
+    /// What waking a request's thread costs a responder.
+    pub(super) fn ringing_cost(&self) -> Duration {
+        self.staff.as_ref().map_or(Duration::ZERO, |staff| staff.spec.hand_over)
+    }
+
+    /// A responder has sent the calls of a fan.
+    pub(super) fn sent(&mut self, now: Instant, thread: u16, space: &mut Space) {
+        let threads = self.staff.as_mut().map(|staff| &mut staff.threads);
+        let sending = threads.and_then(|threads| threads[usize::from(thread)].sending.take());
+        let Some(asked) = sending else { return };
+        let request = space.request(asked.parent, "at a responder");
+        let Some(task) = request.and_then(|request| request.task.as_mut()) else { return };
+        if let Stage::Asking { since } = task.stage {
+            task.stage = Stage::Calling { since, left: asked.fan_out };
+            task.calls_by = thread;
+            self.call(now, asked, space);
+        }
+    }
+
+    /// Whether the responder that has heard a fan's last answer must end the sleep of the request's own thread.
+    pub(super) fn must_ring(&self, now: Instant, key: Key, space: &Space) -> bool {
+        let task = space.requests.get(key).and_then(|request| request.task.as_ref());
+        let Some((staff, task)) = self.staff.as_ref().zip(task) else { return false };
+        let is_other = task.calls_by != task.thread;
+        is_other && staff.is_asleep(now, task.thread) && staff.can_wake_core(now, self.idle_cores())
     }
 
     /// A thread of a synchronous model waits for what its request asks of others.

@@ -120,10 +120,7 @@ impl Node {
             let clients = self.control.clients();
             let waits = |request: &Request| {
                 let stage = request.task.as_ref().map(|task| task.stage);
-                let waits = matches!(
-                    stage,
-                    Some(Stage::Waiting { .. } | Stage::Calling { .. } | Stage::Pausing { .. })
-                );
+                let waits = stage.is_some_and(|it| !matches!(it, Stage::Fresh | Stage::Ready));
                 waits && clients.contains(&request.client)
             };
             held.extend(space.requests.keys(waits));

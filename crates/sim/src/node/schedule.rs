@@ -20,7 +20,7 @@ impl Node {
             match self.next_of(now, thread, space) {
                 Some(work) => {
                     self.run(now, (core, thread), work, space);
-                    self.rouse_for_handed(now, space);
+                    self.rouse_takers(now, space);
                 }
                 None => self.rest(now, thread),
             }
@@ -158,6 +158,7 @@ impl Node {
                     self.rouse_hungry(now, space);
                     self.begin(now, key, thread, space)
                 }
+                Todo::Call => Some(Work::Call(thread)),
                 Todo::Serve => {
                     let work = self.next_work(usize::from(thread), now, space);
                     if work.is_none() && !self.has_more(thread) {

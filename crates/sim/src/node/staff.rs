@@ -2,17 +2,20 @@
 //!
 //! The protocol is the runtime's (docs/threading.md). Requests wait at their loop; as many as there are workers are
 //! handed over ahead. What has begun stays with its thread, whatever becomes of the model. A thread whose request
-//! completes synchronously is held until the answers are there: it hears those, and does nothing else.
+//! completes synchronously is held until the answers are there: it hears those, and does nothing else. Where there are
+//! responders, a request leaves each of its fans to one. That makes the calls, hears the answers, and wakes the
+//! request's own thread for the last.
 
+use crate::callers::Asked;
 use crate::slab::Key;
 use crate::space::{Packet, Space};
 use crate::threads::Threads;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_core::Instant;
-use tailwater_workload::scenario::{Model, Reception};
+use tailwater_workload::scenario::{Completion, Model, Reception};
 
-/// All threads: the loops', then the workers'.
+/// All threads: the loops', then workers and responders as models came to need them.
 pub(crate) struct Staff {
     pub(super) spec: Threads,
     pub(crate) threads: Vec<Thread>,
@@ -23,10 +26,15 @@ pub(crate) struct Staff {
     pub(crate) handed: VecDeque<Key>,
     /// Requests that loops are about to hand over.
     pub(super) reserved: usize,
+    /// Fans for whichever responder is free first, each of a request that waits for it.
+    fans: VecDeque<Asked>,
+    /// The first so many of these were left for more responders than there are now.
+    backlog: usize,
 }
 
 /// One of them.
 pub(crate) struct Thread {
+    role: Role,
     pub(crate) rest: Rest,
     /// It was woken from its sleep for the core that it gets.
     pub(super) woken_for_core: bool,
@@ -39,6 +47,17 @@ pub(crate) struct Thread {
     /// Requests of its own that go on; each is there once.
     pub(super) woken: VecDeque<Key>,
     pub(crate) held: Option<Held>,
+    /// A responder's: the fan whose calls it is sending.
+    pub(super) sending: Option<Asked>,
+}
+
+/// What a thread is there for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    Loop,
+    /// By number, and so are responders: a model has the first of each.
+    Worker(usize),
+    Responder(usize),
 }
 
 /// Whether a thread wants a core.
@@ -69,6 +88,8 @@ pub(super) enum Todo {
     GoOn(Key),
     /// A worker begins a request.
     Begin(Key),
+    /// A responder makes the calls of a fan: see [`Thread::sending`].
+    Call,
     /// A loop looks at its own queues.
     Serve,
     Nothing,
@@ -78,21 +99,35 @@ impl Staff {
     pub(super) fn new(spec: Threads, loops: usize) -> Self {
         let mut staff = Self {
             spec,
-            threads: Vec::new(),
+            threads: (0..loops).map(|_| Thread::idle(Instant::ZERO, Role::Loop)).collect(),
             loops,
             ready: VecDeque::new(),
             handed: VecDeque::new(),
             reserved: 0,
+            fans: VecDeque::new(),
+            backlog: 0,
         };
         staff.follow(Instant::ZERO, spec.model);
         staff
     }
 
-    /// Requests begin by this model from now on. Workers beyond it sleep once they have nothing left.
+    /// Requests begin by this model from now on. Threads beyond it sleep once they have nothing left.
     pub(super) fn follow(&mut self, now: Instant, model: Model) {
+        if responders(model) < self.responders() {
+            self.backlog = self.fans.len();
+        }
         self.spec.model = model;
-        let wanted = self.loops + model.workers();
-        self.threads.resize_with(wanted.max(self.threads.len()), || Thread::idle(now));
+        let workers = (0..model.workers()).map(Role::Worker);
+        for role in workers.chain((0..responders(model)).map(Role::Responder)) {
+            if !self.threads.iter().any(|thread| thread.role == role) {
+                self.threads.push(Thread::idle(now, role));
+            }
+        }
+    }
+
+    /// How many threads make handlers' calls; none where the handlers' own do.
+    pub(super) fn responders(&self) -> usize {
+        responders(self.spec.model)
     }
 
     pub(super) fn is_loop(&self, thread: u16) -> bool {
@@ -117,12 +152,33 @@ impl Staff {
     /// Whether the worker takes requests. Where workers have become fewer all take what was handed over for
     /// more.
     fn takes_requests(&self, thread: u16) -> bool {
-        let worker = usize::from(thread) - self.loops;
-        worker < self.spec.model.workers() || self.places() < 0
+        match self.threads[usize::from(thread)].role {
+            Role::Worker(worker) => worker < self.spec.model.workers() || self.places() < 0,
+            Role::Loop | Role::Responder(_) => false,
+        }
+    }
+
+    /// The same of a responder and fans.
+    fn takes_fans(&self, thread: u16) -> bool {
+        match self.threads[usize::from(thread)].role {
+            Role::Responder(responder) => responder < self.responders() || self.backlog > 0,
+            Role::Loop | Role::Worker(_) => false,
+        }
+    }
+
+    /// A request's calls are to be made by a responder.
+    pub(super) fn leave(&mut self, fan: Asked) {
+        self.fans.push_back(fan);
+    }
+
+    fn next_fan(&mut self, thread: u16) -> Option<Asked> {
+        let fan = if self.takes_fans(thread) { self.fans.pop_front() } else { None };
+        self.backlog = self.backlog.saturating_sub(usize::from(fan.is_some()));
+        fan
     }
 
     pub(super) fn next(&mut self, thread: u16) -> Todo {
-        let begins = !self.is_loop(thread) && self.takes_requests(thread);
+        let begins = self.takes_requests(thread);
         let state = &mut self.threads[usize::from(thread)];
         if let Some(Held { key, .. }) = state.held.take_if(|held| held.is_over) {
             return Todo::GoOn(key);
@@ -139,8 +195,12 @@ impl Staff {
         if usize::from(thread) < self.loops {
             return Todo::Serve;
         }
-        let handed = if begins { self.handed.pop_front() } else { None };
-        handed.map_or(Todo::Nothing, Todo::Begin)
+        if begins && let Some(key) = self.handed.pop_front() {
+            return Todo::Begin(key);
+        }
+        let fan = self.next_fan(thread);
+        self.threads[usize::from(thread)].sending = fan;
+        if fan.is_some() { Todo::Call } else { Todo::Nothing }
     }
 
     /// A request of the thread can go on.
@@ -195,24 +255,51 @@ impl Staff {
     }
 
     /// More was handed over than workers are about to wake, or wait for a core, to take it.
-    pub(super) fn lacks_takers(&self) -> bool {
-        let takes = |thread: &usize| {
-            let Thread { rest, held, .. } = &self.threads[*thread];
-            let is_coming = *rest == Rest::Waking || self.ready.contains(&(*thread as u16));
-            is_coming && held.is_none() && self.takes_requests(*thread as u16)
+    fn lacks_workers(&self) -> bool {
+        self.handed.len() > self.coming(Self::takes_requests, self.handed.len())
+    }
+
+    /// The same of fans and responders.
+    fn lacks_responders(&self) -> bool {
+        self.fans.len() > self.coming(Self::takes_fans, self.fans.len())
+    }
+
+    /// How many threads that take this are about to wake, or wait for a core; zero where nothing waits for them.
+    fn coming(&self, takes: impl Fn(&Self, u16) -> bool, waiting: usize) -> usize {
+        let comes = |thread: &u16| {
+            let Thread { rest, held, .. } = &self.threads[usize::from(*thread)];
+            let is_coming = *rest == Rest::Waking || self.ready.contains(thread);
+            is_coming && held.is_none() && takes(self, *thread)
         };
-        let takers = (self.loops..self.threads.len()).filter(takes);
-        !self.handed.is_empty() && self.handed.len() > takers.count()
+        if waiting == 0 { 0 } else { self.others().filter(comes).count() }
     }
 
     /// The first worker that has nothing to do and takes requests.
     pub(super) fn free_worker(&self) -> Option<u16> {
-        let workers = (self.loops..self.threads.len()).map(|thread| thread as u16);
-        let is_free = |thread: &u16| {
-            let Thread { rest, held, .. } = &self.threads[usize::from(*thread)];
-            matches!(rest, Rest::Idle(_)) && held.is_none()
-        };
-        workers.filter(|thread| self.takes_requests(*thread)).find(is_free)
+        self.others().find(|thread| self.is_free(*thread) && self.takes_requests(*thread))
+    }
+
+    /// The first responder that has nothing to do and takes fans.
+    pub(super) fn free_responder(&self) -> Option<u16> {
+        self.others().find(|thread| self.is_free(*thread) && self.takes_fans(*thread))
+    }
+
+    /// Those to be roused for what was left for whichever is free first.
+    pub(super) fn free_takers(&self) -> [Option<u16>; 2] {
+        [
+            if self.lacks_workers() { self.free_worker() } else { None },
+            if self.lacks_responders() { self.free_responder() } else { None },
+        ]
+    }
+
+    fn is_free(&self, thread: u16) -> bool {
+        let Thread { rest, held, .. } = &self.threads[usize::from(thread)];
+        matches!(rest, Rest::Idle(_)) && held.is_none()
+    }
+
+    /// All but the loops.
+    fn others(&self) -> impl Iterator<Item = u16> + use<> {
+        (self.loops..self.threads.len()).map(|thread| thread as u16)
     }
 
     /// All loops look at their sockets or sleep until something comes.
@@ -231,11 +318,11 @@ impl Staff {
         self.threads.iter().flat_map(of).chain(self.handed.iter().copied())
     }
 
-    /// The thread that hears an answer: the one whose request waits for it, or else `home`.
+    /// The thread that hears an answer: the one that made the call, or else `home`.
     pub(super) fn hears(&self, packet: &Packet, home: u16, space: &Space) -> u16 {
         let task = |key: Key| space.requests.get(key).and_then(|request| request.task.as_ref());
         let parent = packet.key().and_then(task).and_then(|task| task.parent);
-        let thread = parent.and_then(task).map_or(home, |task| task.thread);
+        let thread = parent.and_then(task).map_or(home, |task| task.calls_by);
         if usize::from(thread) < self.threads.len() { thread } else { home }
     }
 
@@ -245,17 +332,23 @@ impl Staff {
         match state.held {
             Some(held) => held.is_over || !state.inbox.is_empty(),
             None => {
-                let begins = !self.is_loop(thread) && self.takes_requests(thread);
-                state.has_more() || (begins && self.lacks_takers())
+                let begins = self.takes_requests(thread) && self.lacks_workers();
+                let calls = self.takes_fans(thread) && self.lacks_responders();
+                state.has_more() || begins || calls
             }
         }
     }
 
     /// After so long without work it still looks for some. Workers never do, and neither does what is held.
     fn looks(&self, thread: u16, idle: Duration) -> bool {
-        let is_held = self.threads[usize::from(thread)].held.is_some();
-        self.is_loop(thread)
-            && !is_held
+        let Thread { role, held, .. } = &self.threads[usize::from(thread)];
+        let may_look = match *role {
+            Role::Loop => true,
+            Role::Responder(responder) => responder < self.responders(),
+            Role::Worker(_) => false,
+        };
+        may_look
+            && held.is_none()
             && match self.spec.model.reception {
                 Reception::Block => false,
                 Reception::SpinThenBlock(longest) => idle <= longest,
@@ -264,7 +357,7 @@ impl Staff {
     }
 
     fn looking(&self, now: Instant) -> usize {
-        (0..self.loops).filter(|at| self.is_looking(now, *at as u16)).count()
+        (0..self.threads.len()).filter(|thread| self.is_looking(now, *thread as u16)).count()
     }
 
     /// It has nothing to do and keeps a core from sleeping.
@@ -291,8 +384,9 @@ impl Thread {
         self.held.is_some() || !self.woken.is_empty() || !self.inbox.is_empty()
     }
 
-    fn idle(now: Instant) -> Self {
+    fn idle(now: Instant, role: Role) -> Self {
         Self {
+            role,
             rest: Rest::Idle(now),
             woken_for_core: false,
             inbox: VecDeque::new(),
@@ -300,6 +394,14 @@ impl Thread {
             turns: 0,
             woken: VecDeque::new(),
             held: None,
+            sending: None,
         }
+    }
+}
+
+const fn responders(model: Model) -> usize {
+    match model.completion {
+        Completion::Responders(count) => count,
+        Completion::Async | Completion::Sync | Completion::ForkJoin(_) => 0,
     }
 }

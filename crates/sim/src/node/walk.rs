@@ -6,7 +6,7 @@
 //! queue, in the run queue, and for locks.
 //!
 //! Where the node has threads, a request keeps the one on which it began. That one may have to wait for the request's
-//! calls with it.
+//! calls with it, or a responder makes them.
 
 use super::{Node, Work};
 use crate::callers::{Asked, Callers};
@@ -131,10 +131,7 @@ impl Node {
         space.request(key, "on its path")?.task = Some(task);
         match next {
             Next::Work(work) => return Some(work),
-            Next::Call(asked) => {
-                self.hold(key, space);
-                self.call(now, asked, space);
-            }
+            Next::Call(asked) => self.ask(now, asked, space),
             Next::Wait | Next::Step => {}
         }
         None
@@ -172,17 +169,31 @@ impl Node {
         }
     }
 
-    /// An answer or credit of another node was received.
-    pub(super) fn heard(&mut self, now: Instant, key: Key, credit: bool, space: &mut Space) {
+    /// An answer or credit of another node was received; returns what the core must do at once.
+    pub(super) fn heard(
+        &mut self,
+        now: Instant,
+        key: Key,
+        credit: bool,
+        space: &mut Space,
+    ) -> Option<Work> {
         let Some(walk) = &mut self.walk else {
-            return space.astray(Thing::Call, "an answer reached a node that never calls");
+            space.astray(Thing::Call, "an answer reached a node that never calls");
+            return None;
         };
         if credit {
             walk.callers.on_credit(now, key, space);
         } else {
             walk.callers.on_reply(now, key, space);
         }
+        // Of those that credit woke or refused besides, none is told by a responder.
+        let first = walk.callers.next_woken()?;
+        let ring = self.must_ring(now, first, space).then_some(Work::Ring(first));
+        if ring.is_none() {
+            self.wake(now, first, false, space);
+        }
         self.wake_callers(now, space);
+        ring
     }
 
     /// A deadline of a connection to another node may have come.
@@ -321,6 +332,7 @@ impl Node {
     fn step(&mut self, now: Instant, key: Key, task: &mut Task, space: &mut Space) -> Next {
         let send = self.spec.costs.send;
         let is_home = self.is_home(task);
+        let leaving = self.leaving_cost(now);
         let Some(walk) = &mut self.walk else {
             return Next::Wait;
         };
@@ -346,9 +358,16 @@ impl Node {
                 task.undo.extend(lock.zip(undo));
                 Next::Step
             }
-            Op::Prepare { messages } => Next::Work(Work::Run(key, task.compute(send * *messages))),
+            Op::Prepare { messages } => {
+                let cost = leaving.unwrap_or(send * *messages);
+                Next::Work(Work::Run(key, task.compute(cost)))
+            }
             &Op::Call { tier, fan_out } => {
-                task.stage = Stage::Calling { since: now, left: fan_out };
+                task.calls_by = task.thread;
+                task.stage = match leaving {
+                    Some(_) => Stage::Asking { since: now },
+                    None => Stage::Calling { since: now, left: fan_out },
+                };
                 let dispatch = space.request(key, "at calling").and_then(|request| {
                     request.dispatch.map(|dispatch| (request.arrived, dispatch))
                 });
@@ -492,7 +511,7 @@ impl Node {
         self.walk_on(now, key, space)
     }
 
-    fn call(&mut self, now: Instant, asked: Asked, space: &mut Space) {
+    pub(super) fn call(&mut self, now: Instant, asked: Asked, space: &mut Space) {
         if let Some(walk) = &mut self.walk {
             walk.callers.call(now, &asked, space);
             self.wake_callers(now, space);

@@ -17,6 +17,7 @@ pub(super) fn staff(seed: u64, world: &mut World) {
     if world.node.paths.is_some() && dice.chance(0.5) {
         let changes = dice.one_of([0, 0, 1, 5, 50]);
         give_threads(&mut dice, world, changes);
+        add_responders(seed, world);
     }
 }
 
@@ -31,6 +32,23 @@ pub(super) fn tree(seed: u64, world: &mut World, service: &Service) {
     }
     let changes = dice.number(10, 100);
     give_threads(&mut dice, world, changes);
+}
+
+/// Responders for half of the asynchronous models; a generator of its own.
+pub(super) fn add_responders(seed: u64, world: &mut World) {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of responders"));
+    let mut draw = |model: &mut Model| {
+        if model.completion == Completion::Async && dice.chance(0.5) {
+            model.completion = Completion::Responders(dice.number(1, 4) as usize);
+        }
+    };
+    let tiers = world.tiers.iter_mut().map(|tier| &mut tier.node);
+    for threads in std::iter::once(&mut world.node).chain(tiers).flat_map(|it| &mut it.threads) {
+        draw(&mut threads.model);
+    }
+    for switch in &mut world.switches {
+        draw(&mut switch.model);
+    }
 }
 
 fn give_threads(dice: &mut Dice, world: &mut World, changes: u64) {

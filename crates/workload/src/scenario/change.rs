@@ -93,15 +93,16 @@ model = "aib"
     }
 
     #[test]
-    fn a_change_alone_makes_a_scenario_one_of_models_and_a_crew_is_for_sockets() {
+    fn a_change_alone_makes_a_scenario_one_of_models_and_forks_are_for_sockets() {
         let text = TEXT.replace("model = \"aib\"\n", "");
         let change =
             |model| format!("{text}[[server.change]]\nat = \"1ms\"\nmodel = \"{model}\"\n");
         let scenario = |model| Scenario::parse("x.toml", &change(model)).unwrap();
         assert!(scenario("adb:2").has_models);
         assert_eq!(scenario("adb:2").needs_sockets(), None);
-        let said = scenario("aib+2").needs_sockets().map(|error| error.to_string());
-        assert!(said.is_some_and(|said| said.contains("make their own calls")));
+        assert_eq!(scenario("aib+2").needs_sockets(), None);
+        let said = scenario("sib+2").needs_sockets().map(|error| error.to_string());
+        assert!(said.is_some_and(|said| said.contains("does not fork calls")));
     }
 
     #[test]

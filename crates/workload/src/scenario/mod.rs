@@ -289,8 +289,8 @@ impl Scenario {
 
     /// Why the simulator refuses it, whatever sockets do.
     fn beyond_simulator(&self) -> Option<ScenarioError> {
-        let has_crew = |it: &&ControllerSpec| it.model.is_some_and(|it| it.completion.crew() > 0);
-        let named = self.controllers.iter().find(has_crew).map(|it| (it.name_place, CREW));
+        let is_forking = |it: &&ControllerSpec| it.model.is_some_and(forks);
+        let named = self.controllers.iter().find(is_forking).map(|it| (it.name_place, FORKS));
         if let Some((place, message)) = self.not_simulated.or(named) {
             return Some(self.error_at(place, message.to_owned()));
         }
@@ -390,8 +390,8 @@ fn stage<'a>(
 const ON_SOCKETS: &str = "type --on loopback, or ";
 
 /// What simulated threads do not do.
-const CREW: &str = "the simulator's threads make their own calls; type --on loopback, or leave out the \"+\" in model \
-                    and the number behind it";
+const FORKS: &str = "the simulator does not fork calls to threads; type --on loopback, or leave out the \"+\" in \
+                     model and the number behind it";
 const CLASSES: &str =
     "the simulator's threads know no methods; type --on loopback, or leave out classes or model";
 
@@ -403,13 +403,16 @@ fn not_simulated(
     server: &Server,
     has_models: bool,
 ) -> Option<(TextPlace, &'static str)> {
-    let has_crew = |model: Model| model.completion.crew() > 0;
-    let crew = in_server.item("model").filter(|_| has_crew(server.model));
-    let changed = || in_server.item("change").filter(|_| server.models().any(has_crew));
-    let crew = crew.or_else(changed);
+    let forking = in_server.item("model").filter(|_| forks(server.model));
+    let changed = || in_server.item("change").filter(|_| server.models().any(forks));
+    let forking = forking.or_else(changed);
     let classes = in_server.item("classes").filter(|_| server.classes && has_models);
-    let crew = crew.map(|item| (item.place(), CREW));
-    crew.or_else(|| classes.map(|item| (item.place(), CLASSES)))
+    let forking = forking.map(|item| (item.place(), FORKS));
+    forking.or_else(|| classes.map(|item| (item.place(), CLASSES)))
+}
+
+const fn forks(model: Model) -> bool {
+    matches!(model.completion, Completion::ForkJoin(_))
 }
 
 /// The first fault that sockets do not play, and why.

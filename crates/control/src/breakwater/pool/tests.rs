@@ -29,6 +29,35 @@ fn a_turnover_is_as_long_as_all_loops_together_need_for_what_is_issued() {
     }
 }
 
+/// The target is 60 µs, so that the last of six waits for 50 and the last of seven for 60.
+#[test]
+fn clients_are_few_while_a_request_of_each_would_wait_no_longer_than_the_target() {
+    for (loops, few) in [(1, 6), (2, 12)] {
+        let pool = Pool::new(Config::tuned(SLO, 1), loops);
+        (0..few).for_each(|_| pool.join());
+        assert!(pool.are_few(us(10)) && !pool.are_few(Duration::ZERO), "{loops} loops");
+        pool.join();
+        assert!(!pool.are_few(us(10)), "{loops} loops");
+        pool.set_idle(0);
+        assert!(pool.are_few(us(10)), "one of them is idle");
+    }
+}
+
+/// What is shed waits for 170 µs: for sixteen requests and more.
+#[test]
+fn few_clients_have_a_reserve_that_the_queue_holds() {
+    let pool = Pool::new(Config::tuned(SLO, 1), 1);
+    (0..4).for_each(|_| pool.join());
+    pool.shift_issued(0, 4);
+    let small = |total| {
+        pool.total.store(total, Relaxed);
+        pool.is_reserve_small(us(10))
+    };
+    assert_eq!([3, 20, 21].map(small), [true, true, false]);
+    (0..3).for_each(|_| pool.join());
+    assert!(!small(20), "they are many");
+}
+
 #[test]
 fn of_the_loops_round_trips_the_lower_median_counts() {
     let pool = Pool::new(Config::tuned(SLO, 1), 4);

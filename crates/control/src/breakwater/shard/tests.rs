@@ -80,6 +80,21 @@ fn answers_ask_for_a_pause_until_the_queue_is_as_it_should_be() {
     assert!(pauses(Config::paper(SLO, 1)).iter().all(Duration::is_zero));
 }
 
+/// Twenty requests of 10 µs wait, where six should. A connection of a tier's caller has many calls, which one pause would
+/// hold back until most of them expire.
+#[test]
+fn no_pause_is_asked_of_few_clients() {
+    let asks = |clients: u32| {
+        let mut shard = own_shard(Config::tuned(SLO, 1));
+        (0..clients).for_each(|id| visit(&mut shard, SessionId(id)));
+        (0..20).for_each(|_| shard.predicted.join());
+        shard.predicted.complete(Instant::from_nanos(10_000));
+        shard.predicted.complete(Instant::from_nanos(20_000));
+        shard.pause() > Pause::NONE
+    };
+    assert_eq!([6, 7].map(asks), [false, true]);
+}
+
 #[test]
 fn a_pause_is_no_silence() {
     let mut shard = own_shard(Config::tuned(SLO, 1));

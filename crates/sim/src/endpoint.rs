@@ -10,7 +10,7 @@ use crate::slab::Key;
 use crate::space::{Credit, Event, Packet, Request, Space};
 use std::time::Duration;
 use tailwater_control::retry::Load;
-use tailwater_control::{Action, Call, Client, Dispatch, DropReason, Offer, Reply};
+use tailwater_control::{Action, Call, Client, Dispatch, DropReason, Offer, Reply, is_older};
 use tailwater_core::{Instant, Nanos};
 use tailwater_workload::scenario::Claim;
 
@@ -319,7 +319,7 @@ impl Endpoint {
 
     fn hear(&mut self, offer: Offer, answers: bool, space: &mut Space) {
         space.tell(Fact::Heard { client: self.number, offer, answers });
-        if self.registered && offer.seq.wrapping_sub(self.newest) < 1 << 31 {
+        if self.registered && !is_older(offer.seq, self.newest) {
             self.newest = offer.seq;
         }
     }

@@ -9,7 +9,8 @@ use crate::trace::{Ending, Header, TraceError};
 use hdrhistogram::Histogram;
 use std::fmt;
 
-/// Of a trace; 2²⁰ requests take 80 MB, and 2²¹ calls 64 MB. The shortest beyond are counted and not told of.
+/// Of a trace; 2²⁰ requests take 80 MB, and 2²¹ calls 64 MB. The shortest beyond are counted; a [`Search`](super::Search) finds
+/// those that are calls of the slowest.
 const ROOM: Room = Room { requests: 1 << 20, legs: 1 << 21 };
 
 /// The first reading of one trace.
@@ -29,7 +30,7 @@ pub struct Tier {
     pub(super) lengths: Histogram<u64>,
     /// The longest first.
     pub(super) requests: Vec<Brief>,
-    /// Shorter ones.
+    /// Shorter ones, of which no reading has found that they matter.
     pub(super) left_out: u64,
     pub(super) incomplete: Incomplete,
     pub(super) records: u64,
@@ -43,11 +44,15 @@ impl Survey {
     /// Begins, for the trace with this header; people know it by `name`.
     #[must_use]
     pub fn new(name: &str, header: &Header) -> Self {
+        Self::with_room(name, header, ROOM)
+    }
+
+    pub(super) fn with_room(name: &str, header: &Header, room: Room) -> Self {
         Self {
             name: name.to_owned(),
             program: header.program.clone(),
             reading: FirstReading::new(header),
-            longest: Longest::new(ROOM),
+            longest: Longest::new(room),
         }
     }
 
@@ -89,6 +94,15 @@ impl Survey {
             incomplete,
             records,
         })
+    }
+}
+
+impl Tier {
+    /// Adds requests that were left out, and now matter.
+    pub(super) fn take(&mut self, found: Vec<Brief>) {
+        self.left_out = self.left_out.saturating_sub(found.len() as u64);
+        self.requests.extend(found);
+        self.requests.sort_unstable_by(|one, other| other.cmp(one));
     }
 }
 

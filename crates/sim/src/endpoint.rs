@@ -275,14 +275,23 @@ impl Endpoint {
         }
     }
 
-    /// The node has accepted the connection; false if it is not the one of the moment.
-    pub(crate) fn on_opened(&mut self, now: Instant, connection: u16, clocks: &Clocks) -> bool {
-        let opened = self.connection == connection && self.link == Link::Down;
-        if opened {
-            (self.link, self.attempts) = (Link::Up, 0);
-            self.control.on_connected(clocks.local(self.number, now));
+    /// The node has accepted the connection and says WELCOME; false if it is not the one of the moment.
+    pub(crate) fn on_opened(
+        &mut self,
+        now: Instant,
+        welcome: &Credit,
+        clocks: &Clocks,
+        space: &mut Space,
+    ) -> bool {
+        if welcome.connection != self.connection || self.link != Link::Down {
+            return false;
         }
-        opened
+        let local = clocks.local(self.number, now);
+        (self.link, self.attempts) = (Link::Up, 0);
+        self.control.on_connected(local);
+        self.hear(welcome.offer, false, space);
+        self.control.on_welcome(local, welcome.offer, welcome.stamp);
+        true
     }
 
     /// Its process dies with all that it knew; the system closes the connection. Its successor will have

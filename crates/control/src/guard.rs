@@ -3,7 +3,9 @@
 //! A controller whose signal goes wrong (delay that load did not cause) can shed everything; the
 //! guard bounds that harm, and lets an operator watch decisions before enforcing them.
 
-use crate::server::{Admission, Arrival, Gauges, Offer, Reason, RequestEnd, Shard, Verdict, Wish};
+use crate::server::{
+    Admission, Arrival, Gauges, Offer, Reason, RequestEnd, Shard, Verdict, Wish, is_older,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
@@ -136,7 +138,7 @@ impl GuardedShard {
         let Some(Some(amnesty)) = self.amnesty.get(id.index()).copied() else {
             return false;
         };
-        let newer = acked != amnesty.seq && acked.wrapping_sub(amnesty.seq) < 1 << 31;
+        let newer = acked != amnesty.seq && !is_older(acked, amnesty.seq);
         let over = newer || now >= amnesty.ends;
         if over {
             self.amnesty[id.index()] = None;

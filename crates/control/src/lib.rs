@@ -36,6 +36,6 @@ pub use config_error::ConfigError;
 pub use retry::{Replicas, RetryConfig};
 pub use server::{
     Admission, Arrival, Echo, Gauges, Offer, Outcome, Reached, Reason, RequestEnd, Shard, Verdict,
-    Wish,
+    Wish, is_older,
 };
 pub use site::Site;

@@ -237,6 +237,13 @@ pub struct Offer {
     pub pause: Pause,
 }
 
+/// Whether an offer of number `seq` is older than one of number `known`. Numbers wrap: of those that are half of all away,
+/// each is older than the other, as `docs/protocol.md` has it.
+#[must_use]
+pub const fn is_older(seq: u32, known: u32) -> bool {
+    seq.wrapping_sub(known) >= 1 << 31
+}
+
 impl Offer {
     /// No limit: what controllers without credits offer.
     pub const OPEN: Self = Self { window: u32::MAX, seq: 0, level: 0, pause: Pause::NONE };
@@ -316,6 +323,14 @@ mod tests {
         let second = ms(1_000) - Duration::from_nanos(1);
         assert_eq!(rtt(ms(1_500), ms(500) + Duration::from_nanos(1)), Some(second));
         assert_eq!(rtt(ms(1_500), ms(500)), None, "the stamp may have wrapped");
+    }
+
+    #[test]
+    fn half_of_all_numbers_are_older_and_the_one_in_the_middle_is_both_ways() {
+        let half = 1 << 31;
+        assert!(is_older(u32::MAX, 0) && !is_older(0, u32::MAX) && !is_older(7, 7));
+        assert!(is_older(5, 5 + half - 1) && !is_older(5 + half - 1, 5));
+        assert!(is_older(5, 5 + half) && is_older(5 + half, 5));
     }
 
     #[test]

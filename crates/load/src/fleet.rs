@@ -102,7 +102,8 @@ impl Fleet {
         Self::connect_to((one, RetryConfig::default()), all, controller, watched)
     }
 
-    /// The same to all replicas of a server, which clients choose among as it is said, each by its number among all.
+    /// The same to all replicas of a server, which clients choose among as it is said, each by its number among all. Each of a
+    /// client's connections has a number of its own, or their calls could not be told apart in traces.
     ///
     /// # Errors
     /// As above.
@@ -116,13 +117,14 @@ impl Fleet {
         let (poller, alarm) = (Poller::new().map_err(system)?, Alarm::new().map_err(system)?);
         poller.add(&alarm, ALARM, Interest::READ).map_err(system)?;
         let has_replicas = servers.len() > 1;
-        let each = servers.iter().flat_map(|server| (0..whose.clients).map(move |it| (server, it)));
-        let link = |(key, (server, client)): (u64, (&Address, u32))| {
+        let each =
+            (0..).zip(servers).flat_map(|place| (0..whose.clients).map(move |it| (place, it)));
+        let link = |(key, ((place, server), client)): (u64, ((u64, &Address), u32))| {
             let client_id = whose.number(client) + 1;
             let config = ChannelConfig { client_id, ..ChannelConfig::new(server.clone()) };
             let control = controller.client(key);
             match has_replicas {
-                true => Channel::to_replica(&config, key, control),
+                true => Channel::to_replica(&config, place, key, control),
                 false => Channel::new(config, key, control),
             }
         };

@@ -1,16 +1,19 @@
 //! A fleet whose clients are connected to several replicas: where requests go, and that each ends once.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::retry::First;
 use tailwater_control::{RetryConfig, Site};
-use tailwater_core::Instant;
+use tailwater_core::{Instant, Pause, Stamp};
 use tailwater_load::work::ECHO;
 use tailwater_load::{Fleet, ThreadClients};
 use tailwater_rt::client::{Caller, End, NewCall};
 use tailwater_rt::counts::Counts;
 use tailwater_rt::time::now;
 use tailwater_rt::{Address, Reply, Request, Server, ServerConfig};
+use tailwater_wire::{ClientFrame, Grant, Limits, VERSION_MAX, Welcome, decode_from_client};
 
 const PRIMARY: RetryConfig = RetryConfig {
     tries: 2,
@@ -147,4 +150,57 @@ fn one_server_has_no_replicas_to_tell_of() {
     let mut fleet = fleet(&[&server], RetryConfig::default());
     all_answered(&ask(&mut fleet, 0..10));
     assert!(fleet.retried().is_none());
+}
+
+/// Reads HELLO and says WELCOME; gives the client's number.
+fn greet(mut stream: TcpStream) -> (u64, TcpStream) {
+    let mut input = Vec::new();
+    loop {
+        let mut some = [0; 64];
+        let count = stream.read(&mut some).unwrap();
+        assert!(count > 0, "it said {input:?} and hung up");
+        input.extend_from_slice(&some[..count]);
+        let decoded = decode_from_client(&input, &Limits::default()).unwrap();
+        let Some((ClientFrame::Hello(hello), _)) = decoded else { continue };
+        let grant = Grant { window: u32::MAX, seq: 0, level: 0, pause: Pause::NONE };
+        let welcome = Welcome {
+            version: VERSION_MAX,
+            features: 0,
+            max_frame: Limits::DEFAULT,
+            session: 1,
+            grant,
+            slo_us: 0,
+            stamp: Stamp(1),
+        };
+        let mut output = Vec::new();
+        welcome.encode(&mut output);
+        stream.write_all(&output).unwrap();
+        return (hello.client_id, stream);
+    }
+}
+
+/// Else the calls of a client to two replicas, which count them alike, would have one name in their traces.
+#[test]
+fn a_client_has_another_number_at_each_replica() {
+    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let addresses =
+        listeners.each_ref().map(|listener| Address::Tcp(listener.local_addr().unwrap()));
+    // Each hears of two clients, and of the channel that asks for counts, which has no number.
+    let servers = listeners.map(|listener| {
+        std::thread::spawn(move || {
+            (0..3).map(|_| greet(listener.accept().unwrap().0)).collect::<Vec<_>>()
+        })
+    });
+    let whose = ThreadClients::all(2);
+    let fleet = Fleet::connect_to((&addresses, PRIMARY), whose, &none(), &[]).unwrap();
+    let greeted = servers.map(|server| server.join().unwrap());
+    let numbers = greeted.each_ref().map(|greeted| {
+        let mut numbers: Vec<u64> = greeted.iter().map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
+        numbers
+    });
+    assert_eq!(numbers[0], [0, 1, 2]);
+    assert!(numbers[1][0] == 0 && numbers[1][1] != numbers[1][2], "{numbers:?}");
+    assert!(numbers[1][1..].iter().all(|number| !numbers[0].contains(number)), "{numbers:?}");
+    drop(fleet);
 }

@@ -295,6 +295,63 @@ fn errors_add_up_over_hops_and_a_contradiction_on_the_way_is_told() {
     assert!(leaf.error_ns >= mid.error_ns + 2 * MS, "{mid:?} {leaf:?}");
 }
 
+/// The mid-tier's clock is known by the front's calls to 30 µs; its own calls to the leaf take 2 ms each way.
+#[test]
+fn traces_with_one_counter_that_the_first_has_not_have_one_place() {
+    let machine = Machine { ahead_ns: 900 * MS as i64, ppm: 0, counter: 77_000 * MS };
+    let mut tiers = [TRUE, machine, machine].map(Process::new);
+    for n in 1..100 {
+        let begun = 12_000 * MS + n * 10 * MS;
+        tiers[0].calls(n, (begun, begun + 8 * MS), &[(n, begun + 10_000, begun + 7 * MS)]);
+        let (call, sent) = (1_000 + n, begun + 100_000);
+        let mid = (begun + 40_000, begun + 7 * MS - 30_000);
+        tiers[1].calls(n, mid, &[(call, sent, sent + 5 * MS)]);
+        tiers[1].hop(HopKind::Called, (n, n), mid.0);
+        tiers[2].serves(n, call, (sent + 2 * MS, sent + 3 * MS));
+    }
+    let [front, mid, leaf] = tiers;
+    // The leaf first, so that the order in which they are given decides nothing.
+    let report = report(&[("front", front), ("leaf", leaf), ("mid", mid)]);
+    let found: Vec<_> =
+        report.clocks.iter().map(|row| (row.basis, row.counter_of.as_deref())).collect();
+    let by_mid = (Basis::SameCounter, Some("mid"));
+    assert_eq!(found, [(Basis::First, None), by_mid, (Basis::Calls, None)]);
+    let (leaf, mid) = (&report.clocks[1], &report.clocks[2]);
+    assert!((30_000..31_000).contains(&mid.error_ns), "{mid:?}");
+    assert_eq!((leaf.contradiction_ns, mid.contradiction_ns), (0, 0));
+    assert!(leaf.error_ns.abs_diff(mid.error_ns) < 1_000, "{leaf:?} {mid:?}");
+    for root in &report.slowest {
+        let [_, leaf, mid] = root.parts[..] else { panic!("three traces") };
+        assert_eq!((leaf.running_ns, leaf.between_ns), (MS, 4 * MS), "{mid:?}");
+    }
+}
+
+/// By the counter of the mid-tier and the leaf, the leaf reads each call before it was sent.
+#[test]
+fn calls_against_a_counter_that_the_first_trace_has_not_are_told_too() {
+    let machine = Machine { ahead_ns: 900 * MS as i64, ppm: 0, counter: 77_000 * MS };
+    let early = |ns: u64| {
+        let mut tiers = [TRUE, machine, machine].map(Process::new);
+        for n in 1..50 {
+            let begun = 6_000 * MS + n * 10 * MS;
+            tiers[0].calls(n, (begun, begun + 8 * MS), &[(n, begun + 10_000, begun + 7 * MS)]);
+            let (call, sent) = (1_000 + n, begun + 2 * MS);
+            tiers[1].calls(n, (begun + 40_000, begun + 6 * MS), &[(call, sent, sent + MS)]);
+            tiers[1].hop(HopKind::Called, (n, n), begun + 40_000);
+            tiers[2].serves(n, call, (sent + 50_000 - ns, sent + 200_000 - ns));
+        }
+        let [front, mid, leaf] = tiers;
+        report(&[("front", front), ("mid", mid), ("leaf", leaf)]).clocks[2].clone()
+    };
+    // What is told is not covered by what is not known of the mid-tier's place.
+    let row = early(100_000);
+    assert_eq!((row.basis, row.counter_excluded_ns), (Basis::SameCounter, 0), "{row:?}");
+    assert!(row.contradiction_ns.abs_diff(50_000) < 100, "{row:?}");
+    let row = early(1_050_000);
+    assert_eq!((row.basis, row.contradiction_ns), (Basis::Calls, 0), "{row:?}");
+    assert!(row.counter_excluded_ns.abs_diff(MS) < 100, "{row:?}");
+}
+
 /// The leaf has its place by the front's calls, and the mid-tier's calls say that it is 5 ms elsewhere.
 #[test]
 fn calls_that_contradict_those_of_another_tier_are_told() {

@@ -278,10 +278,14 @@ impl Callers {
     }
 
     /// The node has accepted a connection.
-    pub(crate) fn on_opened(&mut self, now: Instant, number: u32, connection: u16) {
-        if let Some(index) = self.find(number) {
-            self.all[index].on_opened(now, connection, &self.clocks);
-        }
+    pub(crate) fn on_opened(&mut self, now: Instant, key: Key, space: &mut Space) {
+        let welcome = space.credits.remove(key);
+        let Some((welcome, index)) =
+            welcome.and_then(|welcome| Some((welcome, self.find(welcome.client)?)))
+        else {
+            return space.astray(Thing::Request, "a WELCOME arrived twice, or astray");
+        };
+        self.all[index].on_opened(now, &welcome, &self.clocks, space);
     }
 
     /// The process dies, and what was not sent is gone. `make` has the controls of its successor, by node and

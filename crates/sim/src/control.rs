@@ -1,7 +1,7 @@
 //! The node's side of the controller: its connections, and which shard each belongs to.
 
 use crate::facts::Fact;
-use crate::space::Space;
+use crate::space::{Credit, Space};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,13 +53,20 @@ impl Control {
             connections: vec![Connection::default(); clients.len()],
         };
         for client in clients {
+            // Its WELCOME was used up before the run.
             control.open(Instant::ZERO, client, 0, space);
         }
         control
     }
 
-    /// A client's connection stands.
-    pub(crate) fn open(&mut self, now: Instant, client: u32, number: u16, space: &mut Space) {
+    /// A client's connection stands; returns its WELCOME.
+    pub(crate) fn open(
+        &mut self,
+        now: Instant,
+        client: u32,
+        number: u16,
+        space: &mut Space,
+    ) -> Credit {
         if self.of(client).up {
             self.close(now, client, space);
         }
@@ -67,6 +74,7 @@ impl Control {
         let session = self.session(client);
         let offer = self.shard(client).on_open(now, session, &mut Silent);
         space.tell(Fact::Accepted { client, offer, gauges: self.gauges() });
+        Credit { client, connection: number, offer, stamp: now.stamp() }
     }
 
     /// The connection is gone, and its requests are nobody's.

@@ -10,7 +10,7 @@ use crate::slab::Key;
 use crate::space::{Credit, Event, Packet, Request, Space};
 use std::time::Duration;
 use tailwater_control::retry::Load;
-use tailwater_control::{Action, Call, Client, Dispatch, DropReason, Offer, Reply};
+use tailwater_control::{Action, Call, Client, Dispatch, DropReason, Offer, Reply, is_older};
 use tailwater_core::{Instant, Nanos};
 use tailwater_workload::scenario::Claim;
 
@@ -275,14 +275,23 @@ impl Endpoint {
         }
     }
 
-    /// The node has accepted the connection; false if it is not the one of the moment.
-    pub(crate) fn on_opened(&mut self, now: Instant, connection: u16, clocks: &Clocks) -> bool {
-        let opened = self.connection == connection && self.link == Link::Down;
-        if opened {
-            (self.link, self.attempts) = (Link::Up, 0);
-            self.control.on_connected(clocks.local(self.number, now));
+    /// The node has accepted the connection and says WELCOME; false if it is not the one of the moment.
+    pub(crate) fn on_opened(
+        &mut self,
+        now: Instant,
+        welcome: &Credit,
+        clocks: &Clocks,
+        space: &mut Space,
+    ) -> bool {
+        if welcome.connection != self.connection || self.link != Link::Down {
+            return false;
         }
-        opened
+        let local = clocks.local(self.number, now);
+        (self.link, self.attempts) = (Link::Up, 0);
+        self.control.on_connected(local);
+        self.hear(welcome.offer, false, space);
+        self.control.on_welcome(local, welcome.offer, welcome.stamp);
+        true
     }
 
     /// Its process dies with all that it knew; the system closes the connection. Its successor will have
@@ -319,7 +328,7 @@ impl Endpoint {
 
     fn hear(&mut self, offer: Offer, answers: bool, space: &mut Space) {
         space.tell(Fact::Heard { client: self.number, offer, answers });
-        if self.registered && offer.seq.wrapping_sub(self.newest) < 1 << 31 {
+        if self.registered && !is_older(offer.seq, self.newest) {
             self.newest = offer.seq;
         }
     }

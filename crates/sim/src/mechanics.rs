@@ -292,9 +292,9 @@ impl<'a> Mechanics<'a> {
             }
             Event::Sample => self.take_sample(now),
             Event::Fault(index, begins) => self.strike(now, index, begins),
-            Event::Opened { client, connection } => match topology.caller(client) {
-                Some(node) => node.on_caller_opened(now, client, connection, space),
-                None => self.clients.on_opened(now, client, connection, space),
+            Event::Opened(key) => match topology.caller_of(Packet::Credit(key), space) {
+                Some(node) => node.on_caller_opened(now, key, space),
+                None => self.clients.on_opened(now, key, space),
             },
             Event::Lost { client, connection } => match topology.caller(client) {
                 Some(node) => node.on_caller_lost(now, client, connection, space),

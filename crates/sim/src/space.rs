@@ -50,8 +50,8 @@ pub(crate) enum Event {
     Sample,
     /// A fault of the world begins (true) or ends.
     Fault(u16, bool),
-    /// The node has accepted a client's connection of this number.
-    Opened { client: u32, connection: u16 },
+    /// A node has accepted a connection: its WELCOME, which is among the credit messages, reaches the other end.
+    Opened(Key),
     /// A client learns that its connection of this number is lost, or was refused.
     Lost { client: u32, connection: u16 },
     /// A client has paused for long enough and connects again, unless it has done so meanwhile.
@@ -209,7 +209,7 @@ pub(crate) struct Answer {
     pub(crate) waited: Duration,
 }
 
-/// A credit message under way.
+/// A credit message under way, or the WELCOME of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Credit {
     pub(crate) client: u32,
@@ -252,6 +252,13 @@ impl Space {
     pub(crate) fn send_down(&mut self, now: Instant, client: u32, event: Event) {
         let arrives = self.fabric.deliver(now, client, Direction::Answers);
         self.calendar.at(arrives, event);
+    }
+
+    /// Sends the WELCOME of a connection.
+    pub(crate) fn welcome(&mut self, now: Instant, welcome: Credit) {
+        let client = welcome.client;
+        let key = self.credits.insert(welcome);
+        self.send_down(now, client, Event::Opened(key));
     }
 
     /// A request that must exist.

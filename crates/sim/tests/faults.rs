@@ -4,7 +4,8 @@ use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Instant, Rate, Ratio};
 use tailwater_sim::{
-    Chosen, Claim, Direction, Fault, FaultKind, Intended, Struck, Trace, World, simulate_with,
+    Chosen, Claim, Direction, Fault, FaultKind, Intended, Link, Struck, Trace, World, simulate,
+    simulate_with,
 };
 use tailwater_stats::result::Run;
 use tailwater_workload::{Arrivals, DemandPlan, Stream};
@@ -178,4 +179,32 @@ fn a_slow_server_serves_what_its_speed_allows_and_is_as_fast_as_before_afterward
     assert_eq!(run.fates.lost, 0);
     let (half, _) = play(0.4, "default", &[slow]);
     assert!(share_in_time(&half) > 0.97, "half the speed is enough: {}", share_in_time(&half));
+}
+
+/// The round trip that the server knows after one request at this time.
+fn round_trip(at: Duration, faults: &[Fault]) -> Duration {
+    let world = World {
+        clients: 1,
+        faults: faults.to_vec(),
+        warm_up: Duration::ZERO,
+        measure: ms(30),
+        link: Link { delay: us(15), jitter: Duration::ZERO },
+        ..small()
+    };
+    let spec = Spec::named("breakwater");
+    let controller = spec.build(&world.node.site(world.slo, world.seed)).unwrap();
+    let request = Intended { at: Instant::ZERO + at, client: 0, service: us(10) };
+    let played = simulate(&world, &mut std::iter::once(request), &controller);
+    let (run, _) = played.unwrap_or_else(|broken| panic!("{broken}"));
+    assert_eq!(run.fates.total(), 1);
+    controller.admission.gauges().rtt
+}
+
+/// WELCOME has a stamp, which the first request behind it returns. Connections that stand when a run begins have used theirs up.
+#[test]
+fn the_first_request_of_a_connection_that_is_made_again_tells_the_round_trip() {
+    let restart = fault(us(200), us(100), 1.0, FaultKind::ServerRestart);
+    let rtt = round_trip(ms(20), &[restart]);
+    assert!((us(30)..us(40)).contains(&rtt), "{rtt:?}");
+    assert_eq!(round_trip(ms(20), &[]), Duration::ZERO);
 }

@@ -1,8 +1,7 @@
 //! The gate of a client that sends only with credit (§3.3).
 
-use super::session::is_before;
 use crate::client::{Call, Gate, Permit, Reply};
-use crate::server::Offer;
+use crate::server::{Offer, is_older};
 use tailwater_core::Instant;
 
 /// Holds the server's newest offer. An unregistered client may have one request outstanding: the
@@ -36,7 +35,7 @@ impl Gate for CreditGate {
     fn on_reply(&mut self, _now: Instant, _reply: &Reply) {}
 
     fn on_offer(&mut self, came: Instant, offer: Offer) {
-        if self.seq.is_none_or(|known| !is_before(offer.seq, known)) {
+        if self.seq.is_none_or(|known| !is_older(offer.seq, known)) {
             self.not_before = came + offer.pause.duration();
             self.window = offer.window;
             self.seq = Some(offer.seq);
@@ -82,8 +81,10 @@ mod tests {
         gate.on_offer(now, offer);
         assert_eq!(gate.permit(now, &call, 2), Permit::Send);
         assert_eq!(gate.permit(now, &call, 3), Permit::Wait);
-        gate.on_offer(now, Offer { window: 60, seq: 8, ..Offer::OPEN });
-        assert_eq!(gate.permit(now, &call, 3), Permit::Wait);
+        for late in [8, 9 + (1 << 31)] {
+            gate.on_offer(now, Offer { window: 60, seq: late, ..Offer::OPEN });
+            assert_eq!(gate.permit(now, &call, 3), Permit::Wait, "{late} is older");
+        }
         gate.on_offer(now, Offer { window: 0, seq: 10, ..Offer::OPEN });
         assert_eq!(gate.permit(now, &call, 0), Permit::Wait, "revoked");
         gate.on_disconnected();

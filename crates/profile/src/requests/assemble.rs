@@ -3,7 +3,7 @@
 use super::Request;
 use crate::clock::TickRate;
 use crate::hash::Map;
-use crate::record::{Hop, HopKind, Mark, MarkKind, ThreadId, Ticks};
+use crate::record::{Hop, HopKind, Mark, MarkKind, Record, ThreadId, Ticks};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -76,6 +76,15 @@ pub(crate) struct Leg {
 }
 
 impl Assembly {
+    /// Takes what a record tells of a request, if it does; gives the request that ended, if one did.
+    pub(crate) fn add_record(&mut self, record: &Record) -> Option<Request> {
+        match record {
+            Record::Mark(mark) if mark.kind != MarkKind::Size => self.add(mark),
+            Record::Hop(hop) => self.add_hop(hop),
+            _ => None,
+        }
+    }
+
     /// Takes a mark; gives the request that ended, if one did.
     pub(crate) fn add(&mut self, mark: &Mark) -> Option<Request> {
         self.hold(mark);

@@ -2,31 +2,22 @@
 
 use super::kept::Kept;
 use super::report::{self, Report};
-use super::{Counts, Request};
-use crate::clock::Clocks;
+use super::{Counted, Request};
 use crate::names::Names;
-use crate::quality::Quality;
 use crate::record::Record;
 
 /// Keeps the calls, waits and gaps that touch one of the slowest requests.
 pub struct Details {
     slowest: Vec<Request>,
-    counts: Counts,
-    clocks: Clocks,
-    quality: Quality,
+    counted: Counted,
     names: Names,
     kept: Kept,
 }
 
 impl Details {
-    pub(super) fn new(
-        slowest: Vec<Request>,
-        counts: Counts,
-        clocks: Clocks,
-        quality: Quality,
-    ) -> Self {
+    pub(super) fn new(slowest: Vec<Request>, counted: Counted) -> Self {
         let kept = Kept::new(slowest.iter().map(|one| (one.start, one.end)).collect());
-        Self { slowest, counts, clocks, quality, names: Names::default(), kept }
+        Self { slowest, counted, names: Names::default(), kept }
     }
 
     /// Takes the next record of the second reading.
@@ -38,8 +29,8 @@ impl Details {
     /// Concludes.
     #[must_use]
     pub fn finish(mut self) -> Report {
-        self.quality.beyond_bounds = self.kept.left_out() + self.names.forgotten();
+        self.counted.quality.beyond_bounds = self.kept.left_out() + self.names.forgotten();
         let scene = self.kept.scene();
-        report::build(&self.slowest, &scene, &self.counts, self.names, &self.clocks, self.quality)
+        report::build(&self.slowest, &scene, self.counted, self.names)
     }
 }

@@ -4,6 +4,7 @@
 //! read the trace again and keep only what happened while one of those was under way.
 
 mod assemble;
+mod first;
 mod details;
 mod kept;
 mod timeline;
@@ -12,33 +13,24 @@ mod report;
 pub use assemble::Incomplete;
 pub(crate) use assemble::{Assembly, Leg, Part, What};
 pub use details::Details;
+pub(crate) use first::{Counted, FirstReading};
 pub(crate) use kept::{Kept, Scene};
 pub use report::{Held, Parts, Report, RequestRow, Share, State, Step, WaitRow};
 pub(crate) use report::{View, row};
 pub(crate) use timeline::{Activity, pieces};
 
-use crate::clock::Clocks;
-use crate::quality::Quality;
-use crate::record::{MarkKind, Record, Ticks};
+use crate::record::{Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
-use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Slow requests kept at most.
 pub const SLOWEST_MAX: usize = 1000;
-/// Longer requests count as this many ticks in the distribution.
-const LONGEST: u64 = 1 << 48;
 
 /// The first pass.
 pub struct Requests {
-    clocks: Clocks,
-    quality: Quality,
-    assembly: Assembly,
-    slowest: BinaryHeap<Reverse<Request>>,
-    wanted: usize,
-    lengths: Histogram<u64>,
-    records: u64,
+    reading: FirstReading,
+    slowest: Slowest,
 }
 
 /// A request that is over.
@@ -57,11 +49,10 @@ pub(crate) struct Request {
     pub(crate) legs: Vec<Leg>,
 }
 
-/// What the first pass counted.
-struct Counts {
-    records: u64,
-    lengths: Histogram<u64>,
-    incomplete: Incomplete,
+/// So many requests, the longest.
+struct Slowest {
+    kept: BinaryHeap<Reverse<Request>>,
+    wanted: usize,
 }
 
 impl Requests {
@@ -69,63 +60,43 @@ impl Requests {
     /// [`SLOWEST_MAX`].
     #[must_use]
     pub fn new(header: &Header, slowest: usize) -> Self {
-        Self {
-            clocks: Clocks::new(header.clock),
-            quality: Quality::default(),
-            assembly: Assembly::default(),
-            slowest: BinaryHeap::new(),
-            wanted: slowest.clamp(1, SLOWEST_MAX),
-            lengths: Histogram::new(2).expect("two digits are within the library's range"),
-            records: 0,
-        }
+        let wanted = slowest.clamp(1, SLOWEST_MAX);
+        let slowest = Slowest { kept: BinaryHeap::new(), wanted };
+        Self { reading: FirstReading::new(header), slowest }
     }
 
     /// Takes the next record.
     pub fn add(&mut self, record: &Record) {
-        self.records += 1;
-        match record {
-            Record::Mark(mark) if mark.kind != MarkKind::Size => {
-                let done = self.assembly.add(mark);
-                self.consider(done);
-            }
-            Record::Clock(clock) => self.clocks.add(clock),
-            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) | Record::Figure(_) => {
-                self.quality.add(record);
-            }
-            _ => {}
-        }
+        let done = self.reading.add(record);
+        done.into_iter().for_each(|request| self.slowest.consider(request));
     }
 
     /// Takes note of a damaged part.
     pub fn damaged(&mut self, error: &TraceError) {
-        self.quality.damaged(error);
+        self.reading.damaged(error);
     }
 
     /// Chooses the slowest; the details come from reading the trace again.
     #[must_use]
-    pub fn finish(mut self, ending: &Ending) -> Details {
-        while let Some(done) = self.assembly.next() {
-            self.consider(done);
+    pub fn finish(self, ending: &Ending) -> Details {
+        let Self { reading, mut slowest } = self;
+        let counted = reading.finish(ending, |request| slowest.consider(request));
+        Details::new(slowest.sorted(), counted)
+    }
+}
+
+impl Slowest {
+    fn consider(&mut self, request: Request) {
+        self.kept.push(Reverse(request));
+        if self.kept.len() > self.wanted {
+            self.kept.pop();
         }
-        let rate = self.clocks.rate();
-        self.quality.end(ending, rate);
-        let counts = Counts {
-            records: self.records,
-            lengths: self.lengths,
-            incomplete: self.assembly.incomplete(rate),
-        };
-        let mut slowest: Vec<Request> = self.slowest.into_iter().map(|Reverse(one)| one).collect();
-        slowest.sort_by(|a, b| b.cmp(a));
-        Details::new(slowest, counts, self.clocks, self.quality)
     }
 
-    fn consider(&mut self, done: Option<Request>) {
-        let Some(request) = done else { return };
-        self.lengths.record(request.length().min(LONGEST)).expect("the histogram grows");
-        self.slowest.push(Reverse(request));
-        if self.slowest.len() > self.wanted {
-            self.slowest.pop();
-        }
+    /// Longest first.
+    fn sorted(self) -> Vec<Request> {
+        // Of what is reversed the least is the longest.
+        self.kept.into_sorted_vec().into_iter().map(|Reverse(one)| one).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::assemble::Incomplete;
 use super::kept::Scene;
 use super::timeline::{Activity, Piece, pieces};
-use super::{Counts, Part, Request, What};
+use super::{Counted, Part, Request, What};
 use crate::clock::{Clocks, TickRate};
 use crate::functions::wait_name;
 use crate::kernel::{Account, Coverage, Stretch};
@@ -198,26 +198,21 @@ pub enum State {
 }
 
 /// Puts the result together.
-pub(super) fn build(
-    slowest: &[Request],
-    scene: &Scene,
-    counts: &Counts,
-    names: Names,
-    clocks: &Clocks,
-    quality: Quality,
-) -> Report {
+pub(super) fn build(slowest: &[Request], scene: &Scene, counted: Counted, names: Names) -> Report {
+    let Counted { clocks, quality, lengths, incomplete, records } = counted;
     let rate = clocks.rate();
     // A bucket's upper edge may lie above the longest of all.
     let longest = slowest.first().map_or(0, Request::length);
-    let quantile = |q| rate.ns(counts.lengths.value_at_quantile(q).min(longest));
+    let quantile = |q| rate.ns(lengths.value_at_quantile(q).min(longest));
     // Of all, where the trace has the slowest alone.
     let (count, [p50_ns, p99_ns, p999_ns, p9999_ns]) = quality.kept.map_or_else(
-        || (counts.lengths.len(), [0.5, 0.99, 0.999, 0.9999].map(quantile)),
+        || (lengths.len(), [0.5, 0.99, 0.999, 0.9999].map(quantile)),
         |kept| (kept.requests, [kept.p50_ns, kept.p99_ns, kept.p999_ns, kept.p9999_ns]),
     );
-    let rows = slowest.iter().map(|one| row(one, &View { scene, names: &names, clocks, rate }));
+    let view = View { scene, names: &names, clocks: &clocks, rate };
+    let slowest = slowest.iter().map(|one| row(one, &view)).collect();
     Report {
-        records: counts.records,
+        records,
         rate,
         quality,
         count,
@@ -225,8 +220,8 @@ pub(super) fn build(
         p99_ns,
         p999_ns,
         p9999_ns,
-        incomplete: counts.incomplete,
-        slowest: rows.collect(),
+        incomplete,
+        slowest,
         kernel: None,
         names,
     }

@@ -18,7 +18,7 @@ const FARTHEST: i64 = 1 << 61;
 pub enum Basis {
     /// It is the first trace's.
     First,
-    /// Both read one counter of one machine.
+    /// It reads the counter of another trace, which says how its clock goes.
     SameCounter,
     /// From the times of the calls between them.
     Calls,
@@ -28,7 +28,7 @@ pub enum Basis {
 
 /// The axis.
 pub(super) struct Axis {
-    /// By which each trace's ticks become time.
+    /// By which each trace's ticks become time; traces with one counter have one.
     lines: Vec<Clocks>,
     places: Vec<Place>,
     /// Of each pair of traces with calls between them, the near one first: that which was joined to the axis earlier.
@@ -38,27 +38,29 @@ pub(super) struct Axis {
 /// How a trace's time comes to lie on the axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// As it is.
+    /// As it is: by the first trace's counter.
     Counter,
     /// Less its lead over this trace, and then as that one's.
     Beside(usize),
+    /// As that of this trace, whose counter it reads.
+    With(usize),
     Unknown,
 }
 
 impl Axis {
     pub(super) fn new(tiers: &[Tier], counters: &[Counter], messages: &Messages) -> Self {
-        let of = |(tier, counter): (&Tier, &Counter)| match counter {
-            Counter::Same => (tiers[0].clocks, Place::Counter),
-            Counter::Excluded(_) | Counter::Other => (tier.clocks, Place::Unknown),
+        let of = |counter: &Counter| match counter.of {
+            0 => (tiers[0].clocks, Place::Counter),
+            first => (tiers[first].clocks, Place::Unknown),
         };
-        let (lines, places) = tiers.iter().zip(counters).map(of).unzip();
+        let (lines, places) = counters.iter().map(of).unzip();
         let mut axis = Self { lines, places, offsets: Map::default() };
-        axis.join(messages);
+        axis.join(counters, messages);
         axis
     }
 
     /// From the traces with the first one's counter outwards, call by call.
-    fn join(&mut self, messages: &Messages) {
+    fn join(&mut self, counters: &[Counter], messages: &Messages) {
         let all = 0..self.places.len();
         let mut order: Vec<usize> = all.clone().filter(|&it| self.knows(it)).collect();
         let mut next = 0;
@@ -70,9 +72,18 @@ impl Axis {
                 if !self.knows(far) {
                     self.places[far] = Place::Beside(near);
                     order.push(far);
+                    order.extend(self.bring_along(far, counters));
                 }
             }
         }
+    }
+
+    /// Places the traces with the counter of one that has its place by calls.
+    fn bring_along(&mut self, placed: usize, counters: &[Counter]) -> Vec<usize> {
+        let same = |it: &usize| counters[*it].of == counters[placed].of && !self.knows(*it);
+        let brought: Vec<usize> = (0..counters.len()).filter(same).collect();
+        brought.iter().for_each(|&it| self.places[it] = Place::With(placed));
+        brought
     }
 
     fn offset(&self, messages: &Messages, near: usize, far: usize) -> Option<Offset> {
@@ -90,9 +101,18 @@ impl Axis {
     pub(super) fn basis(&self, tier: usize) -> Basis {
         match self.places[tier] {
             Place::Counter if tier == 0 => Basis::First,
-            Place::Counter => Basis::SameCounter,
+            Place::Counter | Place::With(_) => Basis::SameCounter,
             Place::Beside(_) => Basis::Calls,
             Place::Unknown => Basis::Unknown,
+        }
+    }
+
+    /// The other trace whose counter it reads, and by which it has its place.
+    pub(super) fn counter_of(&self, tier: usize) -> Option<usize> {
+        match self.places[tier] {
+            Place::Counter => (tier != 0).then_some(0),
+            Place::With(other) => Some(other),
+            Place::Beside(_) | Place::Unknown => None,
         }
     }
 
@@ -127,15 +147,32 @@ impl Axis {
         let excluded = offset.times().map(|time| {
             let bounds = offset.at(time);
             let there = time.saturating_add(bounds.lead().ahead);
-            bounds.excludes(self.lead(far, there).minus(self.lead(near, time)))
+            bounds.excludes(self.lead_over((near, time), (far, there)))
         });
         excluded.max().unwrap_or(0).max(each_other)
+    }
+
+    /// How far a trace's clock is ahead of a near one's, each at a time of its own.
+    fn lead_over(&self, (near, time): (usize, i64), (far, there): (usize, i64)) -> Lead {
+        if self.placed(near) == self.placed(far) {
+            // Of one counter, whatever is known of its own lead.
+            return Lead::NONE;
+        }
+        self.lead(far, there).minus(self.lead(near, time))
+    }
+
+    /// The trace whose place this one has.
+    fn placed(&self, tier: usize) -> usize {
+        match self.places[tier] {
+            Place::With(other) => other,
+            _ => tier,
+        }
     }
 
     /// The traces on whose places this one's rests, from its own on.
     fn way(&self, tier: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(tier), |&tier| match self.places[tier] {
-            Place::Beside(base) => Some(base),
+            Place::Beside(base) | Place::With(base) => Some(base),
             Place::Counter | Place::Unknown => None,
         })
     }
@@ -143,13 +180,13 @@ impl Axis {
     /// The sum of the leads on that way.
     fn lead(&self, tier: usize, mut own: i64) -> Lead {
         let mut sum = Lead::NONE;
-        let mut far = tier;
+        let mut far = self.placed(tier);
         while let Place::Beside(near) = self.places[far] {
             own = own.clamp(-FARTHEST, FARTHEST);
             let lead = self.offsets[&(near, far)].at_far(own).lead();
             sum = sum.plus(lead);
             own = own.saturating_sub(lead.ahead);
-            far = near;
+            far = self.placed(near);
         }
         sum
     }

@@ -5,6 +5,7 @@ use crate::clock::Clocks;
 use crate::hash::Map;
 use crate::record::Ticks;
 use crate::requests::Leg;
+use std::collections::BTreeSet;
 
 /// No process's time is later, in nanoseconds: 36 years. A damaged clock's would overflow differences.
 const LATEST_NS: u64 = 1 << 60;
@@ -54,7 +55,8 @@ enum End<Told> {
 }
 
 impl<'a> Calls<'a> {
-    pub(super) fn new(tiers: &'a [Tier]) -> Self {
+    /// Of the names in `doubled` it is known that requests beyond those of `tiers` have them, too.
+    pub(super) fn new(tiers: &'a [Tier], doubled: &BTreeSet<u64>) -> Self {
         let mut by_name: Map<u64, Ends<'a>> = Map::default();
         for (tier, it) in tiers.iter().enumerate() {
             for (place, request) in it.requests.iter().enumerate() {
@@ -65,6 +67,9 @@ impl<'a> Calls<'a> {
                     by_name.entry(call).or_default().server.tell((tier, place));
                 }
             }
+        }
+        for name in doubled {
+            by_name.entry(*name).or_default().client = End::Doubled;
         }
         Self { by_name }
     }

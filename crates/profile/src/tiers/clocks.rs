@@ -14,6 +14,8 @@ pub struct ClockRow {
     pub trace: String,
     /// How its clock was brought to the first one's.
     pub basis: Basis,
+    /// The trace whose counter it reads, where that is how.
+    pub counter_of: Option<String>,
     /// Calls with another trace that both ends told of wholly, and that say how its clock goes.
     pub calls: u64,
     /// How far it is ahead of the first trace's clock, in nanoseconds: in the middle of its requests.
@@ -22,7 +24,7 @@ pub struct ClockRow {
     pub error_ns: u64,
     /// How far the calls on that way contradict each other or what is known otherwise, at most: zero where they do not.
     pub contradiction_ns: u64,
-    /// How far its calls exclude that it reads the first trace's counter, as it seems to: zero where they do not.
+    /// How far its calls exclude that it reads the counter of an earlier trace, as it seems to: zero where they do not.
     pub counter_excluded_ns: u64,
 }
 
@@ -41,11 +43,12 @@ pub(super) fn rows(
         ClockRow {
             trace: it.name.clone(),
             basis: axis.basis(tier),
+            counter_of: axis.counter_of(tier).map(|other| tiers[other].name.clone()),
             calls: read.map(|(_, messages)| messages.len() as u64).sum(),
             ahead_ns: lead.ahead,
             error_ns: lead.error,
             contradiction_ns: contradictions[tier],
-            counter_excluded_ns: counters[tier].excluded_ns(),
+            counter_excluded_ns: counters[tier].excluded_ns,
         }
     };
     tiers.iter().enumerate().map(row).collect()

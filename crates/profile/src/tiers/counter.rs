@@ -1,4 +1,4 @@
-//! Which traces read the same counter as the first.
+//! Which traces read one counter.
 //!
 //! Where both the counter and the clock of two traces go together, both were recorded on one machine. On two machines
 //! both would have to agree by chance. The calls check that: no message is read before it was sent.
@@ -15,46 +15,46 @@ const SAME_NS: u64 = 100_000;
 
 /// What is known of a trace's counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Counter {
-    /// It is the first trace's.
-    Same,
-    /// It seems to be, and calls exclude that by so many nanoseconds.
-    Excluded(u64),
-    Other,
-}
-
-impl Counter {
-    pub(super) const fn excluded_ns(self) -> u64 {
-        match self {
-            Self::Excluded(ns) => ns,
-            Self::Same | Self::Other => 0,
-        }
-    }
+pub(super) struct Counter {
+    /// The first of the traces that read it, whose line from counter to clock counts for all of them.
+    pub(super) of: usize,
+    /// It seems to be another trace's, too, and calls exclude that by so many nanoseconds; zero where that is not so.
+    pub(super) excluded_ns: u64,
 }
 
 /// Of each trace.
 pub(super) fn counters(tiers: &[Tier], messages: &Messages) -> Vec<Counter> {
-    let line = &tiers[0].clocks;
-    let mut counters = vec![Counter::Other; tiers.len()];
-    counters[0] = Counter::Same;
-    let mut same = vec![0];
-    let mut open: Vec<usize> =
-        (1..tiers.len()).filter(|&it| fits(line, &tiers[it].clocks)).collect();
+    let own = |of| Counter { of, excluded_ns: 0 };
+    let mut counters: Vec<Counter> = (0..tiers.len()).map(own).collect();
+    for first in 0..tiers.len() {
+        if counters[first].of == first {
+            gather(first, tiers, messages, &mut counters);
+        }
+    }
+    counters
+}
+
+/// Finds the traces with the counter of this one, among those behind it that have none yet.
+fn gather(first: usize, tiers: &[Tier], messages: &Messages, counters: &mut [Counter]) {
+    let line = &tiers[first].clocks;
+    let mut same = vec![first];
+    let seems = |it: &usize| counters[*it].of == *it && fits(line, &tiers[*it].clocks);
+    let mut open: Vec<usize> = (first + 1..tiers.len()).filter(seems).collect();
     while !open.is_empty() {
         // One that calls can check against those that are known, if there is one.
         let checked =
             open.iter().position(|&it| same.iter().any(|&known| has(messages, known, it)));
         let tier = open.remove(checked.unwrap_or(0));
         let excluded = same.iter().map(|&known| excluded(messages, (known, tier), line)).max();
-        counters[tier] = match excluded.unwrap_or(0) {
-            0 => Counter::Same,
-            more => Counter::Excluded(more),
-        };
-        if counters[tier] == Counter::Same {
-            same.push(tier);
+        let Counter { of, excluded_ns } = &mut counters[tier];
+        match excluded.unwrap_or(0) {
+            0 => {
+                *of = first;
+                same.push(tier);
+            }
+            more => *excluded_ns = more.max(*excluded_ns),
         }
     }
-    counters
 }
 
 /// Both were recorded on one machine, since it was started, as it seems: one's line also fits the other's first reading.

@@ -2,7 +2,7 @@
 
 use crate::record::Ticks;
 use crate::requests::{Leg, Request, rank};
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// A request, without what threads did for it.
@@ -45,9 +45,8 @@ impl Longest {
             self.left_out += 1;
             return;
         }
-        let Request { number, start, end, called, legs, .. } = request;
-        self.legs += legs.len();
-        self.kept.push(Reverse(Brief { number, start, end, called, legs: legs.into() }));
+        self.legs += request.legs.len();
+        self.kept.push(Reverse(Brief::from(request)));
         while self.kept.len() > self.room.requests || self.legs > self.room.legs {
             let Some(Reverse(shortest)) = self.kept.pop() else { break };
             self.legs -= shortest.legs.len();
@@ -68,17 +67,32 @@ impl Brief {
     pub(super) const fn length(&self) -> Ticks {
         self.end.saturating_sub(self.start)
     }
+
+    /// Longest first, this is before, at or behind the place of a request.
+    pub(super) fn beside(&self, request: &Request) -> Ordering {
+        rank(request.number, request.start, request.end).cmp(&self.rank())
+    }
+
+    const fn rank(&self) -> (Ticks, Reverse<Ticks>, Reverse<u64>) {
+        rank(self.number, self.start, self.end)
+    }
+}
+
+impl From<Request> for Brief {
+    fn from(request: Request) -> Self {
+        let Request { number, start, end, called, legs, .. } = request;
+        Self { number, start, end, called, legs: legs.into() }
+    }
 }
 
 impl Ord for Brief {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        let rank = |one: &Self| rank(one.number, one.start, one.end);
-        rank(self).cmp(&rank(other))
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
     }
 }
 
 impl PartialOrd for Brief {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }

@@ -1,6 +1,5 @@
 //! The result, as tables, pages and JSON show it.
 
-use super::Joined;
 use super::axis::Axis;
 use super::clocks::ClockRow;
 use super::path::{self, Doing, States, Walk};
@@ -8,6 +7,7 @@ use super::review::{Review, Seen};
 use super::survey::Tier;
 use super::tree::CallCounts;
 use super::tree::{Node, Tree};
+use super::{Followed, Joined};
 use crate::clock::TickRate;
 use crate::names::Names;
 use crate::quality::Quality;
@@ -50,7 +50,7 @@ pub struct TierRow {
     pub p99_ns: u64,
     /// One in a thousand.
     pub p999_ns: u64,
-    /// The shortest, which found no room in the reader and are in the quantiles alone.
+    /// Of the shortest, those that found no room in the reader and were called for none of the slowest: they are in the quantiles alone.
     pub left_out: u64,
     /// Others, of which no end or no beginning was seen: they are followed nowhere.
     #[serde(flatten)]
@@ -164,7 +164,8 @@ impl Part {
 }
 
 pub(super) fn build(joined: Joined, reviews: Vec<Review>) -> Report {
-    let Joined { tiers, axis, clocks, trees, counts } = joined;
+    let Joined { tiers, found, .. } = joined;
+    let Followed { axis, clocks, trees, counts } = found;
     let seen: Vec<Seen> = reviews.into_iter().map(Review::finish).collect();
     let all = All { tiers: &tiers, axis: &axis, seen: &seen };
     let slowest = trees.iter().map(|tree| all.root(tree)).collect();

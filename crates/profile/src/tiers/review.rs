@@ -2,7 +2,7 @@
 
 use super::longest::Brief;
 use crate::names::Names;
-use crate::record::{MarkKind, Record, Ticks};
+use crate::record::{Record, Ticks};
 use crate::requests::{Assembly, Kept, Request, Scene};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,11 +42,7 @@ impl Review {
     pub fn add(&mut self, record: &Record) {
         self.names.add(record);
         self.kept.add(record);
-        let done = match record {
-            Record::Mark(mark) if mark.kind != MarkKind::Size => self.assembly.add(mark),
-            Record::Hop(hop) => self.assembly.add_hop(hop),
-            _ => None,
-        };
+        let done = self.assembly.add_record(record);
         self.note(done);
     }
 

@@ -3,27 +3,22 @@
 use super::longest::{Brief, Longest, Room};
 use crate::clock::Clocks;
 use crate::quality::Quality;
-use crate::record::{MarkKind, Record};
-use crate::requests::{Assembly, Incomplete, Request};
+use crate::record::Record;
+use crate::requests::{Counted, FirstReading, Incomplete};
 use crate::trace::{Ending, Header, TraceError};
 use hdrhistogram::Histogram;
 use std::fmt;
 
-/// Of a trace; 2²⁰ requests take 80 MB, and 2²¹ calls 64 MB. The shortest beyond are counted and not told of.
+/// Of a trace; 2²⁰ requests take 80 MB, and 2²¹ calls 64 MB. The shortest beyond are counted; a [`Search`](super::Search) finds
+/// those that are calls of the slowest.
 const ROOM: Room = Room { requests: 1 << 20, legs: 1 << 21 };
-/// Longer requests count as so many ticks in the distribution.
-const LONGEST: u64 = 1 << 48;
 
 /// The first reading of one trace.
 pub struct Survey {
     name: String,
     program: String,
-    clocks: Clocks,
-    quality: Quality,
-    assembly: Assembly,
-    lengths: Histogram<u64>,
+    reading: FirstReading,
     longest: Longest,
-    records: u64,
 }
 
 /// What the first reading found, in a trace whose ticks were measured.
@@ -35,7 +30,7 @@ pub struct Tier {
     pub(super) lengths: Histogram<u64>,
     /// The longest first.
     pub(super) requests: Vec<Brief>,
-    /// Shorter ones.
+    /// Shorter ones, of which no reading has found that they matter.
     pub(super) left_out: u64,
     pub(super) incomplete: Incomplete,
     pub(super) records: u64,
@@ -49,41 +44,30 @@ impl Survey {
     /// Begins, for the trace with this header; people know it by `name`.
     #[must_use]
     pub fn new(name: &str, header: &Header) -> Self {
+        Self::with_room(name, header, ROOM)
+    }
+
+    pub(super) fn with_room(name: &str, header: &Header, room: Room) -> Self {
         Self {
             name: name.to_owned(),
             program: header.program.clone(),
-            clocks: Clocks::new(header.clock),
-            quality: Quality::default(),
-            assembly: Assembly::default(),
-            lengths: Histogram::new(2).expect("two digits are within the library's range"),
-            longest: Longest::new(ROOM),
-            records: 0,
+            reading: FirstReading::new(header),
+            longest: Longest::new(room),
         }
     }
 
     /// Takes the next record.
     pub fn add(&mut self, record: &Record) {
-        self.records += 1;
-        match record {
-            Record::Mark(mark) if mark.kind != MarkKind::Size => {
-                let done = self.assembly.add(mark);
-                self.note(done);
-            }
-            Record::Hop(hop) => {
-                let done = self.assembly.add_hop(hop);
-                self.note(done);
-            }
-            Record::Clock(clock) => self.clocks.add(clock),
-            Record::Gap(_) | Record::Loss(_) | Record::Looks(_) | Record::Figure(_) => {
-                self.quality.add(record);
-            }
-            _ => {}
-        }
+        let done = match record {
+            Record::Hop(hop) => self.reading.add_hop(hop),
+            _ => self.reading.add(record),
+        };
+        done.into_iter().for_each(|request| self.longest.add(request));
     }
 
     /// Takes note of a damaged part.
     pub fn damaged(&mut self, error: &TraceError) {
-        self.quality.damaged(error);
+        self.reading.damaged(error);
     }
 
     /// Concludes with what the reader says of the end.
@@ -91,18 +75,14 @@ impl Survey {
     /// # Errors
     ///
     /// The trace does not tell how long a tick is.
-    pub fn finish(mut self, ending: &Ending) -> Result<Tier, Unmeasured> {
-        let rate = self.clocks.rate();
-        if !rate.measured {
+    pub fn finish(self, ending: &Ending) -> Result<Tier, Unmeasured> {
+        let Self { name, program, reading, mut longest } = self;
+        if !reading.rate().measured {
             return Err(Unmeasured);
         }
-        while let Some(done) = self.assembly.next() {
-            self.note(done);
-        }
-        self.quality.end(ending, rate);
-        let incomplete = self.assembly.incomplete(rate);
-        let (requests, left_out) = self.longest.finish();
-        let Self { name, program, clocks, quality, lengths, records, .. } = self;
+        let counted = reading.finish(ending, |request| longest.add(request));
+        let (requests, left_out) = longest.finish();
+        let Counted { clocks, quality, lengths, incomplete, records } = counted;
         Ok(Tier {
             name,
             program,
@@ -115,11 +95,14 @@ impl Survey {
             records,
         })
     }
+}
 
-    fn note(&mut self, done: Option<Request>) {
-        let Some(request) = done else { return };
-        self.lengths.record(request.length().min(LONGEST)).expect("the histogram grows");
-        self.longest.add(request);
+impl Tier {
+    /// Adds requests that were left out, and now matter.
+    pub(super) fn take(&mut self, found: Vec<Brief>) {
+        self.left_out = self.left_out.saturating_sub(found.len() as u64);
+        self.requests.extend(found);
+        self.requests.sort_unstable_by(|one, other| other.cmp(one));
     }
 }
 

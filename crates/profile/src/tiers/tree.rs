@@ -7,7 +7,7 @@ use super::survey::Tier;
 /// Requests of one tree; further calls are told of as if no trace had them, and counted.
 const NODES_MAX: usize = 512;
 /// Tiers below the first.
-const DEPTH_MAX: usize = 16;
+pub(super) const DEPTH_MAX: usize = 16;
 
 /// A request of the first trace with what was called for it; callers come before what they call.
 pub(super) struct Tree {

@@ -14,7 +14,7 @@ use crate::poll::{Interest, Poller, Readiness};
 use std::time::Duration;
 use tailwater_control::Client as Control;
 use tailwater_control::retry::Load;
-use tailwater_core::{Instant, RequestId};
+use tailwater_core::{Instant, RequestId, Rng};
 use tailwater_wire::GoodbyeCode;
 
 /// One client connection: its socket, its protocol and its losses.
@@ -56,6 +56,13 @@ impl Losses {
     }
 }
 
+/// The number of a client at the replica in this place. Both ends name calls by it, so that no two should have the same. The
+/// first has the client's own. The others' are drawn from that: a sum may be another client's.
+pub(super) fn number_at(place: u64, own: u64) -> u64 {
+    let mut rng = Rng::from_seed(own).split("replicas");
+    (0..place).fold(own, |_, _| rng.u64())
+}
+
 impl Channel {
     /// A channel that will register with pollers under `key`. It connects at the first
     /// [`Channel::drive`]. The configuration is trusted: see [`ChannelConfig::check`].
@@ -64,11 +71,16 @@ impl Channel {
         Self::numbered(&config, key, control, config.client_id, false)
     }
 
-    /// The same to one of several replicas. It keeps the arguments of its calls until they end, for another try
-    /// elsewhere. None goes to a server that has not said WELCOME.
+    /// The same to one of several replicas, by its place among them, which decides the number of a client that has one
+    /// ([`ChannelConfig::client_id`]). It keeps the arguments of its calls until they end, for another try elsewhere. None goes
+    /// to a server that has not said WELCOME.
     #[must_use]
-    pub fn to_replica(config: &ChannelConfig, key: u64, control: Control) -> Self {
-        Self::numbered(config, key, control, config.client_id, true)
+    pub fn to_replica(config: &ChannelConfig, place: u64, key: u64, control: Control) -> Self {
+        let number = match config.client_id {
+            0 => 0,
+            own => number_at(place, own),
+        };
+        Self::numbered(config, key, control, number, true)
     }
 
     /// A channel whose client has this number, whatever its configuration says: its jitter, and what it tells the

@@ -40,8 +40,9 @@ pub struct ChannelConfig {
     /// zero. At the bound calls wait.
     pub outstanding_max: u32,
     /// The client's own number, for the server's logs, and for traces of both ends: two connections of one number have calls
-    /// that cannot be told apart there. Also decides its jitter. Of several replicas of a [`Client`](super::Client) the first
-    /// has this number; those of the others are drawn with it as the seed. Zero, the default: a client draws one; a
+    /// that cannot be told apart there. Also decides its jitter. Of several replicas of a [`Client`](super::Client), and of
+    /// [`Channel::to_replica`](super::Channel::to_replica), the first has this number; those of the others are drawn with it as the
+    /// seed. Zero, the default: a client draws one; a
     /// [`Channel`](super::Channel) has none. Each connection of a tier draws its own, whatever is said here: every thread has
     /// one.
     pub client_id: u64,

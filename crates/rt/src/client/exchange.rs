@@ -5,7 +5,7 @@
 
 use super::answer::{Answer, CallError};
 use super::callers::{Caller, Callers, Fill, Place, Places};
-use super::channel::Channel;
+use super::channel::{Channel, number_at};
 use super::config::ChannelConfig;
 use super::event::{End, Event, NewCall};
 use super::routes::{Failed, Routes};
@@ -13,7 +13,7 @@ use crate::net::DialError;
 use crate::poll::{Poller, Readiness};
 use tailwater_control::retry::{Failure, HedgeCounts};
 use tailwater_control::{Client as Control, Replicas};
-use tailwater_core::{Instant, Rng};
+use tailwater_core::Instant;
 
 /// A channel to be: the controller's half for it, and its client's number there.
 pub(crate) struct Replica {
@@ -23,16 +23,14 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    /// The one in this place, for a client of this number. Both ends name calls by it, so that no two should have the
-    /// same. The first has the client's own. The others' are drawn from that: a sum may be another client's.
+    /// The one in this place, for a client of this number.
     pub(crate) fn nth(
         index: u64,
         config: ChannelConfig,
         number: u64,
         half: impl FnOnce(u64) -> Control,
     ) -> Self {
-        let mut rng = Rng::from_seed(number).split("replicas");
-        let seed = (0..index).fold(number, |_, _| rng.u64());
+        let seed = number_at(index, number);
         Self { half: half(seed), config, seed }
     }
 }

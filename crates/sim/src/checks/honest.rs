@@ -1,7 +1,7 @@
 //! A client that follows the protocol never exceeds its window.
 
 use super::Finding;
-use tailwater_control::{Offer, Reason, Verdict};
+use tailwater_control::{Offer, Reason, Verdict, is_older};
 
 /// What a client may do, worked out beside it from what it was told: the plainest gate there can be.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl Conduct {
     }
 
     pub(crate) const fn on_offer(&mut self, offer: Offer) {
-        if self.registered && offer.seq.wrapping_sub(self.seq) < 1 << 31 {
+        if self.registered && !is_older(offer.seq, self.seq) {
             (self.window, self.seq) = (offer.window, offer.seq);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::ledger::Told;
-use tailwater_control::{Gauges, Offer, Verdict};
+use tailwater_control::{Gauges, Offer, Verdict, is_older};
 
 /// What the pool has been.
 #[derive(Debug, Default)]
@@ -32,8 +32,8 @@ impl Windows {
             ));
         }
         // A registration sets the window to one on both sides without an offer.
-        let ahead = offer.seq.wrapping_sub(told.seq);
-        if ahead >= 1 << 31 || (ahead == 0 && offer.window != told.window && told.seq != 0) {
+        let is_other = offer.seq == told.seq && offer.window != told.window;
+        if is_older(offer.seq, told.seq) || (is_other && told.seq != 0) {
             return Some(format!(
                 "window {} under number {} follows window {} under number {}",
                 offer.window, offer.seq, told.window, told.seq

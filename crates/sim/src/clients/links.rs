@@ -2,7 +2,9 @@
 
 use super::Clients;
 use crate::endpoint::Link;
+use crate::facts::Thing;
 use crate::faults::Members;
+use crate::slab::Key;
 use crate::space::Space;
 use tailwater_core::Instant;
 
@@ -30,15 +32,13 @@ impl Clients<'_> {
         self.all[index as usize].on_reconnect(now, connection, space);
     }
 
-    /// The node has accepted the connection.
-    pub(crate) fn on_opened(
-        &mut self,
-        now: Instant,
-        index: u32,
-        connection: u16,
-        space: &mut Space,
-    ) {
-        if self.all[index as usize].on_opened(now, connection, &self.clocks) {
+    /// The node has accepted the connection, and says WELCOME.
+    pub(crate) fn on_opened(&mut self, now: Instant, key: Key, space: &mut Space) {
+        let Some(welcome) = space.credits.remove(key) else {
+            return space.astray(Thing::Request, "a WELCOME arrived twice");
+        };
+        let index = welcome.client;
+        if self.all[index as usize].on_opened(now, &welcome, &self.clocks, space) {
             let (client, replica) = self.ends(index);
             self.retries.set_up(client, replica, true);
             self.drive(now, index, space);

@@ -141,8 +141,9 @@ impl Node {
     }
 
     pub(super) fn accept(&mut self, now: Instant, client: u32, connection: u16, space: &mut Space) {
-        self.control.open(now, client, connection, space);
-        space.send_down(now, client, Event::Opened { client, connection });
+        let welcome = self.control.open(now, client, connection, space);
+        self.control.sent(now, client);
+        space.welcome(now, welcome);
     }
 
     /// The connection is gone. Its requests are passed over where they are found; those that have

@@ -247,16 +247,10 @@ impl Node {
         }
     }
 
-    /// A connection to another node stands again.
-    pub(crate) fn on_caller_opened(
-        &mut self,
-        now: Instant,
-        number: u32,
-        connection: u16,
-        space: &mut Space,
-    ) {
+    /// A connection to another node stands again, and its WELCOME is here.
+    pub(crate) fn on_caller_opened(&mut self, now: Instant, key: Key, space: &mut Space) {
         if let Some(walk) = &mut self.walk {
-            walk.callers.on_opened(now, number, connection);
+            walk.callers.on_opened(now, key, space);
         }
         if !self.is_stopped(now) {
             self.drive_callers(now, space);

@@ -10,7 +10,8 @@ use super::symbols::Symbols;
 use crate::failure::{Failure, say};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tailwater_profile::tiers::{Joined, Report, Review, Survey, Tier};
+use tailwater_profile::record::Record;
+use tailwater_profile::tiers::{Found, Joined, Report, Review, Search, Survey, Tier};
 
 /// Traces that are read together; each takes some hundred megabytes at most.
 const TRACES_MAX: usize = 32;
@@ -48,7 +49,8 @@ pub(super) fn requests(
 fn read(traces: &[PathBuf], slowest: usize) -> Result<Report, Failure> {
     let names = names(traces);
     let surveys = traces.iter().zip(&names).map(|(path, name)| survey(path, name));
-    let joined = Joined::new(surveys.collect::<Result<_, _>>()?, slowest);
+    let mut joined = Joined::new(surveys.collect::<Result<_, _>>()?, slowest);
+    search(traces, &mut joined)?;
     let mut reviews = Vec::new();
     for (place, path) in traces.iter().enumerate() {
         reviews.push(reviewed(path, joined.review(place))?);
@@ -66,14 +68,37 @@ fn survey(path: &Path, name: &str) -> Result<Tier, Failure> {
     survey.finish(&ending).map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
 }
 
+/// Reads traces again for requests that they had left out, as long as there is something to look for.
+fn search(traces: &[PathBuf], joined: &mut Joined) -> Result<(), Failure> {
+    loop {
+        let places = joined.unsearched();
+        if places.is_empty() {
+            return Ok(());
+        }
+        let search = |place: usize| searched(&traces[place], joined.search(place));
+        let found = places.into_iter().map(search).collect::<Result<_, _>>()?;
+        joined.take(found);
+    }
+}
+
+fn searched(path: &Path, mut search: Search<'_>) -> Result<Found, Failure> {
+    read_again(path, |record| search.add(record))?;
+    Ok(search.finish())
+}
+
 fn reviewed(path: &Path, mut review: Review) -> Result<Review, Failure> {
+    read_again(path, |record| review.add(record))?;
+    Ok(review)
+}
+
+fn read_again(path: &Path, mut take: impl FnMut(&Record)) -> Result<(), Failure> {
     Trace::open(path)?.read(|item| {
         // Damage was counted in the first reading.
         if let Ok(record) = item {
-            review.add(record);
+            take(record);
         }
     });
-    Ok(review)
+    Ok(())
 }
 
 /// What people call the traces: their files' names without the ending, or their paths where these are not distinct.

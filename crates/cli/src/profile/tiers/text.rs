@@ -80,17 +80,18 @@ fn joined(report: &Report) -> String {
 /// How a trace's clock was brought to the first one's, and what speaks against that.
 fn told(clock: &ClockRow, first: &str) -> String {
     let (trace, calls) = (&clock.trace, count(clock.calls));
+    let other = clock.counter_of.as_deref().unwrap_or(first);
     let mut out = match clock.basis {
         Basis::First => String::new(),
         Basis::Unknown => format!("{trace}: no call joins it to {first}, so it is left out.\n"),
         Basis::SameCounter if clock.contradiction_ns > 0 => {
-            format!("{trace}: by its counter it was recorded on one machine with {first}.\n")
+            format!("{trace}: by its counter it was recorded on one machine with {other}.\n")
         }
         Basis::SameCounter if clock.calls == 0 => {
-            format!("{trace}: one counter of one machine with {first}; no call has checked that.\n")
+            format!("{trace}: one counter of one machine with {other}; no call has checked that.\n")
         }
         Basis::SameCounter => format!(
-            "{trace}: one counter of one machine with {first}; {calls} calls agree with that.\n"
+            "{trace}: one counter of one machine with {other}; {calls} calls agree with that.\n"
         ),
         Basis::Calls => format!(
             "{trace}: its clock is {} {} {first}'s, ± {}, from {calls} calls.\n",
@@ -101,7 +102,7 @@ fn told(clock: &ClockRow, first: &str) -> String {
     };
     if clock.counter_excluded_ns > 0 {
         out.push_str(&format!(
-            "{trace}: its counter and clock fit {first}'s as if both were of one machine. Its calls exclude that by {}.\n",
+            "{trace}: its counter and clock fit another trace's as if both were of one machine. Its calls exclude that by {}.\n",
             shown(clock.counter_excluded_ns)
         ));
     }

@@ -1,41 +1,33 @@
 #!/bin/sh
-# What `tailwater profile diff` finds between two builds of which one is 5 % slower in one function, and what it claims of
-# identical ones.
+# What `tailwater profile diff` names between two builds of SQLite, one of which takes 5 % longer in each call of the function
+# that compiles a statement, and what it names between recordings of one build. Both of a pair are recorded at once, and run by
+# turns of a quarter of a second.
 #
-# Usage: examples/profiling/diff.sh [IDENTICAL [PLANTED [SECONDS]]]      20 and 5 pairs of recordings of 4 s when not given
+# Usage: examples/profiling/diff.sh [IDENTICAL [PLANTED [SECONDS]]]      20 and 5 pairs of recordings of 10 s when not given
 #
-# Writes results/profile-diff.json. Needs `tailwater` on the PATH with its pass (make pass).
+# Writes results/profile-diff.json. Needs `tailwater` on the PATH with its pass (make pass). What it built, and the last pair's
+# traces, lie in out/diff.
 set -eu
-identical=${1:-20} planted=${2:-5} seconds=${3:-4}
+identical=${1:-20} planted=${2:-5} seconds=${3:-10}
 cd "$(dirname "$0")/../.."
+command -v patch >/dev/null || { echo "diff.sh: found no patch; type: apt-get install patch" >&2; exit 1; }
+# With tailwater, so that what both stand on is compiled once.
+cargo build --quiet --release --locked --package tailwater-cli --package profile
+bench=${CARGO_TARGET_DIR:-target}/release/profile
 folder=out/diff
 mkdir -p "$folder"
-build() { tailwater profile build -- sh -c "\$CC -O2 $2 -o $folder/$1 examples/profiling/stages.c"; }
-build plain ''
-build slower -DSLOWER
+# The crate's single file.
+cp "$("$bench" sqlite)"/sqlite3.[ch] benches/profile/programs/queries.c benches/profile/programs/slower.h "$folder"
+patch --quiet --strip 0 --directory "$folder" <examples/profiling/patches/sqlite.patch
 
-record() { tailwater profile record -o "$folder/$2" -- "$folder/$1" "$seconds" >"$folder/said"; }
-# Functions that differ, of the JSON of one comparison; the exit code says whether any does.
-compared() {
-    record plain a.trace
-    record "$1" b.trace
-    tailwater profile diff --json "$folder/a.trace" "$folder/b.trace" >"$folder/diff.json" || [ $? = 1 ]
-    cat "$folder/diff.json"
+# `build NAME FLAGS`.
+build() {
+    (cd "$folder" && tailwater profile build -- \
+        sh -c "\$CC -O2 -include slower.h $2 -o $1 queries.c sqlite3.c -lpthread -ldl -lm")
 }
-pairs() {
-    number=0
-    while [ "$number" -lt "$2" ]; do
-        [ "$number" = 0 ] || echo ,
-        compared "$1"
-        number=$((number + 1))
-        echo "$1, $number of $2" >&2
-    done
-}
-{
-    printf '{"seconds": %s, "identical": [\n' "$seconds"
-    pairs plain "$identical"
-    printf '], "planted": [\n'
-    pairs slower "$planted"
-    printf ']}\n'
-} >"$folder/result.json"
-mv "$folder/result.json" results/profile-diff.json
+build queries ''
+build slower -DSLOWER_PERCENT=5
+version=$(sed -n 's/^#define SQLITE_VERSION  *"\(.*\)"/\1/p' "$folder/sqlite3.h")
+"$bench" compared --program "$folder/queries" --slower "$folder/slower" --function sqlite3LockAndPrepare --percent 5 \
+    --title "SQLite $version" --folder "$folder" --identical "$identical" --planted "$planted" --seconds "$seconds" \
+    --out results/profile-diff.json

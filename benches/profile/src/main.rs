@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
+mod alternating;
 mod calls;
 mod command;
+mod compared;
 mod granularity;
 mod guide;
 mod make;
@@ -63,6 +65,12 @@ enum Verb {
     Recorded(guide::RecordedArgs),
     /// What a server gets through before, while and after it is attached to; examples/profiling/attach.sh.
     Attached(guide::AttachedArgs),
+    /// What a report says of a server's request function beside what the server's own clock says; examples/profiling/clocked.sh.
+    Clocked(guide::ClockedArgs),
+    /// What a long recording takes of which the slowest requests are kept, and whether one is missing; examples/profiling/kept.sh.
+    Kept(guide::KeptArgs),
+    /// What `tailwater profile diff` names between two builds, and between recordings of one; examples/profiling/diff.sh.
+    Compared(compared::ComparedArgs),
     /// Print the folder of SQLite's sources.
     Sqlite,
 }
@@ -113,6 +121,9 @@ fn main() -> ExitCode {
         Some(Verb::Guide(args)) => guide::guide(args),
         Some(Verb::Recorded(args)) => guide::recorded(args),
         Some(Verb::Attached(args)) => guide::attached(args),
+        Some(Verb::Clocked(args)) => guide::clocked(args),
+        Some(Verb::Kept(args)) => guide::kept(args),
+        Some(Verb::Compared(args)) => compared::compared(args),
         Some(Verb::Sqlite) => place::sqlite().map(|folder| println!("{}", folder.display())),
         None => measure(&args),
     };

@@ -45,7 +45,7 @@ struct Function {
 pub struct FunctionBlocks {
     /// Calls that were seen from their start to their end.
     pub calls: u64,
-    /// Of these, shorter than the resolution: how many of such are seen depends on the scanner.
+    /// Of these, shorter than the resolution, or seen by one look alone: how many of such are seen depends on the scanner.
     pub short: u64,
     /// Medians in nanoseconds, of blocks with at least eight calls.
     pub p50_ns: Vec<f64>,
@@ -101,7 +101,8 @@ impl Blocks {
 
     fn call(&mut self, call: &Call) {
         let is_cut = call.flags.has(CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE);
-        if is_cut || Interval::of(call).is_unknown() {
+        let duration = Interval::of(call);
+        if is_cut || duration.is_unknown() {
             return;
         }
         let Some(function) =
@@ -112,7 +113,9 @@ impl Blocks {
         let block = (call.end.saturating_sub(self.began) / self.length).min(BLOCKS as u64 - 1);
         let took = call.length().min(LONGEST);
         function.calls += 1;
-        function.short += u64::from(took < self.resolution);
+        // Without a lower bound it was seen by one look: it may be shorter than the time between two, which the budget
+        // makes longer than most are, and others like it were not seen.
+        function.short += u64::from(took < self.resolution || duration.low == 0);
         let block = function.blocks[block as usize].get_or_insert_with(empty);
         block.record(took).expect("the histogram grows");
     }

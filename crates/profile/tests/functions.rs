@@ -4,6 +4,7 @@ mod sample;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
+use tailwater_profile::blocks::Blocks;
 use tailwater_profile::functions::{Functions, Report};
 use tailwater_profile::quality::FileEnd;
 use tailwater_profile::record::{
@@ -225,4 +226,24 @@ fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn what_one_look_alone_has_seen_is_short_however_wide_its_bounds_are() {
+    let call = |nth: u64, function: u32, slack: u32| {
+        let (start, end) = (nth * 40_000, nth * 40_000 + 20_000);
+        let one = sample::call_on(nth, &[function], start, end);
+        Record::Call(Call { start_slack: slack, end_slack: slack, ..one })
+    };
+    // 20 µs are 40,000 ticks. Bounds of as much on either side leave nothing that is sure.
+    let records: Vec<Record> = (0..200)
+        .flat_map(|nth| [call(2 * nth, 1, 20_000), call(2 * nth + 1, 2, 19_000)])
+        .chain([sample::function(1, "glimpsed"), sample::function(2, "watched")])
+        .collect();
+    let names = ["glimpsed", "watched"].map(str::to_owned).into();
+    let mut blocks = Blocks::new(&sample::header(), &report(&records), 100, &names);
+    records.iter().for_each(|record| blocks.add(record));
+    let found = blocks.finish();
+    let told = |name: &str| (found[name].calls, found[name].short);
+    assert_eq!((told("glimpsed"), told("watched")), ((200, 200), (200, 0)));
 }

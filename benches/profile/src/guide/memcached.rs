@@ -19,6 +19,7 @@ pub(super) const QUESTIONS: &[&[&str]] = &[
 /// memcached under writes that evict, beside a tool that lists the keys.
 pub(super) const SERVICE: Service = Service {
     protocol: Protocol::Memcached,
+    function: "drive_machine",
     words,
     connections: 16,
     keys: 250_000,

@@ -5,15 +5,21 @@
 //! SQLite in it. [`result`] is what is kept of it.
 
 mod attached;
+mod clocked;
+mod kept;
 mod memcached;
+mod own;
 mod recorded;
 mod redis;
 mod result;
 mod service;
 mod sqlite;
 mod visitor;
+mod watch;
 
 pub(crate) use attached::{AttachedArgs, attached};
+pub(crate) use clocked::{ClockedArgs, clocked};
+pub(crate) use kept::{KeptArgs, kept};
 pub(crate) use recorded::{RecordedArgs, recorded};
 
 use crate::Result;

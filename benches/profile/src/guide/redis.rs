@@ -16,6 +16,7 @@ pub(super) const QUESTIONS: &[&[&str]] =
 /// Redis under reads, beside a job that replaces a table.
 pub(super) const SERVICE: Service = Service {
     protocol: Protocol::Redis,
+    function: "readQueryFromClient",
     words,
     connections: 8,
     keys: 20_000,

@@ -5,6 +5,7 @@ use super::visitor::Visitor;
 use super::{Run, Variant};
 use crate::Result;
 use crate::command::output;
+use std::ffi::OsStr;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -15,6 +16,8 @@ use tailwater_load::foreign::{ForeignPlan, Protocol, run as load};
 
 /// How long a server may take until it listens.
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
+/// And until it has ended.
+const ENDS_WITHIN: Duration = Duration::from_secs(20);
 /// Between two questions whether it does, and whether it has all keys.
 const ASKS_EVERY: Duration = Duration::from_millis(20);
 /// Under load and beside the second client, before anything counts.
@@ -23,6 +26,8 @@ const WARM_UP: Duration = Duration::from_secs(1);
 /// A server, its load, and its second client.
 pub(super) struct Service {
     pub(super) protocol: Protocol,
+    /// The function that handles what has come on a connection.
+    pub(super) function: &'static str,
     /// Its words, on this port.
     pub(super) words: fn(Variant, u16) -> Result<Vec<String>>,
     pub(super) connections: usize,
@@ -100,9 +105,20 @@ pub(super) struct Server {
 impl Server {
     /// Starts it and waits until it listens.
     pub(super) fn start(service: &Service, program: &Path, variant: Variant) -> Result<Self> {
+        Self::start_with(service, program, variant, &[])
+    }
+
+    /// The same, with these in its environment.
+    pub(super) fn start_with(
+        service: &Service,
+        program: &Path,
+        variant: Variant,
+        environment: &[(&str, &OsStr)],
+    ) -> Result<Self> {
         let address = free_address()?;
         let mut command = Command::new(program);
         command.args((service.words)(variant, address.port())?);
+        command.envs(environment.iter().copied());
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         let child = child.map_err(|error| format!("{}: {error}", program.display()))?;
         let mut server = Self { child, address };
@@ -121,6 +137,25 @@ impl Server {
 
     pub(super) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(super) fn end(mut self) -> Result {
+        output(Command::new("kill").arg(self.child.id().to_string()))?;
+        let start = Instant::now();
+        while self.child.try_wait().map_err(|error| error.to_string())?.is_none() {
+            if start.elapsed() > ENDS_WITHIN {
+                return Err(format!(
+                    "the server still runs {ENDS_WITHIN:?} after it was asked to end"
+                ));
+            }
+            thread::sleep(ASKS_EVERY);
+        }
+        Ok(())
     }
 
     /// The command that records it for so long.

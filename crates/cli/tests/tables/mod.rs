@@ -45,6 +45,8 @@ pub(crate) fn draw(name: &str, results: &[String]) -> String {
         _ if name == "guide" => guide::table(results),
         _ if name == "loops" => loops::table(results),
         _ if name == "over" => by_variant::over(results),
+        _ if name == "profile-clocked" => profiler::clocked(results),
+        _ if name == "profile-kept" => profiler::kept(results),
         _ if name == "profile-recorded" => profiler::recorded(results),
         _ if name == "skus" => skus::table(results),
         _ if name == "tiers" => tiers::table(results),

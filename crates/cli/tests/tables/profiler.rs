@@ -1,9 +1,10 @@
-//! The profiler at work on whole programs: what clients see while a server is recorded (`profile recorded` of
-//! `benches/profile`), and what a comparison of traces finds (`examples/profiling/diff.sh`).
+//! The profiler at work on whole programs. What clients see while a server is recorded (`profile recorded` of
+//! `benches/profile`), and what the server's own clock says beside the report (`profile clocked`). What keeping the slowest
+//! requests takes (`profile kept`), and what a comparison of traces finds (`profile compared`).
 
 use super::{head, line, with_range};
 use serde_json::Value;
-use tailwater_report::time;
+use tailwater_report::{count, percent, time};
 use tailwater_stats::result::Spread;
 
 /// A line for each server and quantile: medians of clients' latency, and ratios within a pair with their range.
@@ -31,37 +32,189 @@ pub(super) fn recorded(results: &[String]) -> String {
     text
 }
 
-/// Pairs of recordings, and of how many any function was named, or the planted one, or another.
-pub(super) fn diff(result: &str) -> String {
-    let result = read(result);
-    let heads = ["second build", "pairs", "name a function", "name `stage_3`", "name another"];
+/// A line for each server: the p99.9 of the function that handles requests, as it measured that and as the report tells it.
+pub(super) fn clocked(results: &[String]) -> String {
+    let heads = [
+        "function",
+        "own p99.9",
+        "report",
+        "width %",
+        "holds the own",
+        "calls told %",
+        "holds theirs",
+    ];
     let mut text = head(&heads.map(Into::into));
-    for (key, shown) in [("identical", "the same"), ("planted", "5 % more in `stage_3`")] {
-        let pairs: Vec<Vec<&str>> =
-            result[key].as_array().expect("a list").iter().map(moved).collect();
-        let count = |names: &dyn Fn(&&str) -> bool| {
-            pairs.iter().filter(|pair| pair.iter().any(names)).count().to_string()
+    for result in results.iter().map(|result| read(result)) {
+        let runs = result["runs"].as_array().expect("a list");
+        let of = |key: &str| -> Vec<f64> {
+            runs.iter().map(|run| run[key].as_f64().unwrap_or(f64::INFINITY)).collect()
         };
+        let (low, high, own) = (of("low_ns"), of("high_ns"), of("own_ns"));
+        let bounds: Vec<(f64, f64)> = low.into_iter().zip(high).collect();
+        let holds = |values: &[f64]| {
+            let within = |((low, high), value): (&(f64, f64), &f64)| low <= value && value <= high;
+            let holding = bounds.iter().zip(values).filter(|&pair| within(pair)).count();
+            format!("{holding} of {}", values.len())
+        };
+        let median = |values: Vec<f64>| Spread::of(&values).median;
+        let (lows, highs): (Vec<f64>, Vec<f64>) = bounds.iter().copied().unzip();
+        let widths: Vec<f64> = bounds.iter().map(|&(low, high)| width(low, high)).collect();
+        let Spread { min, median: middle, max } = Spread::of(&widths);
+        let told = of("told").iter().zip(of("made")).map(|(told, made)| told / made).collect();
         text += &line(&[
-            shown.to_owned(),
-            pairs.len().to_string(),
-            count(&|_| true),
-            count(&|name| *name == PLANTED),
-            count(&|name| *name != PLANTED),
+            format!(
+                "{}, `{}`",
+                result["title"].as_str().expect("a title"),
+                word(&result, "function")
+            ),
+            time(median(own.clone()) / 1e3),
+            format!("{} to {}", time(median(lows) / 1e3), time(median(highs) / 1e3)),
+            format!("{} [{}–{}]", percent(middle), percent(min), percent(max)),
+            holds(&own),
+            percent(median(told)),
+            holds(&of("own_of_told_ns")),
         ]);
     }
     text
 }
 
-const PLANTED: &str = "stage_3";
+/// How far bounds are apart, as a share of the middle between them.
+fn width(low: f64, high: f64) -> f64 {
+    if high.is_finite() { (high - low) / f64::midpoint(low, high) } else { f64::INFINITY }
+}
+
+/// A line for each recording of which the slowest requests were kept.
+pub(super) fn kept(results: &[String]) -> String {
+    let heads = [
+        "server",
+        "recorded",
+        "requests",
+        "kept",
+        "own above",
+        "missing",
+        "marks lost",
+        "disk at most",
+        "trace",
+        "memory at most",
+    ];
+    let mut text = head(&heads.map(Into::into));
+    for result in results.iter().map(|result| read(result)) {
+        let number = |value: &Value| value.as_u64().expect("a number");
+        let of = |key: &str| number(&result[key]);
+        let usage = |key: &str| megabytes(number(&result["usage"][key]));
+        let rate = count(result["requests_per_second"].as_f64().expect("a rate") as u64);
+        text += &line(&[
+            word(&result, "title").to_owned(),
+            format!("{} s at {rate}/s", count(of("seconds"))),
+            count(of("recorded")),
+            format!("{} and longer", time(of("at_least_ns") as f64 / 1e3)),
+            count(of("own_above")),
+            count(of("missing")),
+            count(of("lost_marks")),
+            usage("disk_max"),
+            megabytes(of("trace_bytes")),
+            usage("recorder_max"),
+        ]);
+    }
+    text
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+/// Pairs of recordings, and of how many any function was named, or the planted one, or another.
+pub(super) fn diff(result: &str) -> String {
+    let result = read(result);
+    let planted = word(&result, "function");
+    let percent = result["percent"].as_f64().expect("a number");
+    let slower = format!("{percent} % more in `{planted}`");
+    let named = format!("name `{planted}`");
+    let heads = [
+        "second build",
+        "pairs",
+        "functions compared",
+        "name a function",
+        named.as_str(),
+        "name another",
+    ];
+    let mut text = head(&heads.map(Into::into));
+    for (key, shown) in [("identical", "the same"), ("planted", slower.as_str())] {
+        let pairs = result[key].as_array().expect("a list");
+        let compared: Vec<f64> =
+            pairs.iter().map(|pair| pair["functions"].as_f64().expect("a number")).collect();
+        let pairs: Vec<Vec<&str>> = pairs.iter().map(moved).collect();
+        let naming = |names: &dyn Fn(&&str) -> bool| {
+            pairs.iter().filter(|pair| pair.iter().any(names)).count().to_string()
+        };
+        text += &line(&[
+            shown.to_owned(),
+            pairs.len().to_string(),
+            format!("{:.0}", Spread::of(&compared).median),
+            naming(&|_| true),
+            naming(&|name| *name == planted),
+            naming(&|name| *name != planted),
+        ]);
+    }
+    text
+}
 
 /// The functions that a comparison named.
-fn moved(verdict: &Value) -> Vec<&str> {
-    let functions = verdict["functions"].as_array().expect("a list").iter();
-    let named = functions.filter(|function| function["moved"] == true);
-    named.map(|function| function["name"].as_str().expect("a name")).collect()
+fn moved(pair: &Value) -> Vec<&str> {
+    let functions = pair["moved"].as_array().expect("a list").iter();
+    functions.map(|function| word(function, "name")).collect()
+}
+
+fn word<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().expect("a text")
 }
 
 fn read(result: &str) -> Value {
     serde_json::from_str(result).expect("a result of the profiler's experiments")
+}
+
+#[test]
+fn bounds_hold_what_lies_between_them_and_no_upper_bound_is_infinitely_wide() {
+    let run = |own: u64, high: Option<u64>| serde_json::json!({ "made": 200, "told": 100, "own_ns": own, "own_of_told_ns": 1_000, "low_ns": 900, "high_ns": high });
+    let result = |runs: &[Value]| {
+        serde_json::json!({ "title": "x 1", "function": "f", "runs": runs }).to_string()
+    };
+    let narrow = result(&[run(1_000, Some(1_100)), run(800, Some(1_100)), run(1_000, Some(1_100))]);
+    let endless = result(&[run(1_000, None)]);
+    let table = clocked(&[narrow, endless]);
+    let lines: Vec<&str> = table.lines().skip(2).collect();
+    assert!(
+        lines[0].starts_with("| x 1, `f` | 1.00 µs | 0.90 µs to 1.10 µs | 20 [20–20] | 2 of 3 |"),
+        "{table}"
+    );
+    assert!(lines[0].ends_with("| 50 | 3 of 3 |"), "{table}");
+    assert!(lines[1].contains("to – | – [–––] | 1 of 1 |"), "{table}");
+}
+
+#[test]
+fn a_kept_part_is_told_with_what_it_took() {
+    let result = serde_json::json!({
+        "title": "x 1", "seconds": 3_600, "requests_per_second": 20_000.0, "recorded": 72_000_000, "at_least_ns": 250_000,
+        "own_above": 71_900, "missing": 0, "lost_marks": 3, "trace_bytes": 1_500_000,
+        "usage": { "disk_max": 2_000_000, "recorder_max": 30_000_000 }
+    });
+    let table = kept(&[result.to_string()]);
+    let row = "| x 1 | 3,600 s at 20,000/s | 72,000,000 | 250 µs and longer | 71,900 | 0 | 3 | 2.0 MB | 1.5 MB | 30.0 MB |\n";
+    assert!(table.ends_with(row), "{table}");
+}
+
+#[test]
+fn a_function_that_is_not_the_planted_one_is_another() {
+    let pair = |names: &[&str]| {
+        let moved: Vec<Value> =
+            names.iter().map(|name| serde_json::json!({ "name": name })).collect();
+        serde_json::json!({ "functions": 30, "moved": moved })
+    };
+    let result = serde_json::json!({
+        "function": "f", "percent": 5.0, "identical": [pair(&[]), pair(&["g"])], "planted": [pair(&["f", "g"]), pair(&["f"])]
+    });
+    let table = diff(&result.to_string());
+    let rows: Vec<&str> = table.lines().skip(2).collect();
+    assert_eq!(rows[0], "| the same | 2 | 30 | 1 | 0 | 1 |");
+    assert_eq!(rows[1], "| 5 % more in `f` | 2 | 30 | 2 | 2 | 1 |");
 }

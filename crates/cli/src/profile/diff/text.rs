@@ -92,7 +92,7 @@ fn not_compared(verdict: &Verdict) -> String {
             number(&verdict.median_only),
         ),
         format!(
-            "{} most of whose calls are shorter than {}",
+            "{} of whose calls many are shorter than {} or were seen by one look alone",
             number(&verdict.too_short),
             shown(verdict.asked.resolution_ns),
         ),

@@ -40,7 +40,7 @@ pub(super) struct Verdict {
     pub(super) too_few: Vec<String>,
     /// Functions of which for that reason the median alone is compared.
     pub(super) median_only: Vec<String>,
-    /// Functions of both traces most calls of which are shorter than the resolution.
+    /// Functions of both traces many calls of which are shorter than the resolution, or were seen by one look alone.
     pub(super) too_short: Vec<String>,
     #[serde(flatten)]
     pub(super) chosen: Chosen,

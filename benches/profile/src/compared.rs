@@ -1,0 +1,214 @@
+//! What `tailwater profile diff` names between two builds of which one is slower in one function, and between recordings of
+//! one build. Both of a pair are recorded at once, and have their turns to run. Pairs of either kind take turns, too.
+
+use crate::Result;
+use crate::alternating::alternate;
+use clap::Args;
+use machine::Machine;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(Args, Debug)]
+pub(crate) struct ComparedArgs {
+    /// The program, built by `tailwater profile build`. It takes a number of seconds, and prints how many rounds it has made
+    /// and what each has found.
+    #[arg(long)]
+    program: PathBuf,
+    /// The same, slower in one function.
+    #[arg(long)]
+    slower: PathBuf,
+    /// That function's name.
+    #[arg(long)]
+    function: String,
+    /// By how much it is slower, for the page.
+    #[arg(long, value_name = "PERCENT")]
+    percent: f64,
+    /// The program's name and version, for the page.
+    #[arg(long)]
+    title: String,
+    /// Where traces go; each pair's replace those of the one before.
+    #[arg(long)]
+    folder: PathBuf,
+    /// The result's file, of which pages draw their tables.
+    #[arg(long)]
+    out: PathBuf,
+    /// Pairs of recordings of the program itself.
+    #[arg(long, default_value_t = 20)]
+    identical: usize,
+    /// Pairs of a recording of it and one of the slower build.
+    #[arg(long, default_value_t = 5)]
+    planted: usize,
+    /// How long each runs while it is recorded; it stands still for as long.
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Compared {
+    title: String,
+    machine: Machine,
+    seconds: u64,
+    function: String,
+    percent: f64,
+    identical: Vec<Pair>,
+    planted: Vec<Pair>,
+}
+
+/// What was found of two traces.
+#[derive(Debug, PartialEq, Serialize)]
+struct Pair {
+    /// Functions that were compared, and how many comparisons were corrected for.
+    functions: usize,
+    comparisons: u64,
+    /// Those that are named, as `profile diff --json` has them.
+    moved: Vec<Value>,
+    /// The planted one, named or not.
+    function: Option<Value>,
+}
+
+/// Records and compares the pairs, and writes what was found.
+pub(crate) fn compared(args: &ComparedArgs) -> Result {
+    std::fs::create_dir_all(&args.folder)
+        .map_err(|error| format!("{}: {error}", args.folder.display()))?;
+    let mut found = Compared {
+        title: args.title.clone(),
+        machine: Machine::here(),
+        seconds: args.seconds,
+        function: args.function.clone(),
+        percent: args.percent,
+        ..Compared::default()
+    };
+    for (number, is_planted) in turns(args.identical, args.planted).into_iter().enumerate() {
+        let second = if is_planted { &args.slower } else { &args.program };
+        let pair = pair(args, second, number % 2 == 1)?;
+        println!("{}: {}", if is_planted { "planted" } else { "identical" }, pair.line());
+        let pairs = if is_planted { &mut found.planted } else { &mut found.identical };
+        pairs.push(pair);
+    }
+    machine::result::write(&args.out, &found)?;
+    println!("{}", found.summary());
+    Ok(())
+}
+
+/// Which pairs are planted: as many as are wanted, spread evenly among the others.
+fn turns(identical: usize, planted: usize) -> Vec<bool> {
+    let all = identical + planted;
+    let until = |number: usize| number * planted / all.max(1);
+    (0..all).map(|number| until(number + 1) > until(number)).collect()
+}
+
+/// A recording of the program and one of `second`, compared; backwards the second begins.
+fn pair(args: &ComparedArgs, second: &Path, backwards: bool) -> Result<Pair> {
+    let traces = ["a.trace", "b.trace"].map(|name| args.folder.join(name));
+    // Half of its time each stands still.
+    let seconds = 2 * args.seconds;
+    let mut both =
+        [record(&args.program, &traces[0], seconds), record(second, &traces[1], seconds)];
+    if backwards {
+        both.reverse();
+    }
+    let [one, other] = alternate(both)?;
+    let (one, other) = (answer(&one)?, answer(&other)?);
+    if one != other {
+        return Err(format!("the builds found {one} and {other}"));
+    }
+    Pair::read(&diff(&traces)?, &args.function)
+}
+
+fn record(program: &Path, trace: &Path, seconds: u64) -> Command {
+    let mut record = Command::new("tailwater");
+    record.args(["profile", "record", "-o"]).arg(trace).arg("--").arg(program);
+    record.arg(seconds.to_string());
+    record
+}
+
+/// What each round has found: the second word.
+fn answer(said: &str) -> Result<&str> {
+    said.split_whitespace().nth(1).ok_or_else(|| format!("a program said `{}`", said.trim()))
+}
+
+fn diff(traces: &[PathBuf; 2]) -> Result<String> {
+    let mut diff = Command::new("tailwater");
+    let done = diff.args(["profile", "diff", "--json"]).args(traces).output();
+    let done = done.map_err(|error| format!("could not start tailwater: {error}"))?;
+    // 1: functions have moved.
+    if !matches!(done.status.code(), Some(0 | 1)) {
+        return Err(String::from_utf8_lossy(&done.stderr).trim().to_owned());
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+impl Pair {
+    fn read(verdict: &str, function: &str) -> Result<Self> {
+        let verdict: Value =
+            serde_json::from_str(verdict).map_err(|error| format!("{verdict}: {error}"))?;
+        let all = verdict["functions"].as_array().ok_or("the comparison has no functions")?;
+        let comparisons = verdict["comparisons"].as_u64().ok_or("it has no comparisons")?;
+        let of = |wanted: &dyn Fn(&&Value) -> bool| all.iter().filter(wanted).cloned().collect();
+        let moved: Vec<Value> = of(&|one| one["moved"] == true);
+        let planted: Vec<Value> = of(&|one| one["name"] == function);
+        Ok(Self { functions: all.len(), comparisons, moved, function: planted.into_iter().next() })
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.moved.iter().filter_map(|one| one["name"].as_str()).collect()
+    }
+
+    fn line(&self) -> String {
+        let names = self.names();
+        let named = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        format!("{} functions, {} comparisons; named: {named}", self.functions, self.comparisons)
+    }
+}
+
+impl Compared {
+    fn summary(&self) -> String {
+        let named = self.identical.iter().filter(|pair| !pair.moved.is_empty()).count();
+        let alone = self.planted.iter().filter(|pair| pair.names() == [&*self.function]).count();
+        format!(
+            "{}: of {} pairs of one build {named} name a function; of {} planted ones {alone} name {} and only it",
+            self.title,
+            self.identical.len(),
+            self.planted.len(),
+            self.function
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planted_pairs_lie_among_the_others() {
+        let all = turns(20, 5);
+        assert_eq!((all.len(), all.iter().filter(|planted| **planted).count()), (25, 5));
+        assert!(all.chunks(5).all(|five| five.iter().filter(|planted| **planted).count() == 1));
+        assert_eq!((turns(2, 0), turns(0, 2)), (vec![false; 2], vec![true; 2]));
+    }
+
+    #[test]
+    fn a_pair_that_names_another_beside_the_planted_one_does_not_name_it_alone() {
+        let verdict = |moved: [bool; 2]| {
+            let functions = serde_json::json!([{ "name": "f", "moved": moved[0] }, { "name": "g", "moved": moved[1] }]);
+            let verdict = serde_json::json!({ "comparisons": 4, "functions": functions });
+            Pair::read(&verdict.to_string(), "f").expect("a verdict")
+        };
+        let found = Compared {
+            title: "x".into(),
+            function: "f".into(),
+            identical: vec![verdict([false, false]), verdict([false, true])],
+            planted: vec![verdict([true, false]), verdict([true, true]), verdict([false, false])],
+            ..Compared::default()
+        };
+        assert_eq!(
+            found.summary(),
+            "x: of 2 pairs of one build 1 name a function; of 3 planted ones 1 name f and only it"
+        );
+        assert_eq!(found.planted[1].line(), "2 functions, 4 comparisons; named: f, g");
+        assert_eq!(found.identical[0].function.as_ref().expect("compared")["name"], "f");
+        assert!(Pair::read("{}", "f").is_err());
+    }
+}

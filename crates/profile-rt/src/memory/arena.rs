@@ -12,6 +12,7 @@
 //! scanner cannot fault.
 
 use crate::memory::abi::{Context, ENTRY_BYTES, Entry};
+use crate::memory::born::Born;
 use crate::memory::lease::{Lease, Term};
 use crate::memory::mailbox::Unloads;
 use crate::memory::ring::{Control, Ring, WORDS_FIRST};
@@ -31,7 +32,7 @@ pub(crate) const PENDING_MAX: usize = 8;
 pub(crate) const ACTIVE_MAX: usize = 32;
 
 /// The last letter is the version of all that lies here.
-pub(super) const MAGIC: [u8; 8] = *b"twarena4";
+pub(super) const MAGIC: [u8; 8] = *b"twarena5";
 const SLOTS_AT: u64 = 4096;
 const REGIONS_AT: u64 = 8 << 20;
 const PAGE: u64 = 4096;
@@ -76,8 +77,7 @@ pub(crate) struct Watch {
     term: AtomicU32,
     /// Ticks in a microsecond, as the last recorder measured; zero before the first.
     pub(crate) ticks_per_us: AtomicU64,
-    /// Children of the process that no recorder was told of yet. Added to by threads that fork.
-    pub(crate) born: AtomicU64,
+    pub(crate) born: Born,
 }
 
 /// A thread's place. The context comes first: its address is the slot's.
@@ -89,7 +89,7 @@ pub(crate) struct Slot {
     pub(crate) own: Own,
 }
 
-/// Written when a thread comes or goes; `thread` by the scanner.
+/// Written when a thread comes or goes.
 #[repr(C, align(64))]
 pub(crate) struct Life {
     /// Counts the threads that used this slot.
@@ -201,16 +201,18 @@ impl Arena {
         // Before the rings: an earlier recorder that takes an event of a ring meanwhile takes what would be dropped.
         let term = Term(watch.term.fetch_add(1, AcqRel).wrapping_add(1));
         watch.recording.store(0, Relaxed);
-        watch.born.store(0, Relaxed);
-        unloads.clear();
-        // Slots beyond are known to no earlier recorder, and it looks for new ones in its own term only.
+        watch.born.hand_to(term);
+        unloads.clear(term);
+        // Slots beyond are known to no recorder. The ring of each is taken when its thread is adopted.
         (0..self.slots_used()).for_each(|index| self.ring(index).hand_to(term));
         term
     }
 
-    /// Whether no later recorder has taken the lease.
-    pub(crate) fn is_in(&self, term: Term) -> bool {
-        self.header().watch.term.load(Acquire) == term.0
+    /// The term of the recorder that took the lease last. For the program's threads, which note it beside what is for that
+    /// recorder.
+    pub(crate) fn term(&self) -> Term {
+        // Acquire: not before what the thread has read of a recorder's, as in `State::claim`.
+        Term(self.header().watch.term.load(Acquire))
     }
 
     /// Slots from here on were never used.

@@ -264,12 +264,17 @@ impl<W: Write> Output<W> {
 
     /// The function of a frame that was there at `at`. Written down when it is met for the first time.
     fn function(&mut self, desc: u64, at: Ticks) -> Option<Known> {
+        let unloads = &self.arena.header().unloads;
         // Each time: what was handed over before this recorder stood still may be of libraries that went meanwhile.
-        if let Some(gone) = self.arena.header().unloads.gone(self.gone) {
+        if let Some(gone) = unloads.gone(self.gone) {
             self.gone = gone.count;
             self.names.retire_unawaited(gone.descs, gone.first, gone.last);
         }
-        let (known, fresh) = self.names.of(desc, at)?;
+        // Once more when it was read. A library is counted before it is unmapped, and each piece is read by a system call: where
+        // that came upon what was mapped there next, the count that is loaded after it has the library.
+        let before = self.gone;
+        let stands = || unloads.gone(before).is_none();
+        let (known, fresh) = self.names.of(desc, at, stands)?;
         if let Some(function) = fresh {
             self.write(&Record::Function(function));
         }

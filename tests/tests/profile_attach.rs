@@ -548,6 +548,18 @@ fn the_kernel_tells_of_a_running_programs_threads_too() {
     let rules = ["accelerate", "measure", "--json", "--rules", "memcached"];
     let found = finishes(measure.args(rules).arg(&trace));
     assert!(text(&found.stdout).contains("\"on_core\": true"), "{}", text(&found.stdout));
+    // Of a flight recorder too, no more than asked for.
+    let options = ["--kernel", "--for", "500ms", "--last", "100ms"];
+    let said = text(&finishes(&mut served.attach(&trace, &options)).stderr);
+    assert!(said.contains("Kept: those of the last 100"), "{said}");
+    let recorded = Recorded::read(&kernel);
+    let ends = recorded.records.iter().filter_map(|record| match record {
+        Record::State(state) => Some(state.end),
+        _ => None,
+    });
+    let (first, last) = (ends.clone().min().expect("some"), ends.max().expect("some"));
+    // Its ticks are nanoseconds.
+    assert!(last - first <= 100_000_000, "{} ns: {said}", last - first);
 }
 
 #[test]

@@ -266,17 +266,18 @@ fn a_flight_recorder_keeps_what_ended_within_its_time_whatever_the_order() {
     let mut last = Last::new(&sample::header(), Duration::from_millis(5));
     let mut kept = Vec::new();
     let from = 2_000_000_000;
-    let ends = [from, from + 9 * MS, from + MS, from + 12 * MS, from + 11 * MS, from + 8 * MS];
+    let ends = [0, 9, 1, 12, 11, 8, 6].map(|ms| from + ms * MS);
     for (generation, end) in (0..).zip(ends) {
         if generation == 1 {
             last.add(sample::second_clock(), |record| kept.push(record.clone()));
         }
-        let long = call(0, 0, 0, generation, (end - 20 * MS, end));
+        // In another order by their beginnings.
+        let long = call(0, 0, 0, generation, (end - (generation + 1) * 3 * MS, end));
         last.add(long, |record| kept.push(record.clone()));
     }
     assert_eq!(kept, [sample::second_clock()], "a clock is handed on at once");
     let gone = last.finish(|record| kept.push(record.clone()));
-    assert_eq!(gone, Gone { old: 2, crowded: 0 });
+    assert_eq!(gone, Gone { old: 3, crowded: 0 });
     let generations = kept.iter().filter_map(|record| match record {
         Record::Call(call) => Some(call.generation),
         _ => None,

@@ -17,7 +17,7 @@ use crate::memory::lease::{Lease, Term};
 use crate::memory::mailbox::Unloads;
 use crate::memory::ring::{Control, Ring, WORDS_FIRST};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 use rustix::process::{Resource, getrlimit};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
@@ -307,7 +307,16 @@ fn map(at: *mut c_void, fixed: MapFlags, length: usize) -> Option<NonNull<u8>> {
     };
     // The descriptor stays open: it is how another process finds the memory.
     std::mem::forget(file);
-    NonNull::new(mapped.ok()?.cast())
+    let start = NonNull::new(mapped.ok()?.cast())?;
+    leave_out_of_dumps(start, length);
+    Some(start)
+}
+
+/// The kernel reads all that it dumps, and memory that is read in a shared file is made: all of an arena's, which no machine
+/// has. Best effort.
+pub(super) fn leave_out_of_dumps(start: NonNull<u8>, length: usize) {
+    // SAFETY: its users see no difference, and where it is no mapping it fails.
+    let _ = unsafe { madvise(start.as_ptr().cast(), length, Advice::LinuxDontDump) };
 }
 
 fn file(length: usize) -> Option<std::os::fd::OwnedFd> {
@@ -355,6 +364,17 @@ mod tests {
         assert_eq!(arena.slot(3).context.generation.load(Relaxed), 0);
         assert_eq!(arena.header().slots_used.load(Relaxed), 0);
         assert_eq!(arena.header().magic.load(Relaxed), u64::from_le_bytes(MAGIC));
+    }
+
+    #[test]
+    fn a_dump_of_memory_is_without_it() {
+        let arena = Arena::create().expect("address space");
+        assert!(arena.replace());
+        let smaps = std::fs::read_to_string("/proc/self/smaps").expect("it is there");
+        let start = format!("{:x}-", arena.start.as_ptr() as usize);
+        let mut lines = smaps.lines().skip_while(|line| !line.starts_with(&start));
+        let flags = lines.find(|line| line.starts_with("VmFlags:")).expect("it is mapped");
+        assert!(flags.split(' ').any(|flag| flag == "dd"), "{flags}");
     }
 
     #[test]

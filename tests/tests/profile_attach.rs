@@ -160,10 +160,6 @@ fn is_alive(pid: u32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-fn is_finished(recorded: &Recorded) -> bool {
-    matches!(recorded.ending, Ending::Finished(_))
-}
-
 #[test]
 fn a_running_program_is_recorded_for_a_while_and_again() {
     let _alone = alone();
@@ -176,7 +172,7 @@ fn a_running_program_is_recorded_for_a_while_and_again() {
             let done = finishes(&mut served.attach(&trace, &["--for", &length]));
             assert!(text(&done.stderr).contains("Detached from served"), "{}", text(&done.stderr));
             let recorded = Recorded::read(&trace);
-            assert!(is_finished(&recorded));
+            assert!(recorded.is_finished());
             is_told_of(&recorded).then_some(())
         });
         served.goes_on();
@@ -227,7 +223,7 @@ fn ctrl_c_detaches() {
         let (code, said) = attached.ends();
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains("Detached from served"), "{said}");
-        assert!(is_finished(&Recorded::read(&folder.join("x.trace"))));
+        assert!(Recorded::read(&folder.join("x.trace")).is_finished());
         served.goes_on();
     }
 }
@@ -254,7 +250,7 @@ fn one_records_at_a_time() {
     assert!(text(&done.stderr).contains("records itself"), "{}", text(&done.stderr));
     assert_eq!(served.ask("stop"), "0");
     finishes(&mut served.attach(&second, &["--for", "10ms"]));
-    assert!(is_finished(&Recorded::read(&own)) && is_finished(&Recorded::read(&second)));
+    assert!(Recorded::read(&own).is_finished() && Recorded::read(&second).is_finished());
 }
 
 /// How often a side dies, and after how long, in microseconds: by a sequence, so that a failure comes again.
@@ -293,7 +289,7 @@ fn the_program_outlives_its_recorder() {
     });
     assert_eq!(served.ask("stop"), "0");
     finishes(&mut served.attach(&trace, &["--for", "100ms"]));
-    assert!(is_finished(&Recorded::read(&trace)));
+    assert!(Recorded::read(&trace).is_finished());
 }
 
 #[test]
@@ -311,7 +307,7 @@ fn the_recorder_outlives_the_program() {
         assert!(said.contains("has ended"), "{said}");
         let recorded = Recorded::read(&trace);
         assert!(
-            is_finished(&recorded) && recorded.threads() >= 3,
+            recorded.is_finished() && recorded.threads() >= 3,
             "{} threads",
             recorded.threads()
         );
@@ -329,13 +325,13 @@ fn a_program_that_becomes_another_or_exits_ends_the_recording() {
     let (code, said) = attached.ends();
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("another program"), "{said}");
-    assert!(is_finished(&Recorded::read(&trace)));
+    assert!(Recorded::read(&trace).is_finished());
     let served = Served::start();
     let attached = Attached::start(served.attach(&trace, &[]));
     send(served.child.id(), Signal::TERM);
     let (code, said) = attached.ends();
     assert_eq!((code, said.contains("has ended")), (Some(0), true), "{said}");
-    assert!(is_finished(&Recorded::read(&trace)));
+    assert!(Recorded::read(&trace).is_finished());
 }
 
 #[test]
@@ -391,7 +387,7 @@ fn a_recorder_that_stood_still_finds_its_lease_gone() {
     assert!(said.contains("stood still"), "{said}");
     served.goes_on();
     assert_eq!(served.ask("stop"), "0");
-    assert!(is_finished(&Recorded::read(&own)));
+    assert!(Recorded::read(&own).is_finished());
     assert!(!Recorded::read(&own).marks().is_empty(), "the program's own goes on");
 }
 
@@ -535,7 +531,7 @@ fn the_kernel_tells_of_a_running_programs_threads_too() {
         return;
     }
     let recorded = Recorded::read(&kernel);
-    assert!(is_finished(&recorded), "{said}");
+    assert!(recorded.is_finished(), "{said}");
     let told: BTreeSet<u32> = recorded
         .records
         .iter()
@@ -552,6 +548,18 @@ fn the_kernel_tells_of_a_running_programs_threads_too() {
     let rules = ["accelerate", "measure", "--json", "--rules", "memcached"];
     let found = finishes(measure.args(rules).arg(&trace));
     assert!(text(&found.stdout).contains("\"on_core\": true"), "{}", text(&found.stdout));
+    // Of a flight recorder too, no more than asked for.
+    let options = ["--kernel", "--for", "500ms", "--last", "100ms"];
+    let said = text(&finishes(&mut served.attach(&trace, &options)).stderr);
+    assert!(said.contains("Kept: those of the last 100"), "{said}");
+    let recorded = Recorded::read(&kernel);
+    let ends = recorded.records.iter().filter_map(|record| match record {
+        Record::State(state) => Some(state.end),
+        _ => None,
+    });
+    let (first, last) = (ends.clone().min().expect("some"), ends.max().expect("some"));
+    // Its ticks are nanoseconds.
+    assert!(last - first <= 100_000_000, "{} ns: {said}", last - first);
 }
 
 #[test]

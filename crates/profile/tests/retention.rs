@@ -5,6 +5,7 @@ mod sample;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::time::Duration;
+use tailwater_profile::kernel::{Did, Interrupting, Interruption, ThreadState, Waker};
 use tailwater_profile::record::{
     Call, CallFlags, Clock, FunctionId, Gap, Looks, Loss, LossKind, Mark, MarkKind, Record,
     ThreadId, Wait, WaitKind,
@@ -265,17 +266,18 @@ fn a_flight_recorder_keeps_what_ended_within_its_time_whatever_the_order() {
     let mut last = Last::new(&sample::header(), Duration::from_millis(5));
     let mut kept = Vec::new();
     let from = 2_000_000_000;
-    let ends = [from, from + 9 * MS, from + MS, from + 12 * MS, from + 11 * MS, from + 8 * MS];
+    let ends = [0, 9, 1, 12, 11, 8, 6].map(|ms| from + ms * MS);
     for (generation, end) in (0..).zip(ends) {
         if generation == 1 {
             last.add(sample::second_clock(), |record| kept.push(record.clone()));
         }
-        let long = call(0, 0, 0, generation, (end - 20 * MS, end));
+        // In another order by their beginnings.
+        let long = call(0, 0, 0, generation, (end - (generation + 1) * 3 * MS, end));
         last.add(long, |record| kept.push(record.clone()));
     }
     assert_eq!(kept, [sample::second_clock()], "a clock is handed on at once");
     let gone = last.finish(|record| kept.push(record.clone()));
-    assert_eq!(gone, Gone { old: 2, crowded: 0 });
+    assert_eq!(gone, Gone { old: 3, crowded: 0 });
     let generations = kept.iter().filter_map(|record| match record {
         Record::Call(call) => Some(call.generation),
         _ => None,
@@ -321,6 +323,62 @@ fn a_flight_recorder_keeps_threads_looks_and_losses_of_its_time_alone() {
     let last = from + 9_999 * MS;
     assert!(kept.iter().any(|it| matches!(it, Record::Clock(clock) if clock.ticks == last)));
     assert_eq!(kept.len(), 3 * 6 + 2);
+}
+
+/// Nothing happened until the end, or what writes stood still: then the clock is as late as the records.
+#[test]
+fn a_flight_recorder_keeps_no_more_after_a_stall() {
+    let (before, after) = (2_000_000_000, 2_000_000_000 + 10_000 * MS);
+    let clock = Clock { ticks: after, raw_ns: after / 2, real_ns: after / 2 };
+    let early = call(0, 0, 0, 1, (before - MS, before));
+    let late = call(0, 0, 0, 2, (after - MS, after));
+    for ended in [None, Some(late)] {
+        let mut last = Last::new(&sample::header(), Duration::from_millis(5));
+        let calls = [early.clone()].into_iter().chain(ended.clone());
+        let records = [sample::second_clock()].into_iter().chain(calls);
+        records.chain([Record::Clock(clock)]).for_each(|record| last.add(record, |_| {}));
+        let mut kept = Vec::new();
+        let gone = last.finish(|record| kept.push(record.clone()));
+        assert_eq!(gone, Gone { old: 1, crowded: 0 }, "{ended:?}");
+        let calls = kept.into_iter().filter(|record| matches!(record, Record::Call(_)));
+        assert_eq!(calls.collect::<Vec<_>>(), Vec::from_iter(ended));
+    }
+}
+
+#[test]
+fn a_flight_recorder_keeps_the_kernels_facts_of_its_time_alone() {
+    let mut last = Last::new(&sample::header(), Duration::from_millis(5));
+    let mut early = Vec::new();
+    let from = 2_000_000_000;
+    last.add(sample::second_clock(), |record| early.push(record.clone()));
+    for id in 0..1_000 {
+        let (end, waker) = (from + u64::from(id) * MS, 10_000 + id);
+        let did = Did::Asleep { is_uninterruptible: false, woken: Waker::Thread(ThreadId(waker)) };
+        let records = [
+            sample::thread(id, "sleeper"),
+            sample::thread(waker, "waker"),
+            Record::State(ThreadState { thread: ThreadId(id), start: end - MS, end, did }),
+            Record::Interruption(Interruption {
+                thread: ThreadId(id),
+                start: end,
+                end,
+                by: Interrupting::Timer,
+            }),
+        ];
+        let mut keep = |record: &Record| early.push(record.clone());
+        records.into_iter().for_each(|record| last.add(record, &mut keep));
+    }
+    assert_eq!(early, [sample::second_clock()], "no fact is handed on at once");
+    let mut kept = Vec::new();
+    let gone = last.finish(|record| kept.push(record.clone()));
+    assert_eq!(gone, Gone { old: 2 * 994, crowded: 0 });
+    let count = |is: fn(&Record) -> bool| kept.iter().filter(|record| is(record)).count();
+    let [states, interruptions, threads] = [
+        count(|record| matches!(record, Record::State(_))),
+        count(|record| matches!(record, Record::Interruption(_))),
+        count(|record| matches!(record, Record::Thread(_))),
+    ];
+    assert_eq!([states, interruptions, threads], [6, 6, 12], "with the names of who woke whom");
 }
 
 #[test]

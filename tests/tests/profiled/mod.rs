@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tailwater_profile::record::{Call, Gap, Loss, LossKind, Mark, Record};
-use tailwater_profile::trace::{Ending, Reader};
+use tailwater_profile::trace::{Ending, Reader, TraceError, Trouble};
 
 /// The compilers, the runtime and the command, built once for all tests. `cargo xtask test` names the command that it
 /// has built: cargo would build all of it again, for the features of one package alone.
@@ -135,6 +135,13 @@ pub(crate) fn in_time<T>(effort: u64, mut attempt: impl FnMut(&str) -> Option<T>
     efforts.into_iter().find_map(|effort| attempt(&effort)).expect("found in one of eight tries")
 }
 
+/// What the first of three tries finds that finds anything, where a program ends otherwise than by `exit`. Such a program
+/// waits for its trace for a second or so. Where other work has the cores or the disk for longer, the trace has no end, and
+/// the try shows nothing.
+pub(crate) fn in_three_tries<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
+    (0..3).find_map(|_| attempt()).expect("the trace has its end in one of three tries")
+}
+
 /// A trace, taken apart.
 pub(crate) struct Recorded {
     pub(crate) names: HashMap<u32, String>,
@@ -144,17 +151,34 @@ pub(crate) struct Recorded {
 
 impl Recorded {
     pub(crate) fn read(path: &Path) -> Self {
+        Self::take_apart(path).expect("no damage")
+    }
+
+    /// The same; `None` where what wrote it did not come to the end.
+    pub(crate) fn whole(path: &Path) -> Option<Self> {
+        match Self::take_apart(path) {
+            Ok(recorded) => Some(recorded).filter(Self::is_finished),
+            Err(error) if matches!(error.trouble, Trouble::Cut { .. }) => None,
+            Err(error) => panic!("damage: {error}"),
+        }
+    }
+
+    fn take_apart(path: &Path) -> Result<Self, TraceError> {
         let mut reader = Reader::new(File::open(path).expect("a trace")).expect("a header");
         let mut recorded = Self { names: HashMap::new(), records: Vec::new(), ending: Ending::Cut };
         for item in reader.by_ref() {
-            let record = item.expect("no damage");
+            let record = item?;
             if let Record::Function(function) = &record {
                 recorded.names.insert(function.id.0, function.name.clone());
             }
             recorded.records.push(record);
         }
         recorded.ending = reader.ending();
-        recorded
+        Ok(recorded)
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        matches!(self.ending, Ending::Finished(_))
     }
 
     pub(crate) fn calls<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Call> {

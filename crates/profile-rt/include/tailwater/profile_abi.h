@@ -55,7 +55,7 @@ struct tw_context {
     uint64_t limit;         /* address from which nothing is pushed; 0: not registered yet */
     uint64_t base;          /* address of the first tw_entry */
     uint32_t tid;           /* the kernel's number for the thread */
-    uint32_t state;         /* TW_THREAD_* */
+    uint32_t state;         /* TW_THREAD_* in its two low bits; the rest is the runtime's */
     /* The machine stack that these frames are of, for code that is built to find that out. */
     uint64_t stack_low;     /* from here */
     uint64_t stack_extent;  /* and for so many bytes it is known to be this one; 0: not known yet */

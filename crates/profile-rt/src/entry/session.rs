@@ -19,7 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tailwater_profile::record::Ticks;
 
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
@@ -70,9 +70,11 @@ pub(crate) fn stop() -> io::Result<()> {
     written
 }
 
-/// How long a process that ends waits for its trace: a recorder that takes longer stands still. The thread that ends
-/// the process may have been stopped within the allocator, and then the output gets no memory.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Naps of a process that ends before its trace is written, some more than a second in all: a recorder that takes longer
+/// stands still. The thread that ends the process may have been stopped within the allocator, and then the output gets no
+/// memory. Naps are counted, and no clock is asked: a process that was stopped meanwhile, or had no core, would give up at
+/// once, and its recorder had none either.
+const NAPS_MAX: u32 = 2000;
 /// Between two looks whether it is written; the output looks every 4 ms.
 const NAP: Duration = Duration::from_micros(500);
 
@@ -85,8 +87,10 @@ pub(crate) fn cut_short() {
         return;
     }
     process::end();
-    let began = Instant::now();
-    while !process::is_written() && began.elapsed() < PATIENCE {
+    for _ in 0..NAPS_MAX {
+        if process::is_written() {
+            return;
+        }
         std::thread::sleep(NAP);
     }
 }

@@ -4,13 +4,14 @@ use crate::look::items::{BATCH, Item};
 use crate::look::scan::{
     Costs, Duty, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
 };
-use crate::memory::abi::{ENDED, ENTRY_BYTES, LIVE, UNUSED, What};
+use crate::memory::abi::{ENTRY_BYTES, What};
 use crate::memory::arena::{Arena, Slot, THREADS_MAX};
 use crate::memory::lease::Term;
 use crate::memory::mailbox::{CLOSINGS_MAX, Closing};
+use crate::memory::state::Phase;
 use crate::system::clock::ticks;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::Duration;
 use tailwater_profile::record::{LossKind, ThreadId, Ticks};
@@ -183,22 +184,18 @@ impl Scanner {
         now
     }
 
-    /// Finds out who came and who went. Returns the clock's last reading.
+    /// Finds out who came and who went, as far as no later recorder knows of them. Returns the clock's last reading.
     fn adopt(&mut self, before: Ticks) -> Ticks {
         let mut now = before;
         let header = self.arena.header();
         self.epoch = Some(header.epoch.load(Acquire));
-        // Threads that come and go are a later recorder's to take, since this one stood still.
-        if !self.arena.is_in(self.term) {
-            return now;
-        }
         for slot in 0..self.arena.slots_used() {
             self.adopt_slot(slot, now);
         }
         let mut at = 0;
         while at < self.watched.len() {
-            let ended = self.arena.slot(self.watched[at].slot).context.state.load(Acquire) == ENDED;
-            if ended {
+            let state = &self.arena.slot(self.watched[at].slot).context.state;
+            if state.phase() == Phase::Ended {
                 let watched = self.watched.swap_remove(at);
                 self.take_off(watched);
             } else {
@@ -207,7 +204,7 @@ impl Scanner {
         }
         // More may be posted all the time.
         for _ in 0..CLOSINGS_MAX {
-            let Some(closing) = header.unloads.take() else { break };
+            let Some(closing) = header.unloads.take(self.term) else { break };
             now = self.let_library_go(closing, now);
         }
         now
@@ -233,20 +230,21 @@ impl Scanner {
     /// Watches the thread in a slot if that is new, though it may have ended since.
     fn adopt_slot(&mut self, slot: usize, now: Ticks) {
         let Slot { context, life, .. } = self.arena.slot(slot);
-        let state = context.state.load(Acquire);
-        if !matches!(state, LIVE | ENDED) {
+        let is_there = matches!(context.state.phase(), Phase::Live | Phase::Ended);
+        if !is_there || life.incarnation.load(Relaxed) == self.adopted[slot] {
             return;
         }
+        let Some(phase) = context.state.adopt(self.term) else { return };
+        // Once more: until then the slot might have been won anew.
         let incarnation = life.incarnation.load(Relaxed);
         let before = std::mem::replace(&mut self.adopted[slot], incarnation);
-        if before == incarnation {
-            return;
-        }
-        if state == ENDED && life.ended.load(Relaxed) < self.began {
+        if phase == Phase::Ended && life.ended.load(Relaxed) < self.began {
             // There was no recorder to set its slot free, and it did nothing in this recording.
-            let _ = context.state.compare_exchange(ENDED, UNUSED, AcqRel, Relaxed);
+            context.state.free(self.term);
             return;
         }
+        // From here on no earlier recorder takes its events.
+        self.arena.ring(slot).adopt(self.term);
         if before != 0 {
             self.supersede(slot, now);
         }
@@ -427,7 +425,7 @@ mod tests {
         slot.context.generation.store(2, Relaxed);
         slot.context.position.store(arena.stack(0).0 + 2 * ENTRY_BYTES, Relaxed);
         slot.life.incarnation.store(1, Relaxed);
-        slot.context.state.store(LIVE, Relaxed);
+        slot.context.state.begin(Term::default());
         arena.header().slots_used.store(1, Relaxed);
         arena
     }
@@ -467,7 +465,8 @@ mod tests {
             let slot = arena.slot(slot);
             slot.life.incarnation.store(1, Relaxed);
             slot.life.ended.store(at, Relaxed);
-            slot.context.state.store(ENDED, Relaxed);
+            slot.context.state.begin(Term::default());
+            slot.context.state.end();
         };
         ended(1, ticks());
         let (mut scanner, _from) = scanner(arena);
@@ -479,19 +478,21 @@ mod tests {
             _ => None,
         });
         assert_eq!(came.collect::<Vec<_>>(), [0, 2]);
-        let state = |slot| arena.slot(slot).context.state.load(Relaxed);
-        assert_eq!([1, 2].map(state), [UNUSED, ENDED], "the output sets the other one free");
+        let phase = |slot| arena.slot(slot).context.state.phase();
+        let found = [1, 2].map(phase);
+        assert_eq!(found, [Phase::Unused, Phase::Ended], "the output sets the other one free");
     }
 
     #[test]
     fn who_comes_and_what_closes_in_another_recorders_term_is_left_to_that_one() {
         let arena = arena();
         let (mut scanner, _from) = scanner(arena);
-        let _next = arena.begin_term();
-        assert!(arena.header().unloads.post(&(48..80), 7).is_some());
+        let next = arena.begin_term();
+        assert!(arena.header().unloads.post(&(48..80), 7, arena.term()).is_some());
+        assert_eq!(arena.slot(0).context.state.adopt(next), Some(Phase::Live));
         scanner.adopt(ticks());
         assert!(scanner.watched.is_empty() && scanner.batch.is_empty());
-        assert!(arena.header().unloads.take().is_some());
+        assert!(arena.header().unloads.take(next).is_some());
     }
 
     #[test]
@@ -529,7 +530,7 @@ mod tests {
     fn before_a_library_goes_all_is_looked_at_and_calls_under_way_are_named() {
         let arena = arena();
         let (mut scanner, from) = scanner(arena);
-        assert!(arena.header().unloads.post(&(48..80), 7).is_some());
+        assert!(arena.header().unloads.post(&(48..80), 7, arena.term()).is_some());
         let before = ticks();
         assert!(scanner.adopt(before) > before, "or the time that this took were a gap");
         let told: Vec<Item> = from.try_iter().flatten().collect();

@@ -1,19 +1,13 @@
 //! `tailwater/profile_abi.h` in Rust: what instrumented code writes.
 
+use crate::memory::state::State;
 use std::sync::atomic::{AtomicU32, AtomicU64};
-
-/// A thread that is not in the arena.
-pub(crate) const UNUSED: u32 = 0;
-/// A thread that pushes frames.
-pub(crate) const LIVE: u32 = 1;
-/// A thread that will push no more, and has not been taken off yet.
-pub(crate) const ENDED: u32 = 2;
 
 /// Bytes of a descriptor.
 pub(crate) const DESC_BYTES: usize = 32;
 
 /// What a scanner polls. Written by the thread; `limit`, `state` and where its machine stack lies by whoever
-/// registers it or takes it off.
+/// registers it or takes it off, and `state` by the recorder that adopts it.
 #[repr(C, align(64))]
 pub(crate) struct Context {
     pub(crate) position: AtomicU64,
@@ -21,7 +15,7 @@ pub(crate) struct Context {
     pub(crate) limit: AtomicU64,
     pub(crate) base: AtomicU64,
     pub(crate) tid: AtomicU32,
-    pub(crate) state: AtomicU32,
+    pub(crate) state: State,
     /// The machine stack that these frames are of, for code that is built to find that out: what is known of it
     /// begins here,
     pub(crate) stack_low: AtomicU64,

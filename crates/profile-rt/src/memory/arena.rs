@@ -12,11 +12,12 @@
 //! scanner cannot fault.
 
 use crate::memory::abi::{Context, ENTRY_BYTES, Entry};
+use crate::memory::born::Born;
 use crate::memory::lease::{Lease, Term};
 use crate::memory::mailbox::Unloads;
 use crate::memory::ring::{Control, Ring, WORDS_FIRST};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 use rustix::process::{Resource, getrlimit};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
@@ -31,7 +32,7 @@ pub(crate) const PENDING_MAX: usize = 8;
 pub(crate) const ACTIVE_MAX: usize = 32;
 
 /// The last letter is the version of all that lies here.
-pub(super) const MAGIC: [u8; 8] = *b"twarena4";
+pub(super) const MAGIC: [u8; 8] = *b"twarena5";
 const SLOTS_AT: u64 = 4096;
 const REGIONS_AT: u64 = 8 << 20;
 const PAGE: u64 = 4096;
@@ -76,8 +77,7 @@ pub(crate) struct Watch {
     term: AtomicU32,
     /// Ticks in a microsecond, as the last recorder measured; zero before the first.
     pub(crate) ticks_per_us: AtomicU64,
-    /// Children of the process that no recorder was told of yet. Added to by threads that fork.
-    pub(crate) born: AtomicU64,
+    pub(crate) born: Born,
 }
 
 /// A thread's place. The context comes first: its address is the slot's.
@@ -89,7 +89,7 @@ pub(crate) struct Slot {
     pub(crate) own: Own,
 }
 
-/// Written when a thread comes or goes; `thread` by the scanner.
+/// Written when a thread comes or goes.
 #[repr(C, align(64))]
 pub(crate) struct Life {
     /// Counts the threads that used this slot.
@@ -201,16 +201,18 @@ impl Arena {
         // Before the rings: an earlier recorder that takes an event of a ring meanwhile takes what would be dropped.
         let term = Term(watch.term.fetch_add(1, AcqRel).wrapping_add(1));
         watch.recording.store(0, Relaxed);
-        watch.born.store(0, Relaxed);
-        unloads.clear();
-        // Slots beyond are known to no earlier recorder, and it looks for new ones in its own term only.
+        watch.born.hand_to(term);
+        unloads.clear(term);
+        // Slots beyond are known to no recorder. The ring of each is taken when its thread is adopted.
         (0..self.slots_used()).for_each(|index| self.ring(index).hand_to(term));
         term
     }
 
-    /// Whether no later recorder has taken the lease.
-    pub(crate) fn is_in(&self, term: Term) -> bool {
-        self.header().watch.term.load(Acquire) == term.0
+    /// The term of the recorder that took the lease last. For the program's threads, which note it beside what is for that
+    /// recorder.
+    pub(crate) fn term(&self) -> Term {
+        // Acquire: not before what the thread has read of a recorder's, as in `State::claim`.
+        Term(self.header().watch.term.load(Acquire))
     }
 
     /// Slots from here on were never used.
@@ -305,7 +307,16 @@ fn map(at: *mut c_void, fixed: MapFlags, length: usize) -> Option<NonNull<u8>> {
     };
     // The descriptor stays open: it is how another process finds the memory.
     std::mem::forget(file);
-    NonNull::new(mapped.ok()?.cast())
+    let start = NonNull::new(mapped.ok()?.cast())?;
+    leave_out_of_dumps(start, length);
+    Some(start)
+}
+
+/// The kernel reads all that it dumps, and memory that is read in a shared file is made: all of an arena's, which no machine
+/// has. Best effort.
+pub(super) fn leave_out_of_dumps(start: NonNull<u8>, length: usize) {
+    // SAFETY: its users see no difference, and where it is no mapping it fails.
+    let _ = unsafe { madvise(start.as_ptr().cast(), length, Advice::LinuxDontDump) };
 }
 
 fn file(length: usize) -> Option<std::os::fd::OwnedFd> {
@@ -353,6 +364,17 @@ mod tests {
         assert_eq!(arena.slot(3).context.generation.load(Relaxed), 0);
         assert_eq!(arena.header().slots_used.load(Relaxed), 0);
         assert_eq!(arena.header().magic.load(Relaxed), u64::from_le_bytes(MAGIC));
+    }
+
+    #[test]
+    fn a_dump_of_memory_is_without_it() {
+        let arena = Arena::create().expect("address space");
+        assert!(arena.replace());
+        let smaps = std::fs::read_to_string("/proc/self/smaps").expect("it is there");
+        let start = format!("{:x}-", arena.start.as_ptr() as usize);
+        let mut lines = smaps.lines().skip_while(|line| !line.starts_with(&start));
+        let flags = lines.find(|line| line.starts_with("VmFlags:")).expect("it is mapped");
+        assert!(flags.split(' ').any(|flag| flag == "dd"), "{flags}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The memory of another process, mapped to be scanned from here. Its owner may write there what it likes at any time.
 //! So sizes are checked once and kept, and all else is read as numbers that may be wrong.
 
-use crate::memory::arena::{Arena, MAGIC, STRIDES, THREADS_MAX, length};
+use crate::memory::arena::{Arena, MAGIC, STRIDES, THREADS_MAX, leave_out_of_dumps, length};
 use rustix::fs::{FsWord, SealFlags, fcntl_get_seals, fstatfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use std::fs::File;
@@ -53,6 +53,7 @@ pub(crate) fn open(file: &File) -> Result<Arena, Unfit> {
     let mapped = unsafe { mmap(null_mut(), length(stride), protection, flags, file, 0) };
     let start = mapped.map_err(|error| Unfit::Unreadable(error.into()))?;
     let start = NonNull::new(start.cast()).ok_or(Unfit::Damaged)?;
+    leave_out_of_dumps(start, length(stride));
     Ok(Arena::mapped(start, stride))
 }
 

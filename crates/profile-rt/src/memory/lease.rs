@@ -32,6 +32,18 @@ pub(crate) enum Recorder {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Term(pub(crate) u32);
 
+impl Term {
+    /// A word with the term in its upper half: what one compare-exchange is to decide about lies below.
+    pub(crate) const fn with(self, below: u32) -> u64 {
+        (self.0 as u64) << 32 | below as u64
+    }
+
+    /// The term of such a word.
+    pub(crate) const fn above(word: u64) -> Self {
+        Self((word >> 32) as u32)
+    }
+}
+
 /// The word; zeroed memory is nobody's.
 #[repr(transparent)]
 pub(crate) struct Lease(AtomicU64);

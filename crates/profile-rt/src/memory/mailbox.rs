@@ -1,8 +1,9 @@
 //! Where a thread that closes a library asks the recorder to read its names: `threads::unload` says why.
 
+use crate::memory::lease::Term;
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64};
 use tailwater_profile::record::Ticks;
 
 /// Requests that are under way at most. Libraries that are closed beyond wait for a place, or go unawaited.
@@ -10,12 +11,36 @@ pub(crate) const CLOSINGS_MAX: usize = 32;
 
 /// No request is there.
 const FREE: u32 = 0;
-/// A thread is about to ask.
+/// A thread is about to ask, which alone changes it.
 const FILLING: u32 = 1;
 /// For the scanner.
 const POSTED: u32 = 2;
 /// For the output.
 const TAKEN: u32 = 3;
+/// The bits of these.
+const PHASE_BITS: u32 = 2;
+
+/// A request's state, which is one word: so one compare-exchange decides between a recorder that stood still and the next.
+#[derive(Clone, Copy)]
+struct State {
+    phase: u32,
+    /// Requests that were done in this place, in 30 bits. So no two requests of a place have the same word.
+    done: u32,
+    /// In which it was posted; once it is taken, of the recorder that did so.
+    term: Term,
+}
+
+impl State {
+    const fn of(word: u64) -> Self {
+        let below = word as u32;
+        let phase = below & ((1 << PHASE_BITS) - 1);
+        Self { phase, done: below >> PHASE_BITS, term: Term::above(word) }
+    }
+
+    const fn word(self) -> u64 {
+        self.term.with(self.done << PHASE_BITS | self.phase)
+    }
+}
 
 /// Requests in shared memory, each in a place of its own. Zeroed memory has none.
 #[repr(C)]
@@ -54,13 +79,12 @@ pub(crate) struct Gone {
     pub(crate) last: Ticks,
 }
 
-/// Written by whoever has the state's say: a closing thread while it is free or being filled, the scanner while posted, the
-/// output while taken.
+/// Written by the closing thread that has won it. The state also by the scanner that takes it, by the output when it is done,
+/// and by the next recorder, which drops it.
 #[repr(C)]
 struct Unload {
-    state: AtomicU32,
-    /// Requests that were done in this place.
-    done: AtomicU32,
+    /// A [`State`].
+    state: AtomicU64,
     from: AtomicU64,
     to: AtomicU64,
     /// When it was posted: by then the library's last function had returned.
@@ -85,28 +109,41 @@ pub(crate) struct Closing {
 }
 
 impl Unloads {
-    /// The scanner takes the request that was posted first.
-    pub(crate) fn take(&self) -> Option<Closing> {
-        let posted = self.places.iter().enumerate().filter(|(_, request)| request.is_posted());
-        let (place, request) = posted.min_by_key(|(_, request)| request.at.load(Relaxed))?;
-        request.state.store(TAKEN, Relaxed);
-        let descs = request.from.load(Relaxed)..request.to.load(Relaxed);
-        Some(Closing { place, descs, at: request.at.load(Relaxed) })
+    /// The scanner takes the request that was posted first, unless it is for a later recorder. The library of one that was
+    /// posted in an earlier term was through by then, and no recorder that began since has seen it: whichever takes it may.
+    pub(crate) fn take(&self, by: Term) -> Option<Closing> {
+        // A place is lost to another recorder once at most, unless the program writes there what it likes.
+        let taken = (0..CLOSINGS_MAX).find_map(|_| {
+            let posted = self.places.iter().enumerate();
+            let posted = posted.filter_map(|(place, request)| request.posted(place, by));
+            let Some((word, closing)) = posted.min_by_key(|(_, closing)| closing.at) else {
+                return Some(None);
+            };
+            let taken = State { phase: TAKEN, term: by, ..State::of(word) }.word();
+            let state = &self.places[closing.place].state;
+            // Release: the words of the request were read, and may be written anew once it is dropped. Relaxed where it
+            // fails: what was read is not used.
+            state.compare_exchange(word, taken, Release, Relaxed).ok().map(|_| Some(closing))
+        });
+        taken.flatten()
     }
 
-    /// The output is through with it.
-    pub(crate) fn finish(&self, place: usize) {
-        let Some(request) = self.places.get(place) else { return };
-        // Before the place is free: the next to have it begins from this count.
-        request.done.fetch_add(1, Release);
-        request.state.store(FREE, Release);
-        self.done.fetch_add(1, Release);
+    /// The output is through with what its scanner took. Nothing where the next recorder has dropped that.
+    pub(crate) fn finish(&self, place: usize, by: Term) {
+        let is_its = |now: State| now.phase == TAKEN && now.term == by;
+        if self.places.get(place).is_some_and(|request| request.end(is_its)) {
+            // Release: pairs with `give_up` and `is_stalled`. It may come late, after the next recorder has begun: that one
+            // gets on, too.
+            self.done.fetch_add(1, Release);
+        }
     }
 
-    /// Drops all requests, which no recorder is going to take. For one that begins.
-    pub(crate) fn clear(&self) {
-        let is_there = |place: &usize| self.places[*place].state.load(Acquire) != FREE;
-        (0..CLOSINGS_MAX).filter(is_there).for_each(|place| self.finish(place));
+    /// Drops the requests for earlier recorders. One that is being filled stays: it will be posted, and taken. For the next
+    /// recorder, in its term.
+    pub(crate) fn clear(&self, next: Term) {
+        let is_earlier = |now: State| matches!(now.phase, POSTED | TAKEN) && now.term < next;
+        let dropped = self.places.iter().filter(|request| request.end(is_earlier)).count();
+        self.done.fetch_add(dropped as u64, Release);
         self.given_up.store(0, Relaxed);
         let Unawaited { not_from, to, not_first, last, count } = &self.unawaited;
         for word in [not_from, to, not_first, last, count] {
@@ -114,25 +151,24 @@ impl Unloads {
         }
     }
 
-    /// A closing thread asks. `None`: all places are taken.
-    pub(crate) fn post(&self, descs: &Range<u64>, at: Ticks) -> Option<Posted> {
-        let is_won = |request: &Unload| {
-            request.state.compare_exchange(FREE, FILLING, Acquire, Relaxed).is_ok()
-        };
-        let place = self.places.iter().position(is_won)?;
+    /// A closing thread asks the recorder of that term. `None`: all places are taken.
+    pub(crate) fn post(&self, descs: &Range<u64>, at: Ticks, term: Term) -> Option<Posted> {
+        let mut places = self.places.iter().enumerate();
+        let (place, done) =
+            places.find_map(|(place, request)| request.claim().map(|done| (place, done)))?;
         let request = &self.places[place];
-        let done = request.done.load(Relaxed);
         request.from.store(descs.start, Relaxed);
         request.to.store(descs.end, Relaxed);
         request.at.store(at, Relaxed);
-        request.state.store(POSTED, Release);
+        // Not a compare-exchange: nobody else writes what is being filled. Release: pairs with `posted`.
+        request.state.store(State { phase: POSTED, done, term }.word(), Release);
         Some(Posted { place, done })
     }
 
     /// Whether the recorder has done what was asked for; another thread may have the place by now.
     pub(crate) fn is_done(&self, posted: &Posted) -> bool {
-        // Pairs with `finish`: the names were read.
-        self.places[posted.place].done.load(Acquire) != posted.done
+        // Acquire: pairs with `Unload::end`. The names were read.
+        State::of(self.places[posted.place].state.load(Acquire)).done != posted.done
     }
 
     /// A closing thread goes on without an answer, and so do all until the recorder gives one.
@@ -170,8 +206,36 @@ impl Unloads {
 }
 
 impl Unload {
-    fn is_posted(&self) -> bool {
-        self.state.load(Acquire) == POSTED
+    /// A closing thread wins it, if it is free. Answers how many requests were done here.
+    fn claim(&self) -> Option<u32> {
+        let word = self.state.load(Relaxed);
+        let now = State::of(word);
+        let filling = State { phase: FILLING, ..now }.word();
+        // Acquire: pairs with `end` and `take`. The last request's words were read before this one's are written.
+        let is_won = now.phase == FREE
+            && self.state.compare_exchange(word, filling, Acquire, Relaxed).is_ok();
+        is_won.then_some(now.done)
+    }
+
+    /// What was posted for that recorder or an earlier one, with the state by which it was found.
+    fn posted(&self, place: usize, by: Term) -> Option<(u64, Closing)> {
+        // Acquire: pairs with `post`. The words are there.
+        let word = self.state.load(Acquire);
+        let State { phase, term, .. } = State::of(word);
+        let descs = self.from.load(Relaxed)..self.to.load(Relaxed);
+        let closing = Closing { place, descs, at: self.at.load(Relaxed) };
+        (phase == POSTED && term <= by).then_some((word, closing))
+    }
+
+    /// Sets it free as done, if its state is such.
+    fn end(&self, is_such: impl Fn(State) -> bool) -> bool {
+        let ended = |word| {
+            let State { done, .. } = Some(State::of(word)).filter(|now| is_such(*now))?;
+            Some(State { phase: FREE, done: done.wrapping_add(1), term: Term::default() }.word())
+        };
+        // Release: pairs with `is_done`, for what was read of the library, and with `claim`, to which it hands on what `take`
+        // released. Relaxed where it fails: nothing is read after it.
+        self.state.fetch_update(Release, Relaxed, ended).is_ok()
     }
 }
 
@@ -181,13 +245,7 @@ pub(crate) mod tests {
 
     /// As it is in zeroed memory.
     pub(crate) fn unloads() -> Unloads {
-        let place = |_| Unload {
-            state: FREE.into(),
-            done: 0.into(),
-            from: 0.into(),
-            to: 0.into(),
-            at: 0.into(),
-        };
+        let place = |_| Unload { state: 0.into(), from: 0.into(), to: 0.into(), at: 0.into() };
         let unawaited = Unawaited {
             not_from: 0.into(),
             to: 0.into(),
@@ -199,35 +257,76 @@ pub(crate) mod tests {
         Unloads { places, done: 0.into(), given_up: 0.into(), unawaited }
     }
 
+    const FIRST: Term = Term(1);
+    const NEXT: Term = Term(2);
+
+    fn post(unloads: &Unloads, descs: Range<u64>, at: Ticks, term: Term) -> Posted {
+        unloads.post(&descs, at, term).expect("room")
+    }
+
     #[test]
     fn requests_go_from_hand_to_hand_in_order() {
         let unloads = unloads();
-        assert_eq!(unloads.take(), None);
-        let second = unloads.post(&(64..96), 8).expect("room");
-        let first = unloads.post(&(16..48), 7).expect("room");
-        let taken = unloads.take().expect("two wait");
+        assert_eq!(unloads.take(FIRST), None);
+        let second = post(&unloads, 64..96, 8, FIRST);
+        let first = post(&unloads, 16..48, 7, FIRST);
+        let taken = unloads.take(FIRST).expect("two wait");
         assert_eq!((taken.descs.clone(), taken.at), (16..48, 7));
-        assert_eq!(unloads.take().map(|closing| closing.at), Some(8));
-        assert_eq!(unloads.take(), None, "each is taken once");
-        unloads.finish(taken.place);
+        assert_eq!(unloads.take(FIRST).map(|closing| closing.at), Some(8));
+        assert_eq!(unloads.take(FIRST), None, "each is taken once");
+        unloads.finish(taken.place, FIRST);
         assert!(unloads.is_done(&first) && !unloads.is_done(&second));
-        let again = unloads.post(&(16..48), 9).expect("room");
+        let again = post(&unloads, 16..48, 9, FIRST);
         assert!(unloads.is_done(&first), "though another has its place");
-        unloads.clear();
+        unloads.clear(NEXT);
         assert!(unloads.is_done(&second) && unloads.is_done(&again));
-        assert_eq!(unloads.take(), None);
+        assert_eq!(unloads.take(NEXT), None);
+    }
+
+    /// Whatever happened between a look at the term and this: the word alone decides.
+    #[test]
+    fn a_recorder_that_stood_still_takes_and_finishes_no_request_for_the_next() {
+        let unloads = unloads();
+        let dropped = post(&unloads, 0..32, 7, FIRST);
+        let taken = unloads.take(FIRST).expect("one waits");
+        unloads.clear(NEXT);
+        assert!(unloads.is_done(&dropped));
+        // In the same place, posted and then taken.
+        let posted = post(&unloads, 32..64, 8, NEXT);
+        assert_eq!((posted.place, unloads.take(FIRST)), (taken.place, None));
+        unloads.finish(taken.place, FIRST);
+        assert!(!unloads.is_done(&posted));
+        let next = unloads.take(NEXT).expect("it waits still");
+        unloads.finish(taken.place, FIRST);
+        unloads.clear(FIRST);
+        assert!(!unloads.is_done(&posted));
+        unloads.finish(next.place, NEXT);
+        assert!(unloads.is_done(&posted));
+    }
+
+    #[test]
+    fn a_request_that_is_being_filled_when_the_next_recorder_begins_is_that_ones() {
+        let unloads = unloads();
+        let done = unloads.places[0].claim().expect("it is free");
+        unloads.clear(NEXT);
+        let other = post(&unloads, 64..96, 9, NEXT);
+        assert_eq!(other.place, 1, "the place is not free");
+        let posted = State { phase: POSTED, done, term: FIRST }.word();
+        unloads.places[0].state.store(posted, Release);
+        let places = [(); 2].map(|()| unloads.take(NEXT).map(|closing| closing.place));
+        assert_eq!(places, [Some(0), Some(1)]);
     }
 
     #[test]
     fn a_full_row_refuses() {
         let unloads = unloads();
         for at in 0..CLOSINGS_MAX as u64 {
-            assert!(unloads.post(&(0..32), at).is_some());
+            assert!(unloads.post(&(0..32), at, FIRST).is_some());
         }
-        assert!(unloads.post(&(0..32), 99).is_none());
-        let taken = unloads.take().expect("many wait");
-        assert!(unloads.post(&(0..32), 99).is_none(), "the first is not done");
-        unloads.finish(taken.place);
-        assert!(unloads.post(&(0..32), 99).is_some());
+        assert!(unloads.post(&(0..32), 99, FIRST).is_none());
+        let taken = unloads.take(FIRST).expect("many wait");
+        assert!(unloads.post(&(0..32), 99, FIRST).is_none(), "the first is not done");
+        unloads.finish(taken.place, FIRST);
+        assert!(unloads.post(&(0..32), 99, FIRST).is_some());
     }
 }

@@ -79,7 +79,7 @@ impl Ring<'_> {
     ) -> Option<[u64; N]> {
         let Control { pushed, popped: own } = self.control;
         let before = own.0.load(Relaxed);
-        if term(before) > by {
+        if Term::above(before) > by {
             return None;
         }
         let popped = count(before);
@@ -92,7 +92,7 @@ impl Ring<'_> {
         let word = |at| self.words[(popped as usize).wrapping_add(at) % capacity].load(Relaxed);
         let length = length(word(0)).clamp(1, waiting.min(N));
         let event = std::array::from_fn(|at| if at < length { word(at) } else { 0 });
-        let after = packed(by, popped.wrapping_add(length as u32));
+        let after = by.with(popped.wrapping_add(length as u32));
         // Not a store: since it was loaded the ring may have been handed to the next recorder, whose event this is then.
         // Release: the words were read, and may be written anew. Relaxed where it fails: nothing is read after it.
         own.0.compare_exchange(before, after, Release, Relaxed).ok().map(|_| event)
@@ -101,8 +101,16 @@ impl Ring<'_> {
     /// Forgets what waits. The ring is that recorder's from now on, unless it is a later one's already.
     pub(crate) fn hand_to(self, next: Term) {
         let Control { pushed, popped: own } = self.control;
-        let all = |now| (term(now) < next).then(|| packed(next, pushed.count.load(Acquire)));
+        let all = |now| (Term::above(now) < next).then(|| next.with(pushed.count.load(Acquire)));
         let _ = own.0.fetch_update(AcqRel, Relaxed, all);
+    }
+
+    /// What waits and what comes is that recorder's from now on, unless it is a later one's. For one that adopts the thread.
+    pub(crate) fn adopt(self, by: Term) {
+        let own = &self.control.popped.0;
+        let same = |now| (Term::above(now) < by).then(|| by.with(count(now)));
+        // Relaxed: nothing is read or written before or after by this. A thread that pushes reads on from what `pop` released.
+        let _ = own.fetch_update(Relaxed, Relaxed, same);
     }
 
     /// Words that it holds now.
@@ -117,7 +125,7 @@ impl Ring<'_> {
         let Control { pushed, popped } = self.control;
         let popped = popped.0.load(Relaxed);
         let waiting = pushed.count.load(Relaxed).wrapping_sub(count(popped));
-        term(popped) <= by && waiting as usize > self.capacity() / 4
+        Term::above(popped) <= by && waiting as usize > self.capacity() / 4
     }
 
     #[cold]
@@ -135,14 +143,6 @@ impl Ring<'_> {
 
 const fn count(popped: u64) -> u32 {
     popped as u32
-}
-
-const fn term(popped: u64) -> Term {
-    Term((popped >> 32) as u32)
-}
-
-const fn packed(by: Term, count: u32) -> u64 {
-    (by.0 as u64) << 32 | count as u64
 }
 
 #[cfg(test)]
@@ -163,7 +163,7 @@ mod tests {
         fn new(words: usize) -> Self {
             let count = u32::MAX - 5;
             let pushed = Line { count: count.into(), growths: 0.into(), wants: 0.into() };
-            let control = Control { pushed, popped: Popped(packed(Term::default(), count).into()) };
+            let control = Control { pushed, popped: Popped(Term::default().with(count).into()) };
             let words = (0..words).map(|_| AtomicU64::new(0)).collect();
             Self { control, words, grown: AtomicU64::new(0) }
         }
@@ -213,7 +213,19 @@ mod tests {
         assert_eq!(pop(ring), None);
         assert!(!ring.is_filling(FIRST) && ring.is_filling(next));
         ring.hand_to(FIRST);
+        ring.adopt(FIRST);
         assert_eq!(pop_by(next, ring).map(|event| event[1]), Some(0), "nothing of it is gone");
+    }
+
+    #[test]
+    fn a_recorder_that_adopts_a_thread_has_what_waits_and_an_earlier_one_nothing() {
+        let memory = Memory::new(WORDS_FIRST);
+        let ring = memory.ring();
+        fill(ring);
+        let next = Term(2);
+        ring.adopt(next);
+        assert_eq!(pop(ring), None);
+        assert_eq!(pop_by(next, ring).map(|event| event[1]), Some(0));
     }
 
     #[test]

@@ -152,6 +152,6 @@ impl Drop for AtWork {
 /// This process has a child.
 pub(crate) fn is_born() {
     if let Some(arena) = made_arena() {
-        arena.header().watch.born.fetch_add(1, Relaxed);
+        arena.header().watch.born.add();
     }
 }

@@ -1,13 +1,14 @@
 //! What a fork's child keeps. The memory that it finds is the parent's: what it writes there, the parent would
 //! see, and what it reads, the parent may have changed. So the parent copies it before it forks.
 
-use crate::memory::abi::{ENTRY_BYTES, LIVE};
+use crate::memory::abi::ENTRY_BYTES;
 use crate::memory::arena::{Arena, Slot};
 use crate::memory::stack::Stack;
+use crate::memory::state::Phase;
 use crate::system::shim;
 use crate::threads::register;
 use std::sync::MutexGuard;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The stacks that go on in the child: its only thread's, and those of fibers.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl Kept {
         let used = arena.slots_used();
         let goes_on = |index: &usize| {
             let context = &arena.slot(*index).context;
-            let is_fiber = context.state.load(Acquire) == LIVE && context.tid.load(Relaxed) == 0;
+            let is_fiber = context.state.phase() == Phase::Live && context.tid.load(Relaxed) == 0;
             is_fiber || Some(*index) == own
         };
         let places = (0..used).filter(goes_on).map(|index| Place::copy(arena, index)).collect();
@@ -97,7 +98,6 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::abi::UNUSED;
 
     #[test]
     fn a_thread_and_its_fibers_survive_the_replacement_of_their_arena() {
@@ -119,14 +119,11 @@ mod tests {
             assert_eq!(context.position.load(Relaxed), arena.stack(index).0 + 2 * ENTRY_BYTES);
             assert_eq!(context.generation.load(Relaxed), 40 + index as u64);
             assert_eq!(arena.entry(index, 1).generation.load(Relaxed), 39);
-            assert_eq!(context.state.load(Relaxed), LIVE);
+            assert_eq!(context.state.phase(), Phase::Live);
         }
         assert_eq!(Stack::of(&arena.slot(5).context).known, 4096..8192);
-        assert_eq!(
-            arena.slot(6).context.state.load(Relaxed),
-            UNUSED,
-            "of a thread that is not here"
-        );
+        let phase = arena.slot(6).context.state.phase();
+        assert_eq!(phase, Phase::Unused, "of a thread that is not here");
         assert_eq!(arena.index_of(shim::context()), Some(5));
         assert_eq!(arena.index_of(shim::own()), Some(3));
         shim::set_own(None);

@@ -1,16 +1,14 @@
-//! Threads come and go: how one gets its place in the arena, and how it leaves.
-//!
-//! A slot is UNUSED, then LIVE (a thread won it by compare-and-swap), then ENDED (its thread is gone). It is UNUSED
-//! again once a scanner has taken its last events; without a scanner that lives an ENDED slot is as good as an UNUSED one.
+//! Threads come and go: how one gets its place in the arena, and how it leaves. What becomes of a slot meanwhile,
+//! `memory::state` says.
 
-use crate::memory::abi::{Context, ENDED, LIVE, UNUSED};
+use crate::memory::abi::Context;
 use crate::memory::arena::{Arena, Slot, THREADS_MAX};
 use crate::memory::stack::Stack;
 use crate::system::clock;
 use crate::system::process;
 use crate::system::shim::{self, Stage};
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Registers the calling thread, if that may be and there is room, and has it push there. Neither allocates nor
 /// blocks.
@@ -68,17 +66,9 @@ pub(crate) fn end_of_thread() {
 
 /// Wins the lowest free slot of the first `below`, so that memory that was used once is used again.
 fn claim(arena: &Arena, below: usize) -> Option<usize> {
-    let unwatched = !arena.is_watched(clock::ticks);
-    (0..below).find(|index| {
-        let state = &arena.slot(*index).context.state;
-        let now = state.load(Relaxed);
-        let free = now == UNUSED || (now == ENDED && unwatched);
-        free && state.compare_exchange(now, CLAIMED, AcqRel, Relaxed).is_ok()
-    })
+    let is_watched = arena.is_watched(clock::ticks);
+    (0..below).find(|index| arena.slot(*index).context.state.claim(is_watched))
 }
-
-/// Between UNUSED and LIVE: scanners pass it over.
-const CLAIMED: u32 = 3;
 
 /// Sets up a slot that was won for the calling thread.
 pub(crate) fn enter(arena: &Arena, index: usize, stack: &Stack) {
@@ -101,7 +91,8 @@ pub(crate) fn open(arena: &Arena, index: usize, tid: u32, stack: &Stack) {
     own.active_len.store(0, Relaxed);
     own.pending_len.store(0, Relaxed);
     context.limit.store(pad, Relaxed);
-    context.state.store(LIVE, Release);
+    // Read after the slot was won.
+    context.state.begin(arena.term());
     arena.header().slots_used.fetch_max(index as u32 + 1, Release);
     arena.header().epoch.fetch_add(1, Release);
 }
@@ -112,7 +103,7 @@ pub(crate) fn close(arena: &Arena, index: usize) {
     // A thread that ran it last is to find out when it enters a function.
     slot.context.stack_extent.store(0, Relaxed);
     slot.life.ended.store(clock::ticks(), Relaxed);
-    slot.context.state.store(ENDED, Release);
+    slot.context.state.end();
     arena.header().epoch.fetch_add(1, Release);
 }
 
@@ -193,13 +184,18 @@ mod tests {
         let arena = Arena::create().expect("address space");
         let claim = |arena| claim(arena, THREADS_MAX);
         assert_eq!([claim(&arena), claim(&arena)], [Some(0), Some(1)]);
-        arena.slot(0).context.state.store(ENDED, Relaxed);
+        let ends = |index| {
+            let state = &arena.slot(index).context.state;
+            state.begin(arena.term());
+            state.end();
+        };
+        ends(0);
         let lease = &arena.header().watch.lease;
         lease.take(Recorder::Own(1), 0).expect("nobody's");
         assert_eq!(claim(&arena), Some(2), "the scanner has not seen 0 end");
         lease.give_back(Recorder::Own(1));
         assert_eq!(claim(&arena), Some(0));
-        arena.slot(1).context.state.store(ENDED, Relaxed);
+        ends(1);
         lease.take(Recorder::Other(1), 0).expect("nobody's");
         assert_eq!(claim(&arena), Some(1), "the scanner was in a process that is dead");
     }
@@ -208,7 +204,7 @@ mod tests {
     fn threads_beyond_the_last_slot_find_none() {
         let arena = Arena::create().expect("address space");
         for index in 0..THREADS_MAX {
-            arena.slot(index).context.state.store(LIVE, Relaxed);
+            arena.slot(index).context.state.begin(arena.term());
         }
         assert_eq!(claim(&arena, THREADS_MAX), None);
     }

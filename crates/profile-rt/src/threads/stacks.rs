@@ -10,9 +10,10 @@
 //! Runs in the middle of any code, signal handlers and allocators included: it neither allocates nor waits, and
 //! the thread's context belongs to no stack meanwhile.
 
-use crate::memory::abi::{Context, LIVE, What};
+use crate::memory::abi::{Context, What};
 use crate::memory::arena::Arena;
 use crate::memory::stack::Stack;
+use crate::memory::state::Phase;
 use crate::system::clock::ticks;
 use crate::system::maps;
 use crate::system::process;
@@ -20,7 +21,7 @@ use crate::system::shim;
 use crate::system::unwind::{callers, function_with};
 use crate::threads::register;
 use std::ops::Range;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU16, AtomicU64};
 
 /// Below a frame, so much is of the same machine stack: finding out takes more of it than that. Spares an
@@ -216,7 +217,7 @@ fn hinted(arena: &Arena, stack: u64) -> Option<Hint> {
     }
     let index = usize::from(hint);
     let context = &arena.slot(index).context;
-    let is_fiber = context.state.load(Acquire) == LIVE && context.stack_top.load(Relaxed) != 0;
+    let is_fiber = context.state.phase() == Phase::Live && context.stack_top.load(Relaxed) != 0;
     let Stack { known, top } = Stack::of(context);
     (is_fiber && (known.start..top).contains(&stack)).then_some(Hint::Place(index))
 }
@@ -260,7 +261,7 @@ impl Found {
 fn fibers(arena: &Arena) -> impl Iterator<Item = (usize, &'static Context)> {
     let used = arena.slots_used();
     (0..used).map(|index| (index, &arena.slot(index).context)).filter(|(_, context)| {
-        context.state.load(Acquire) == LIVE && context.stack_top.load(Relaxed) != 0
+        context.state.phase() == Phase::Live && context.stack_top.load(Relaxed) != 0
     })
 }
 

@@ -15,6 +15,7 @@
 //! The closing thread has the dynamic linker's lock, and a thread that begins needs it: before the
 //! recorder's threads run, nobody waits for them. They have seen nothing of the library then.
 
+use crate::memory::lease::Term;
 use crate::memory::mailbox::Unloads;
 use crate::system::clock;
 use crate::system::process;
@@ -50,7 +51,10 @@ pub(crate) fn library_gone(descs: Range<u64>) {
     let posted = || {
         header.epoch.fetch_add(1, Release);
     };
-    shim::keeping_errno(|| announce(&header.unloads, &descs, clock::ticks(), posted, nap));
+    shim::keeping_errno(|| {
+        let asked = (clock::ticks(), arena.term());
+        announce(&header.unloads, &descs, asked, posted, nap);
+    });
 }
 
 /// Posts a request and waits for the answer, unless the recorder stands still. `posted` has the scanner look for it; `nap`
@@ -58,7 +62,7 @@ pub(crate) fn library_gone(descs: Range<u64>) {
 fn announce(
     unloads: &Unloads,
     descs: &Range<u64>,
-    at: Ticks,
+    (at, term): (Ticks, Term),
     posted: impl FnOnce(),
     mut nap: impl FnMut() -> bool,
 ) {
@@ -71,7 +75,7 @@ fn announce(
         waits
     };
     let request = loop {
-        match unloads.post(descs, at) {
+        match unloads.post(descs, at, term) {
             Some(request) => break request,
             None if waits() => {}
             None => return unloads.leave(descs, at),
@@ -92,6 +96,8 @@ mod tests {
     use crate::memory::mailbox::{CLOSINGS_MAX, Gone};
     use std::cell::Cell;
 
+    const TERM: Term = Term(1);
+
     /// How often a thread naps that closes the library, of a hundred times at most.
     fn naps(unloads: &Unloads, at: Ticks, answer: impl Fn()) -> u32 {
         let naps = Cell::new(0);
@@ -100,7 +106,7 @@ mod tests {
             answer();
             naps.get() < 100
         };
-        announce(unloads, &(at * 32..at * 32 + 32), at, || {}, nap);
+        announce(unloads, &(at * 32..at * 32 + 32), (at, TERM), || {}, nap);
         naps.get()
     }
 
@@ -108,8 +114,8 @@ mod tests {
     fn a_recorder_that_stands_still_is_waited_for_once_and_told_of_all() {
         let unloads = unloads();
         let answer = || {
-            let closing = unloads.take().expect("one waits");
-            unloads.finish(closing.place);
+            let closing = unloads.take(TERM).expect("one waits");
+            unloads.finish(closing.place, TERM);
             closing.at
         };
         let at_work = || {
@@ -130,10 +136,10 @@ mod tests {
         for at in 2..places + 2 {
             assert_eq!(answer(), at);
         }
-        assert_eq!(unloads.take(), None);
+        assert_eq!(unloads.take(TERM), None);
         assert_eq!(naps(&unloads, 99, at_work), 1, "it is waited for again");
         assert_eq!(unloads.gone(last - 1), None);
-        unloads.clear();
+        unloads.clear(Term(2));
         assert_eq!(unloads.gone(0), None);
     }
 }

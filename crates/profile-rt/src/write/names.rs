@@ -77,8 +77,14 @@ impl Names {
     }
 
     /// The function that the descriptor at `desc` described at the time `at`, and what to record of it
-    /// when it is met for the first time. `None` for no descriptor.
-    pub(crate) fn of(&mut self, desc: u64, at: Ticks) -> Option<(Known, Option<Function>)> {
+    /// when it is met for the first time. `None` for no descriptor. `stands` is asked when all was read: whether no library went
+    /// unawaited meanwhile.
+    pub(crate) fn of(
+        &mut self,
+        desc: u64,
+        at: Ticks,
+        stands: impl FnOnce() -> bool,
+    ) -> Option<(Known, Option<Function>)> {
         if desc == 0 {
             return None;
         }
@@ -95,7 +101,12 @@ impl Names {
             return Some((Known { id, keeps: true, hash: 0 }, None));
         }
         let (function, flags) = self.read(desc, FunctionId(self.numbered));
-        let (known, function) = self.number(function, flags);
+        let hash = self.hash_of(&function);
+        if !stands() {
+            // It may be another library's, which was mapped there meanwhile. Nothing of it is kept: who asks again reads again.
+            return Some(self.unmet());
+        }
+        let (known, function) = self.number(function, flags, hash);
         self.known.insert(desc, known);
         Some((known, function))
     }
@@ -135,22 +146,26 @@ impl Names {
         }
         let name = "(functions of libraries that were closed)".to_owned();
         let id = FunctionId(self.numbered);
-        let (known, function) =
-            self.number(Function { id, address: 0, name, file: String::new(), line: 0 }, 0);
+        let function = Function { id, address: 0, name, file: String::new(), line: 0 };
+        let hash = self.hash_of(&function);
+        let (known, function) = self.number(function, 0, hash);
         self.unmet = Some(known);
         (known, function)
     }
 
     /// What is known of a function that was just read. It is told of unless it came back.
-    fn number(&mut self, function: Function, flags: u32) -> (Known, Option<Function>) {
+    fn number(&mut self, function: Function, flags: u32, hash: u64) -> (Known, Option<Function>) {
         let keeps = flags & FILTERED == 0 && self.filter.keeps(&function.name);
-        let module = if function.line == 0 { self.module_of(function.address) } else { None };
-        let hash = hash(&function, module);
         if let Some(id) = self.gone.get(&hash) {
             return (Known { id: *id, keeps, hash }, None);
         }
         self.numbered += 1;
         (Known { id: function.id, keeps, hash }, Some(function))
+    }
+
+    fn hash_of(&mut self, function: &Function) -> u64 {
+        let module = if function.line == 0 { self.module_of(function.address) } else { None };
+        hash(function, module)
     }
 
     fn module_of(&mut self, address: u64) -> Option<&Module> {
@@ -221,6 +236,7 @@ fn hash(function: &Function, module: Option<&Module>) -> u64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use std::cell::Cell;
     use std::ffi::CStr;
 
     #[repr(C)]
@@ -234,6 +250,11 @@ pub(crate) mod tests {
         Names::new(filter, Subject::Own)
     }
 
+    /// No library has gone.
+    fn stands() -> bool {
+        true
+    }
+
     pub(crate) fn address(desc: &Desc) -> u64 {
         &raw const *desc as u64
     }
@@ -242,7 +263,7 @@ pub(crate) mod tests {
     fn functions_are_read_once_and_filtered() {
         let mut names = names(Filter::parse("!b*"));
         let descs = [desc(c"alpha", 0), desc(c"beta", 0), desc(c"gamma", FILTERED)];
-        let mut of = |at: usize| names.of(address(&descs[at]), 0).expect("a descriptor");
+        let mut of = |at: usize| names.of(address(&descs[at]), 0, stands).expect("a descriptor");
         let (known, function) = of(0);
         let function = function.expect("met for the first time");
         assert_eq!(
@@ -258,8 +279,8 @@ pub(crate) mod tests {
     #[test]
     fn nothing_and_memory_that_is_gone_are_no_fault() {
         let mut names = names(Filter::default());
-        assert_eq!(names.of(0, 0), None);
-        let (_, function) = names.of(16, 0).expect("an address");
+        assert_eq!(names.of(0, 0, stands), None);
+        let (_, function) = names.of(16, 0, stands).expect("an address");
         assert_eq!(function.expect("met first").name, "(unreadable descriptor 0x10)");
     }
 
@@ -287,20 +308,40 @@ pub(crate) mod tests {
         let mut names = names(Filter::default());
         let mut place = [desc(c"alpha", 0), desc(c"beta", 0)];
         let [first, second] = [address(&place[0]), address(&place[1])];
-        let alpha = names.of(first, 10).expect("a descriptor").0;
+        let alpha = names.of(first, 10, stands).expect("a descriptor").0;
         names.retire(first..second + 1, 100);
         place = [desc(c"gamma", 0), desc(c"delta", 0)];
         std::hint::black_box(&place);
-        let (gamma, function) = names.of(first, 101).expect("a descriptor");
+        let (gamma, function) = names.of(first, 101, stands).expect("a descriptor");
         assert_eq!(function.expect("met first").name, "gamma");
-        assert_eq!(names.of(first, 100), Some((alpha, None)), "told late");
-        let (beta, function) = names.of(second, 100).expect("a descriptor");
+        assert_eq!(names.of(first, 100, stands), Some((alpha, None)), "told late");
+        let (beta, function) = names.of(second, 100, stands).expect("a descriptor");
         assert!(function.expect("met first").name.contains("closed"), "nobody read its name");
-        assert_eq!(names.of(second, 90), Some((beta, None)));
+        assert_eq!(names.of(second, 90, stands), Some((beta, None)));
         names.retire(first..second + 1, 200);
         place = [desc(c"alpha", 0), desc(c"beta", 0)];
         std::hint::black_box(&place);
-        assert_eq!(names.of(first, 201), Some((alpha, None)), "the same function as before");
-        assert_eq!(names.of(first, 150), Some((gamma, None)));
+        assert_eq!(
+            names.of(first, 201, stands),
+            Some((alpha, None)),
+            "the same function as before"
+        );
+        assert_eq!(names.of(first, 150, stands), Some((gamma, None)));
+    }
+
+    #[test]
+    fn what_is_read_while_a_library_goes_is_nobodys() {
+        let mut names = names(Filter::default());
+        let place = Cell::new(desc(c"alpha", 0));
+        let address = std::hint::black_box(&place).as_ptr() as u64;
+        let (lost, function) = names.of(address, 10, || false).expect("a descriptor");
+        assert!(function.expect("met first").name.contains("closed"));
+        let is_asked_last = || {
+            place.set(desc(c"beta", 0));
+            true
+        };
+        let (alpha, function) = names.of(address, 10, is_asked_last).expect("a descriptor");
+        assert_eq!(function.expect("nothing of it was kept").name, "alpha");
+        assert_ne!(alpha.id, lost.id);
     }
 }

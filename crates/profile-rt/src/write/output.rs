@@ -2,7 +2,6 @@
 
 use crate::look::items::Item;
 use crate::look::scan::Ended;
-use crate::memory::abi::{ENDED, UNUSED};
 use crate::memory::arena::{Arena, THREADS_MAX};
 use crate::memory::event::{Event, Waited};
 use crate::memory::lease::Term;
@@ -16,7 +15,7 @@ use crate::write::survivors;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 use std::time::Duration;
 use tailwater_profile::record::{
@@ -135,12 +134,6 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Whether slots, rings and requests are this recorder's to take. They are not any more where it stood still, and another
-    /// has begun since.
-    fn is_in_term(&self) -> bool {
-        self.arena.is_in(self.term)
-    }
-
     /// Takes what has come; false when no more will.
     fn receive(&mut self, from: &Receiver<Vec<Item>>, emptied: &SyncSender<Vec<Item>>) -> bool {
         loop {
@@ -169,9 +162,7 @@ impl<W: Write> Output<W> {
             }
             Item::Unload { place, descs, at } => {
                 self.let_library_go(descs.0..descs.1, at);
-                if self.is_in_term() {
-                    self.arena.header().unloads.finish(place);
-                }
+                self.arena.header().unloads.finish(place, self.term);
             }
             Item::Looks(looks) => self.write(&Record::Looks(looks)),
             Item::Lost { id, kind, count } => self.lost(id, kind, count),
@@ -220,10 +211,7 @@ impl<W: Write> Output<W> {
         self.empty_ring(id, slot);
         self.tell_losses(id, slot);
         self.threads.swap_remove(at);
-        if self.is_in_term() {
-            let state = &self.arena.slot(slot).context.state;
-            let _ = state.compare_exchange(ENDED, UNUSED, AcqRel, Relaxed);
-        }
+        self.arena.slot(slot).context.state.free(self.term);
     }
 
     /// A ring has filled up again in the time in which the others were emptied.
@@ -239,10 +227,6 @@ impl<W: Write> Output<W> {
     }
 
     fn empty_ring(&mut self, thread: ThreadId, slot: usize) {
-        // A ring that was never popped by a later recorder looks like ours.
-        if !self.is_in_term() {
-            return;
-        }
         // A thread that never stops pushing must not hold up the others.
         let ring = self.arena.ring(slot);
         for _ in 0..ring.capacity() {
@@ -280,12 +264,17 @@ impl<W: Write> Output<W> {
 
     /// The function of a frame that was there at `at`. Written down when it is met for the first time.
     fn function(&mut self, desc: u64, at: Ticks) -> Option<Known> {
+        let unloads = &self.arena.header().unloads;
         // Each time: what was handed over before this recorder stood still may be of libraries that went meanwhile.
-        if let Some(gone) = self.arena.header().unloads.gone(self.gone) {
+        if let Some(gone) = unloads.gone(self.gone) {
             self.gone = gone.count;
             self.names.retire_unawaited(gone.descs, gone.first, gone.last);
         }
-        let (known, fresh) = self.names.of(desc, at)?;
+        // Once more when it was read. A library is counted before it is unmapped, and each piece is read by a system call: where
+        // that came upon what was mapped there next, the count that is loaded after it has the library.
+        let before = self.gone;
+        let stands = || unloads.gone(before).is_none();
+        let (known, fresh) = self.names.of(desc, at, stands)?;
         if let Some(function) = fresh {
             self.write(&Record::Function(function));
         }
@@ -301,10 +290,8 @@ impl<W: Write> Output<W> {
         let denied = self.arena.header().denied.load(Relaxed);
         self.lost(None, LossKind::Threads, denied.saturating_sub(self.denied));
         self.denied = denied;
-        if self.is_in_term() {
-            let born = self.arena.header().watch.born.swap(0, Relaxed);
-            self.lost(None, LossKind::Children, born);
-        }
+        let born = self.arena.header().watch.born.take(self.term);
+        self.lost(None, LossKind::Children, born.into());
         self.look_for_modules();
     }
 
@@ -364,7 +351,7 @@ fn losses(arena: Arena, slot: usize) -> [u64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::abi::LIVE;
+    use crate::memory::state::Phase;
     use crate::write::names::tests::{address, desc};
     use tailwater_profile::record::MarkKind;
     use tailwater_profile::trace::Header;
@@ -396,9 +383,11 @@ mod tests {
     fn a_recorder_that_stood_still_leaves_all_to_the_next() {
         let arena = Arena::create().expect("address space");
         let (id, slot) = (ThreadId(0), 0);
-        arena.slot(slot).context.state.store(LIVE, Relaxed);
+        let state = &arena.slot(slot).context.state;
+        state.begin(arena.term());
         arena.header().slots_used.store(1, Relaxed);
         let first = arena.begin_term();
+        state.adopt(first).expect("it is there");
         let mut stood_still = output(arena, first);
         stood_still.came(id, slot);
         pushes_a_mark(arena, slot);
@@ -407,19 +396,23 @@ mod tests {
         let next = arena.begin_term();
         pushes_a_mark(arena, slot);
         assert_eq!(taken(&mut stood_still, arena, slot, next), 0);
-        // Of a slot that the next recorder has not met.
+        // Of a slot that the next recorder did not find, and has adopted since.
         stood_still.came(ThreadId(1), 1);
+        arena.ring(1).adopt(next);
         pushes_a_mark(arena, 1);
         assert_eq!(taken(&mut stood_still, arena, 1, next), 0);
-        arena.header().watch.born.store(1, Relaxed);
-        arena.slot(slot).context.state.store(ENDED, Relaxed);
-        let posted = arena.header().unloads.post(&(0..32), 1).expect("room");
+        arena.header().watch.born.add();
+        state.adopt(next).expect("it is there");
+        state.end();
+        let unloads = &arena.header().unloads;
+        let posted = unloads.post(&(0..32), 1, arena.term()).expect("room");
+        let closing = unloads.take(next).expect("one waits");
         stood_still.every_second();
         stood_still.went(id, slot);
-        stood_still.take(Item::Unload { place: 0, descs: (0, 32), at: 1 });
-        assert_eq!(arena.header().watch.born.load(Relaxed), 1);
-        assert_eq!(arena.slot(slot).context.state.load(Relaxed), ENDED);
-        assert!(!arena.header().unloads.is_done(&posted));
+        stood_still.take(Item::Unload { place: closing.place, descs: (0, 32), at: 1 });
+        assert_eq!(arena.header().watch.born.take(next), 1);
+        assert_eq!(state.phase(), Phase::Ended);
+        assert!(!unloads.is_done(&posted));
     }
 
     #[test]

@@ -51,6 +51,23 @@ pub enum Did {
     Unknown,
 }
 
+impl ThreadState {
+    /// All that it names: the thread itself, those that had the core meanwhile, and the one that woke it.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> {
+        let (occupants, woken): (&[Occupant], _) = match &self.did {
+            Did::Runnable { behind, .. } => (&behind.occupants, None),
+            Did::Asleep { woken, .. } | Did::Stopped { woken } => (&[], Some(*woken)),
+            Did::Running { .. } | Did::Unknown => (&[], None),
+        };
+        let waker = woken.and_then(|woken| match woken {
+            Waker::Thread(thread) => Some(thread),
+            _ => None,
+        });
+        let occupants = occupants.iter().map(|occupant| occupant.thread);
+        std::iter::once(self.thread).chain(occupants).chain(waker)
+    }
+}
+
 /// How a thread came to wait for a core.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum After {

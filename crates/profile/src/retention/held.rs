@@ -35,6 +35,8 @@ pub(super) fn span(record: &Record) -> Option<(Ticks, Ticks)> {
         Record::Mark(mark) => Some((mark.at, mark.at)),
         Record::Hop(hop) => Some((hop.at, hop.at)),
         Record::Gap(gap) => Some((gap.start, gap.end)),
+        Record::State(state) => Some((state.start, state.end)),
+        Record::Interruption(one) => Some((one.start, one.end)),
         _ => None,
     }
 }

@@ -28,6 +28,7 @@ pub struct Last {
     has_clock: bool,
     /// The last of the others.
     clock: Option<Clock>,
+    /// Until when time has gone on, by clocks and by ends.
     latest: Ticks,
     /// Ends beyond this say nothing of how late it is; unbounded before a rate is known.
     latest_max: Ticks,
@@ -43,7 +44,7 @@ pub struct Last {
 /// What was not kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gone {
-    /// Calls, waits, marks and gaps that were too old.
+    /// Calls, waits, marks, gaps and facts of the kernel that were too old.
     pub old: u64,
     /// Such that were not, and for which there was no room.
     pub crowded: u64,
@@ -104,9 +105,12 @@ impl Last {
         if let Some(rate) = self.rate() {
             self.window = Some(rate.ticks(self.length));
             self.latest_max = clock.ticks.saturating_add(rate.ticks(AHEAD_MAX));
-            if self.latest > self.latest_max {
-                self.latest = clock.ticks;
-            }
+            // Time goes on though nothing happens. And what ended during a stall of what writes lay beyond the bound.
+            self.latest = if self.latest > self.latest_max {
+                clock.ticks
+            } else {
+                self.latest.max(clock.ticks)
+            };
         }
     }
 
@@ -191,16 +195,19 @@ impl Threads {
 
 /// Whose names readers of these need.
 fn mentioned(held: &VecDeque<(Ticks, Record)>) -> HashSet<ThreadId> {
-    let threads = |record: &Record| match record {
-        Record::Call(call) => [Some(call.thread), None],
-        Record::Wait(wait) => [Some(wait.thread), wait.holder],
-        Record::Mark(mark) => [Some(mark.thread), None],
-        Record::Hop(hop) => [Some(hop.thread), None],
-        Record::Gap(gap) => [gap.thread, None],
-        Record::Looks(looks) => [Some(looks.thread), None],
-        _ => [None, None],
-    };
-    held.iter().flat_map(|(_, record)| threads(record)).flatten().collect()
+    let mut threads = HashSet::new();
+    held.iter().for_each(|(_, record)| match record {
+        Record::Call(call) => threads.extend([call.thread]),
+        Record::Wait(wait) => threads.extend(wait.holder.into_iter().chain([wait.thread])),
+        Record::Mark(mark) => threads.extend([mark.thread]),
+        Record::Hop(hop) => threads.extend([hop.thread]),
+        Record::Gap(gap) => threads.extend(gap.thread),
+        Record::Looks(looks) => threads.extend([looks.thread]),
+        Record::State(state) => threads.extend(state.threads()),
+        Record::Interruption(one) => threads.extend([one.thread]),
+        _ => {}
+    });
+    threads
 }
 
 /// Looks are not: what they tell of went as well.

@@ -49,7 +49,8 @@ pub(crate) struct AttachOptions {
     #[arg(long, value_name = "PERCENTILE", value_parser = percentile)]
     keep: Option<f64>,
     /// Keep only what happened within so long before the end, such as 30s, as a flight recorder does: calls, waits and
-    /// marks. At most two million of these are held in memory.
+    /// marks. With --kernel, TRACE.kernel is of the same time. At most two million of these are held in memory, and as
+    /// many facts of the kernel.
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "keep")]
     last: Option<Duration>,
     /// Detach once a call of a function took longer for sure, such as 'handle*>10ms'; it is looked for from the first tenth of
@@ -73,8 +74,8 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
     let post = Post::open()?;
     let mut part = None;
     // Before the trace begins, so that it has all of that time.
-    let kernel =
-        options.kernel.then(|| KernelRecording::start(&trace, Whose::Running(options.pid)));
+    let whose = Whose::Running(options.pid);
+    let kernel = options.kernel.then(|| KernelRecording::start(&trace, whose, options.last));
     let mut command = command(&program, options.pid, &written, &options.scanning);
     let outcome = run(&mut command, options.length, &post, |name| {
         let until = match options.length {
@@ -88,12 +89,13 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
         part = Some(started);
         tell(&format!("Recording {name} ({}) {until}.", options.pid));
     });
-    let kept = part.map_or(Ok(String::new()), |part| part.and_then(Part::finish));
     let Some((name, began)) = begun(&outcome) else {
         kernel.into_iter().for_each(KernelRecording::discard);
         return Err(refused(options.pid, &outcome?));
     };
+    // First: the last moments end when the trace does.
     let kernel = kernel.map(KernelRecording::finish).unwrap_or_default();
+    let kept = part.map_or(Ok(String::new()), |part| part.and_then(Part::finish));
     let outcome = outcome?;
     let (took, kept) = (began.elapsed(), kept?);
     let found = conclude(&options.output, took)?;

@@ -18,6 +18,7 @@ use tailwater_profile::kernel::{
 use tailwater_profile::record::{
     Clock, Figure, Gap, Loss, LossKind, Measured, Record, Thread, ThreadId,
 };
+use tailwater_profile::retention::{Gone, Last};
 use tailwater_profile::trace::{Header, Writer};
 use tailwater_report::{count, time};
 
@@ -64,11 +65,14 @@ struct Summary {
     /// How often a CPU quota stopped the program's control groups, where that can be read.
     throttled: Option<u64>,
     bytes: u64,
+    /// Where the last alone are kept: of how long, and what went.
+    kept: Option<(Duration, Gone)>,
 }
 
 impl KernelRecording {
-    /// Begins, or says on standard error what is missing and what to type.
-    pub(in super::super) fn start(trace: &Path, whose: Whose) -> Self {
+    /// Begins, or says on standard error what is missing and what to type. With `last`, only facts of so long before the end
+    /// are written, when that has come.
+    pub(in super::super) fn start(trace: &Path, whose: Whose, last: Option<Duration>) -> Self {
         let path = kernel_file(trace);
         let written = match whose {
             Whose::Next => path.clone(),
@@ -98,7 +102,12 @@ impl KernelRecording {
         let first_touch = first_touch_ns();
         let (tell, told) = channel();
         let to = written.clone();
-        let work = std::thread::spawn(move || record(recorder, began_ns, first_touch, &told, &to));
+        let work = move || {
+            let root = told.recv().ok()?;
+            let facts = Facts::create(&to, (root, began_ns), last);
+            Some(facts.and_then(|facts| record(recorder, root, first_touch, &told, facts)))
+        };
+        let work = std::thread::spawn(move || work().unwrap_or_else(|| Ok(Summary::default())));
         let started = Self { working: Some((tell, work)), syscalls, path, written, missing };
         if let Whose::Running(pid) = whose {
             started.follow(pid);
@@ -182,6 +191,14 @@ impl Summary {
             count(self.bytes),
             count(self.losses.events),
         );
+        if let Some((last, gone)) = self.kept {
+            let (last, old) = (time(last.as_secs_f64() * 1e6), count(gone.old));
+            text.push_str(&format!(" Kept: those of the last {last}; {old} before are gone."));
+            if gone.crowded > 0 {
+                let crowded = count(gone.crowded);
+                text.push_str(&format!(" For want of memory {crowded} later ones are, too."));
+            }
+        }
         let rest = [
             (self.losses.late, "events came too late"),
             (self.losses.unread, "records could not be read"),
@@ -210,23 +227,21 @@ impl Summary {
     }
 }
 
-/// Follows the first process that is told until the other side hangs up.
+/// Follows a process until the other side hangs up.
 fn record(
     mut recorder: Recorder,
-    began_ns: u64,
+    root: u32,
     first_touch: Option<u64>,
     told: &Receiver<u32>,
-    path: &Path,
+    mut facts: Facts,
 ) -> io::Result<Summary> {
-    let Ok(root) = told.recv() else { return Ok(Summary::default()) };
     let throttling = Throttling::begin(root);
-    let mut facts = Facts::create(path, root, began_ns)?;
     if let Some(value) = first_touch {
-        facts.write(&Record::Figure(Figure { what: Measured::FirstTouchNs, value }));
+        facts.write(Record::Figure(Figure { what: Measured::FirstTouchNs, value }));
     }
     let mut machine = Machine::new(recorder.cpus());
     // After the events were turned on, which tell of all that are made from then on.
-    threads(root).into_iter().for_each(|tid| machine.follow(tid, began_ns));
+    threads(root).into_iter().for_each(|tid| machine.follow(tid, facts.began_ns));
     let mut readings = 0u32;
     // The program has begun: what is silent may be visited.
     recorder.read(|event| machine.apply(event, &mut |fact| facts.add(fact)));
@@ -237,28 +252,69 @@ fn record(
             facts.flush();
         }
     }
-    let losses = recorder.finish(|event| machine.apply(event, &mut |fact| facts.add(fact)));
+    // Not when the events are closed, which may take longer than the last moments do.
+    let mut end_ns = now_ns();
+    let losses = recorder.finish(|event| {
+        end_ns = end_ns.max(event.at_ns);
+        machine.apply(event, &mut |fact| facts.add(fact));
+    });
     let (beyond, retransmissions) = (machine.beyond(), machine.retransmissions());
-    machine.finish(now_ns(), &mut |fact| facts.add(fact));
+    machine.finish(end_ns, &mut |fact| facts.add(fact));
     let throttled = throttling.map(|throttling| throttling.times());
-    let summary = facts.finish(losses, beyond, throttled)?;
+    let summary = facts.finish(end_ns, losses, beyond, throttled)?;
     Ok(Summary { retransmissions, ..summary })
 }
 
 /// Facts on their way to the file.
 struct Facts {
-    writer: Writer<BufWriter<File>>,
+    out: Out,
+    /// Where the last alone are kept.
+    last: Option<(Duration, Last)>,
+    began_ns: u64,
     threads: HashMap<(u32, Name), ThreadId>,
     /// What each followed thread was last called.
     own: HashMap<u32, ThreadId>,
     waits: Waits,
     facts: u64,
     left_out: u64,
+}
+
+/// The file. The first failure is kept: a full disk ends no program.
+struct Out {
+    writer: Writer<BufWriter<File>>,
     failed: Option<io::Error>,
 }
 
+impl Out {
+    fn add(&mut self, record: &Record) {
+        if self.failed.is_none() {
+            self.failed = self.writer.write(record).err();
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.writer.flush().err();
+        }
+    }
+
+    /// Answers how many bytes it has.
+    fn finish(mut self) -> io::Result<u64> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        self.writer.finish()?;
+        Ok(self.writer.written())
+    }
+}
+
 impl Facts {
-    fn create(path: &Path, root: u32, began_ns: u64) -> io::Result<Self> {
+    /// Of the process `root`, since that time.
+    fn create(
+        path: &Path,
+        (root, began_ns): (u32, u64),
+        last: Option<Duration>,
+    ) -> io::Result<Self> {
         let header = Header {
             architecture: std::env::consts::ARCH.into(),
             pid: root,
@@ -266,15 +322,16 @@ impl Facts {
             build_id: vec![],
             clock: reading(began_ns),
         };
-        let out = BufWriter::new(File::create(path)?);
+        let file = BufWriter::new(File::create(path)?);
         Ok(Self {
-            writer: Writer::new(out, &header)?,
+            out: Out { writer: Writer::new(file, &header)?, failed: None },
+            last: last.map(|length| (length, Last::new(&header, length))),
+            began_ns,
             threads: HashMap::new(),
             own: HashMap::new(),
             waits: Waits::default(),
             facts: 0,
             left_out: 0,
-            failed: None,
         })
     }
 
@@ -285,7 +342,7 @@ impl Facts {
                 let Some(thread) = self.thread(tid, name) else { return self.left_out += 1 };
                 self.own.insert(tid, thread);
                 let did = self.did(state);
-                self.write(&Record::State(ThreadState { thread, start: from_ns, end: to_ns, did }));
+                self.write(Record::State(ThreadState { thread, start: from_ns, end: to_ns, did }));
             }
             Fact::Interruption(schedule::Interruption { tid, from_ns, to_ns, by }) => {
                 let own = self.own.get(&tid).copied();
@@ -293,10 +350,10 @@ impl Facts {
                 let Some(thread) = thread else { return self.left_out += 1 };
                 let by = interrupting(by);
                 let one = Interruption { thread, start: from_ns, end: to_ns, by };
-                self.write(&Record::Interruption(one));
+                self.write(Record::Interruption(one));
             }
             Fact::Void { from_ns, to_ns } => {
-                self.write(&Record::Gap(Gap { thread: None, start: from_ns, end: to_ns }));
+                self.write(Record::Gap(Gap { thread: None, start: from_ns, end: to_ns }));
             }
         }
         self.facts += 1;
@@ -355,47 +412,49 @@ impl Facts {
         }
         let id = ThreadId(self.threads.len() as u32);
         self.threads.insert((tid, name), id);
-        self.write(&Record::Thread(Thread { id, tid, name: name.to_string() }));
+        self.write(Record::Thread(Thread { id, tid, name: name.to_string() }));
         Some(id)
     }
 
-    /// The first failure is kept: a full disk ends no program.
-    fn write(&mut self, record: &Record) {
-        if self.failed.is_none() {
-            self.failed = self.writer.write(record).err();
+    fn write(&mut self, record: Record) {
+        match &mut self.last {
+            Some((_, last)) => last.add(record, |record| self.out.add(record)),
+            None => self.out.add(&record),
         }
     }
 
+    /// Writes what is held back; of the last alone, what has become too old goes.
     fn flush(&mut self) {
-        if self.failed.is_none() {
-            self.failed = self.writer.flush().err();
+        if self.last.is_some() {
+            self.write(Record::Clock(reading(now_ns())));
         }
+        self.out.flush();
     }
 
     fn finish(
         mut self,
+        end_ns: u64,
         losses: Losses,
         beyond: u64,
         throttled: Option<u64>,
     ) -> io::Result<Summary> {
         let lost = losses.events + losses.late + losses.unread;
         if lost > 0 {
-            self.write(&Record::Loss(Loss { thread: None, kind: LossKind::Events, count: lost }));
+            self.write(Record::Loss(Loss { thread: None, kind: LossKind::Events, count: lost }));
         }
         if let Some(value) = throttled {
-            self.write(&Record::Figure(Figure { what: Measured::Throttlings, value }));
+            self.write(Record::Figure(Figure { what: Measured::Throttlings, value }));
         }
-        self.write(&Record::Clock(reading(now_ns())));
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        self.writer.finish()?;
+        self.write(Record::Clock(reading(end_ns)));
+        let kept =
+            self.last.map(|(length, last)| (length, last.finish(|record| self.out.add(record))));
         Ok(Summary {
             facts: self.facts,
             threads: self.own.len(),
             losses,
             beyond: beyond + self.left_out,
-            bytes: self.writer.written(),
+            bytes: self.out.finish()?,
+            kept,
             waits: self.waits.spread(),
             throttled,
             ..Summary::default()
@@ -420,5 +479,45 @@ fn interrupting(by: schedule::Interrupting) -> Interrupting {
         schedule::Interrupting::Local(Reschedule) => Interrupting::Reschedule,
         schedule::Interrupting::Local(Call) => Interrupting::Call,
         schedule::Interrupting::Fault(address) => Interrupting::Fault(address),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_profile::trace::Reader;
+
+    /// States in a file of one thousand, a millisecond each, and what came of it.
+    fn states(name: &str, last: Option<Duration>) -> (usize, Summary) {
+        let name = format!("tailwater-facts-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let began_ns = now_ns() - 1_000_000_000;
+        let mut facts = Facts::create(&path, (7, began_ns), last).expect("a file");
+        for nth in 1..=1_000 {
+            let to_ns = began_ns + nth * 1_000_000;
+            facts.add(Fact::Interval(schedule::Interval {
+                tid: 7,
+                name: Name::new(b"sleeper"),
+                from_ns: to_ns - 1_000_000,
+                to_ns,
+                state: schedule::State::Unknown,
+            }));
+        }
+        let end_ns = began_ns + 1_000_000_000;
+        let summary = facts.finish(end_ns, Losses::default(), 0, None).expect("it is written");
+        let reader = Reader::new(File::open(&path).expect("it is there")).expect("a header");
+        let states = reader.filter(|item| matches!(item, Ok(Record::State(_)))).count();
+        std::fs::remove_file(&path).expect("it was made");
+        (states, summary)
+    }
+
+    #[test]
+    fn the_last_facts_alone_are_written_where_no_more_is_asked_for() {
+        let (written, summary) = states("all", None);
+        assert_eq!((written, summary.kept), (1_000, None));
+        let (written, summary) = states("last", Some(Duration::from_millis(5)));
+        let (_, gone) = summary.kept.expect("a part");
+        assert_eq!((written, gone), (6, Gone { old: 994, crowded: 0 }));
+        assert!(summary.text().contains("Kept: those of the last 5"), "{}", summary.text());
     }
 }

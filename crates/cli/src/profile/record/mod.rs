@@ -64,7 +64,7 @@ pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
     make_room(&options.output)?;
     let trace = std::path::absolute(&options.output).map_err(Failure::usage)?;
     let (began, since) = (Instant::now(), SystemTime::now());
-    let kernel = options.kernel.then(|| KernelRecording::start(&trace, Whose::Next));
+    let kernel = options.kernel.then(|| KernelRecording::start(&trace, Whose::Next, None));
     let (retained, written) = match options.keep {
         Some(above) => {
             make_room(&all_of(&options.output))?;

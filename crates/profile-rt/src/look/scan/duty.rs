@@ -7,7 +7,7 @@ use tailwater_profile::record::Ticks;
 /// a thread of the program may have to wait for the core.
 const STINT_US: u64 = 50;
 /// The longest rest. A stint that earns a longer one was spent without the core for the most part: the scanner had to
-/// wait for it, or the process was stopped. The thread that ends the process waits for the scanner, a second at most
+/// wait for it, or the process was stopped. The thread that ends the process waits for the scanner, for a second or so
 /// (`session`).
 const REST_MAX_US: u64 = 100_000;
 

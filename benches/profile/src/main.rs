@@ -8,7 +8,6 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod calls;
-mod command;
 mod granularity;
 mod guide;
 mod make;

@@ -17,9 +17,9 @@ pub(crate) use attached::{AttachedArgs, attached};
 pub(crate) use recorded::{RecordedArgs, recorded};
 
 use crate::Result;
-use crate::command::output;
 use clap::{Args, ValueEnum};
 use machine::Machine;
+use machine::command::output;
 use result::{GuideResult, Reading, Said};
 use service::Service;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,11 @@
 //!
 //! The kernel: [`tokens`](tailwater_data::text::tokens) makes terms of text, [`Index::build`] an index, and [`Index::search`] finds
 //! the best documents for a [`Query`] by [`bm25`]. [`text`](tailwater_data::text) has texts: WordNet's glosses, your own, or
-//! generated ones. Around it: [`wire`] is the method's bytes, [`service`] the handler, [`workload`]
-//! the queries with the answers that they must get, `prepared` what all processes open, [`application`] all of it for scenario files. `docs/search.md` shows what the locks change.
+//! generated ones.
+//!
+//! Around it: [`wire`] is the method's bytes, [`service`] the handler, [`workload`] the queries with the answers that they
+//! must get. `prepared` is what all processes open, [`application`] all of it for scenario files. `docs/search.md` shows
+//! what the locks change.
 
 #![forbid(unsafe_code)]
 

@@ -111,7 +111,7 @@ impl ChannelConfig {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -70,7 +70,7 @@ impl Plan {
         let documents = corpus.documents.len();
         let mut builder = Builder::default();
         for (number, text) in corpus.texts().enumerate() {
-            if number % TOLD_EVERY == 0 {
+            if number.is_multiple_of(TOLD_EVERY) {
                 tell(&format!("indexing documents, {number} of {documents}"))?;
             }
             builder.push(text);
@@ -93,7 +93,7 @@ impl Plan {
     fn corpus(&self, tell: Tell<'_>) -> Result<Corpus, String> {
         let mut corpus = Corpus { documents: Vec::new() };
         let mut take = |text: &str| {
-            if corpus.documents.len() % TOLD_EVERY == 0 {
+            if corpus.documents.len().is_multiple_of(TOLD_EVERY) {
                 tell(&format!("reading documents, {}", corpus.documents.len()))?;
             }
             corpus.documents.push(text.to_owned());

@@ -96,7 +96,7 @@ impl Questions {
         let mut known = BTreeMap::new();
         let mut questions = Vec::with_capacity(workload.queries);
         for number in 0..workload.queries {
-            if number % TOLD_EVERY == 0 {
+            if number.is_multiple_of(TOLD_EVERY) {
                 tell(&format!("asking queries, {number} of {}", workload.queries))
                     .map_err(WorkloadError::Stopped)?;
             }

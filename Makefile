@@ -50,7 +50,7 @@ pass: setup-pass ## build the profiler's compiler plugin and runtime into target
 	@$(CARGO) xtask pass
 
 docs: setup ## build the API documentation, warnings denied
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --all-features --locked
 
 fmt: setup ## format the code
 	@$(CARGO) xtask fmt

@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
-mod command;
 mod place;
 mod service;
 mod running;

@@ -1,8 +1,8 @@
 //! Where everything lies, and what builds it.
 
 use crate::Result;
-use crate::command::output;
 use crate::service::{Kind, Service};
+use machine::command::output;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,12 +1,12 @@
 //! One service under its load: started, recorded for a while, measured.
 
 use crate::Result;
-use crate::command::output;
 use crate::found::Broken;
 use crate::place::Place;
 use crate::running::Running;
 use crate::service::{Kind, Service};
 use crate::usage::Usage;
+use machine::command::output;
 use serde_json::Value;
 use std::process::Command;
 use std::time::Duration;

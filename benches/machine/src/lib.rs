@@ -1,7 +1,8 @@
-//! What numbers of a bench were taken on, how they are kept, and where tailwater's program is.
+//! What numbers of a bench were taken on, how they are kept, where tailwater's program is, and how others are run.
 
 #![forbid(unsafe_code)]
 
+pub mod command;
 pub mod result;
 
 use serde::{Deserialize, Serialize};

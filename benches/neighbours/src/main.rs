@@ -5,6 +5,7 @@
 //! and keeps the graph there.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod arguments;
 mod graph;

@@ -9,7 +9,6 @@
 
 mod alternating;
 mod calls;
-mod command;
 mod compared;
 mod granularity;
 mod guide;

@@ -1,9 +1,9 @@
 //! Compiling a program for each contender, unless that was done.
 
 use crate::Result;
-use crate::command::output;
 use crate::place::Place;
 use crate::tool::Build;
+use machine::command::output;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,7 +1,7 @@
 //! Where everything lies: the repository, its own build, the profiler, and a folder for what is made.
 
 use crate::Result;
-use crate::command::{output, works};
+use machine::command::{output, works};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -6,7 +6,8 @@ use crate::place::{Place, cargo, sqlite};
 use crate::table::{Line, Section};
 use crate::tool::{Build, Tool, present};
 use crate::turns::{by_turns, ratios};
-use crate::{Effort, Result, command};
+use crate::{Effort, Result};
+use machine::command;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tailwater_stats::result::Spread;
@@ -36,13 +37,15 @@ enum Make {
 /// Those of Rust run under fewer tools: what the others need, stable rustc has not.
 const RUST: [Tool; 5] = [Tool::Plain, Tool::Unscanned, Tool::Scanned, Tool::Fibers, Tool::Perf];
 
+/// A build for fibers compiles all programs once more, and what that of Rust stands on. The part `calls` has one, too.
+const SHORT: [Tool; 3] = [Tool::Plain, Tool::Unscanned, Tool::Scanned];
+
 pub(crate) fn measure(place: &Place, effort: Effort) -> Result<Section> {
     let about = "the thread's CPU time, median [range], and its quotient within a repetition to the \
                  same compiler's program without a tool";
     let mut section = Section::new("programs", about, &COLUMNS);
-    let wanted: Vec<Tool> =
-        Tool::ALL.into_iter().filter(|tool| !effort.short || tool.is_ours()).collect();
-    let (tools, left_out) = present(place, &wanted);
+    let wanted: &[Tool] = if effort.short { &SHORT } else { &Tool::ALL };
+    let (tools, left_out) = present(place, wanted);
     section.left_out = left_out;
     for program in programs(place, effort.short, &mut section.left_out)? {
         let able = |tool: &&Tool| matches!(program.make, Make::C(_)) || RUST.contains(tool);
@@ -75,7 +78,8 @@ fn programs(place: &Place, short: bool, left_out: &mut Vec<String>) -> Result<Ve
     // Half a minute for each compiler.
     if short {
         left_out.push(
-            "SQLite, and the tools of others: too long for --short; type: make bench NAMES=profile"
+            "SQLite, programs built for fibers, and the tools of others: too long for --short; type: make bench \
+             NAMES=profile"
                 .to_owned(),
         );
     } else {

@@ -1,7 +1,7 @@
 //! The contenders: how each has a program compiled and run.
 
-use crate::command::works;
 use crate::place::Place;
+use machine::command::works;
 use serde::Serialize;
 use std::path::Path;
 use std::process::Command;

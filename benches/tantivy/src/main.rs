@@ -2,6 +2,7 @@
 //! answer of both is compared with one that was found without an index; the first that differs ends the bench.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod peer;
 

@@ -2,11 +2,11 @@
 
 use crate::certificates::{Certificates, Folder};
 use crate::host;
-use crate::load::{self, Outcome, Times};
+use crate::load::{self, Times};
 use crate::peer::{CASES, Case, Peer};
+use crate::run::Run;
 use crate::server::Server;
 use crate::table;
-use serde::Serialize;
 use std::time::Duration;
 
 /// What to measure, and how long.
@@ -29,17 +29,6 @@ const CORES: [usize; 2] = [0, 1];
 const FOREIGN_MAX: f64 = 0.08;
 /// A run that was disturbed is repeated so often.
 const AGAIN_MAX: usize = 2;
-
-/// A run and where it belongs.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Run {
-    pub(crate) repetition: usize,
-    pub(crate) case: Case,
-    pub(crate) peer: Peer,
-    pub(crate) outcome: Outcome,
-    /// Others used too much of the machine; it does not count.
-    pub(crate) disturbed: bool,
-}
 
 pub(crate) fn main(args: &CompareArgs) -> Result<(), String> {
     host::pin(CORES[1])?;

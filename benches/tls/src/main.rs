@@ -12,6 +12,7 @@ mod grpc;
 mod host;
 mod load;
 mod peer;
+mod run;
 mod serve;
 mod server;
 mod table;

@@ -1,7 +1,7 @@
 //! What people read.
 
-use crate::compare::Run;
 use crate::peer::{CASES, Case, Peer};
+use crate::run::Run;
 use std::fmt::Write as _;
 
 /// A line for each peer in each case: medians over the runs that count, and the ratio to the same system

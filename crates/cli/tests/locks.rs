@@ -126,7 +126,8 @@ fn both_applications_answer_rightly_under_every_controller_and_policy() {
             format!("[server]\napplication = \"{application}\"\n[server.settings]\n{settings}");
         let text_of = experiment(&format!("{head}{server}\n[clients]{clients}"));
         let file = folder.write(&format!("{application}.toml"), &text_of);
-        let output = tailwater(&["run", &file.display().to_string(), "--json", TRIED_ONCE]);
+        let (file, data) = (file.display().to_string(), folder.0.display().to_string());
+        let output = tailwater(&["run", &file, "--json", TRIED_ONCE, "--data", &data]);
         assert!(!output.stdout.is_empty(), "{application}: {}", text(&output.stderr));
         let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let runs = found["runs"].as_array().expect("runs");

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tailwater_marks::Mark;
 use tailwater_profile::record::{LossKind, MarkKind, Record};
 use tailwater_profile::trace::{Ending, Reader};
@@ -115,6 +115,21 @@ fn read(trace: &Path) -> (Reader<File>, Vec<Record>) {
     (reader, records)
 }
 
+/// Whether a trace that is being written has a mark by now: what was recorded is written some times a second.
+fn has_marks(trace: &Path) -> bool {
+    let reader = File::open(trace).ok().and_then(|file| Reader::new(file).ok());
+    reader.is_some_and(|mut reader| reader.any(|record| matches!(record, Ok(Record::Mark(_)))))
+}
+
+/// Looks again and again; fails with what is still so after a minute.
+fn until(still: &str, mut is_over: impl FnMut() -> bool) {
+    let limit = Instant::now() + Duration::from_mins(1);
+    while !is_over() {
+        assert!(Instant::now() < limit, "after a minute {still}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Marks by request and kind, and their times.
 fn marks(records: &[Record]) -> Vec<(u64, MarkKind, u64)> {
     let marks = records.iter().filter_map(|record| match record {
@@ -171,13 +186,11 @@ fn a_recorder_that_stood_still_takes_nothing_of_the_next_one() {
     let said = while_marking(Duration::from_millis(1), || {
         let mut beside = Beside::start(&mut recorder(&first)).expect("it starts");
         assert!(beside.line().starts_with("recording"));
-        std::thread::sleep(Duration::from_millis(50));
+        until("the first trace has no mark", || has_marks(&first));
         beside.signal("STOP");
         // Its lease is over after some seconds.
-        while record_to(&own).is_err() {
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        std::thread::sleep(Duration::from_millis(50));
+        until("nothing else may record", || record_to(&own).is_ok());
+        until("the next trace has no mark", || has_marks(&own));
         beside.signal("CONT");
         let said = beside.ends().1;
         stop().expect("it is written");

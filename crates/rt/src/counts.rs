@@ -188,7 +188,7 @@ impl TierCounts {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use tailwater_control::Reason;

@@ -148,7 +148,7 @@ pub(crate) fn give_back(buffer: &mut Vec<u8>) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

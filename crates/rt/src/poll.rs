@@ -163,7 +163,7 @@ impl Bell for EventBell {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -58,7 +58,7 @@ impl Timers {
         self.waiting.borrow().first_key_value().map(|(&(at, _), _)| at)
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn len(&self) -> usize {
         self.waiting.borrow().len()
     }
@@ -120,7 +120,7 @@ impl Alarm for LockAlarm {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -1,6 +1,9 @@
 //! The index: segments with their locks, the scores of every term with theirs.
 
 mod build;
+mod sections;
+
+pub(crate) use build::Builder;
 
 use crate::bm25::Lengths;
 use crate::query::{Mode, Query};
@@ -41,11 +44,20 @@ impl Index {
     /// With another number of segments, and with more than `u32::MAX` texts.
     #[must_use]
     pub fn build<'a>(texts: impl IntoIterator<Item = &'a str>, segments: usize) -> Self {
-        assert!(
-            (1..=SEGMENTS_MAX).contains(&segments),
-            "{segments} segments; 1 to 64 are possible"
-        );
-        build::build(texts, segments)
+        let mut builder = Builder::default();
+        texts.into_iter().for_each(|text| builder.push(text));
+        builder.build(segments)
+    }
+
+    fn of(
+        terms: Vec<String>,
+        lengths: Lengths,
+        segments: Vec<Segment>,
+        scores: Vec<TermScores>,
+    ) -> Self {
+        let segments = segments.into_iter().map(|segment| Mutex::named("segment", segment));
+        let scores = scores.into_iter().map(|scores| Mutex::named("score", scores));
+        Self { terms, lengths, segments: segments.collect(), scores: scores.collect() }
     }
 
     /// How many documents.

@@ -4,8 +4,11 @@
 //!
 //! The kernel: [`tokens`](tailwater_data::text::tokens) makes terms of text, [`Index::build`] an index, and [`Index::search`] finds
 //! the best documents for a [`Query`] by [`bm25`]. [`text`](tailwater_data::text) has texts: WordNet's glosses, your own, or
-//! generated ones. Around it: [`wire`] is the method's bytes, [`service`] the handler, [`workload`]
-//! the queries with the answers that they must get, [`application`] all of it for scenario files. `docs/search.md` shows what the locks change.
+//! generated ones.
+//!
+//! Around it: [`wire`] is the method's bytes, [`service`] the handler, [`workload`] the queries with the answers that they
+//! must get. `prepared` is what all processes open, [`application`] all of it for scenario files. `docs/search.md` shows
+//! what the locks change.
 
 #![forbid(unsafe_code)]
 
@@ -13,12 +16,14 @@ pub mod query;
 pub mod bm25;
 mod top;
 mod varint;
+mod lists;
 mod segment;
 mod scores;
 mod index;
 
-pub mod workload;
 pub mod wire;
+pub mod workload;
+mod prepared;
 pub mod service;
 pub mod application;
 

@@ -21,6 +21,21 @@ impl TermScores {
         Self { frequencies: bytes, scores: Vec::new() }
     }
 
+    /// The same, of what [`Self::frequencies`] gave.
+    pub(crate) fn of_frequencies(bytes: &[u8]) -> Self {
+        Self { frequencies: bytes.to_vec(), scores: Vec::new() }
+    }
+
+    /// How often each document holds the term, compressed.
+    pub(crate) fn frequencies(&self) -> &[u8] {
+        &self.frequencies
+    }
+
+    /// Whether somebody has asked.
+    pub(crate) const fn are_kept(&self) -> bool {
+        !self.scores.is_empty()
+    }
+
     /// The scores of `documents`, which are all that hold the term.
     pub(crate) fn of(&mut self, documents: &[u32], lengths: &Lengths) -> &[f32] {
         if self.scores.is_empty() {

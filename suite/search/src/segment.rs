@@ -1,6 +1,9 @@
 //! A part of the index: which of its documents hold which term.
 
+use crate::lists::Lists;
 use crate::varint;
+use tailwater_data::numbers::bytes_of_u32;
+use tailwater_data::{Content, Data, DataError};
 
 /// Terms and the lists of documents that hold them, compressed, with one reader.
 ///
@@ -10,10 +13,8 @@ use crate::varint;
 pub(crate) struct Segment {
     /// By rising number.
     terms: Vec<u32>,
-    /// Where each term's list ends in `lists`.
-    ends: Vec<usize>,
     /// Of each term in turn, the distances between the numbers of its documents.
-    lists: Vec<u8>,
+    lists: Lists,
     /// The list looked up last.
     read: Vec<u32>,
 }
@@ -22,12 +23,13 @@ impl Segment {
     /// Adds a term; terms are added by rising number, and documents too.
     pub(crate) fn push(&mut self, term: u32, documents: impl Iterator<Item = u32>) {
         let mut former = 0;
-        for document in documents {
-            varint::push(&mut self.lists, document - former);
-            former = document;
-        }
+        self.lists.push(|bytes| {
+            for document in documents {
+                varint::push(bytes, document - former);
+                former = document;
+            }
+        });
         self.terms.push(term);
-        self.ends.push(self.lists.len());
     }
 
     /// The documents that hold `term`, by rising number: a binary search over the segment's terms,
@@ -35,15 +37,38 @@ impl Segment {
     pub(crate) fn documents(&mut self, term: u32) -> &[u32] {
         self.read.clear();
         if let Ok(place) = self.terms.binary_search(&term) {
-            let start = place.checked_sub(1).map_or(0, |former| self.ends[former]);
             let mut document = 0;
-            self.read.extend(varint::all(&self.lists[start..self.ends[place]]).map(|distance| {
+            self.read.extend(varint::all(self.lists.get(place)).map(|distance| {
                 document += distance;
                 document
             }));
         }
         &self.read
     }
+
+    /// As sections of a file, as the segment of this number.
+    pub(crate) fn fill(self, number: usize, content: Content) -> Content {
+        let content = content.with(terms_of(number), bytes_of_u32(&self.terms));
+        self.lists.fill(&lists_of(number), content)
+    }
+
+    /// From a file.
+    pub(crate) fn read(number: usize, data: &mut Data) -> Result<Self, DataError> {
+        let terms = data.numbers(&terms_of(number))?;
+        let lists = Lists::read(&lists_of(number), data)?;
+        if lists.count() == terms.len() {
+            return Ok(Self { terms, lists, read: Vec::new() });
+        }
+        Err(data.damaged(format!("its segment {number} has not a list for each term")))
+    }
+}
+
+fn terms_of(number: usize) -> String {
+    format!("terms of segment {number}")
+}
+
+fn lists_of(number: usize) -> String {
+    format!("documents of segment {number}")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! so that some document has them all.
 
 use crate::index::Index;
+use crate::lists::Lists;
 use crate::query::{HITS_MAX, Mode, Query, TERMS_MAX};
 use crate::wire;
 use std::borrow::Cow;
@@ -14,8 +15,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use tailwater_core::Rng;
 use tailwater_core::fnv::{START, fnv1a};
+use tailwater_data::numbers::{bytes_of_u32, bytes_of_u64, u64_of_bytes};
 use tailwater_data::text::Corpus;
 use tailwater_data::text::tokens::{is_stop_word, tokens};
+use tailwater_data::{Content, Data, DataError};
+use tailwater_load::application::Tell;
+
+/// Every so many queries a caller hears how far it is.
+const TOLD_EVERY: usize = 1_024;
+
+const REQUESTS: &str = "requests";
+const ANSWER_BYTES: &str = "answer bytes";
+const ANSWER_SUMS: &str = "answer sums";
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -52,21 +63,27 @@ pub struct Question {
 pub struct Questions(Vec<Question>);
 
 /// A workload that cannot be drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkloadError {
     /// So many words, hits or queries: beyond a bound.
     Bounds,
     /// Hardly a document has so many different words besides stop words.
     TooFewWords(usize),
+    /// The receiver of what is told meanwhile had enough, and said this.
+    Stopped(String),
 }
 
 impl Questions {
     /// Draws them from the text and looks up each answer in the text's index. The seed decides.
+    ///
+    /// # Errors
+    /// When there are none of this kind; what `tell` returns.
     pub fn draw(
         corpus: &Corpus,
         index: &mut Index,
         workload: &Workload,
         seed: u64,
+        tell: Tell<'_>,
     ) -> Result<Self, WorkloadError> {
         let bounded = (1..=TERMS_MAX).contains(&workload.terms)
             && (1..=HITS_MAX).contains(&workload.hits)
@@ -76,22 +93,55 @@ impl Questions {
         }
         let mut rng = Rng::from_seed(seed).split("queries");
         let draw = Draw::new(corpus, index);
-        let queries = (0..workload.queries)
-            .map(|_| draw.query(workload, &mut rng))
-            .collect::<Result<Vec<_>, _>>()?;
         let mut known = BTreeMap::new();
-        let mut question = |query: Query| {
+        let mut questions = Vec::with_capacity(workload.queries);
+        for number in 0..workload.queries {
+            if number.is_multiple_of(TOLD_EVERY) {
+                tell(&format!("asking queries, {number} of {}", workload.queries))
+                    .map_err(WorkloadError::Stopped)?;
+            }
+            let query = draw.query(workload, &mut rng)?;
             let look_up = || checksum(0, &wire::answer(0, &index.search_alone(&query)));
             let answer = *known.entry(query.clone()).or_insert_with(look_up);
-            Question { query, answer }
-        };
-        Ok(Self(queries.into_iter().map(&mut question).collect()))
+            questions.push(Question { query, answer });
+        }
+        Ok(Self(questions))
     }
 
     /// All of them, one at least.
     #[must_use]
     pub fn all(&self) -> &[Question] {
         &self.0
+    }
+
+    /// As sections of a file.
+    pub(crate) fn fill(&self, content: Content) -> Content {
+        let (mut requests, mut bytes, mut sums) = (Lists::default(), Vec::new(), Vec::new());
+        for Question { query, answer } in &self.0 {
+            requests.push(|list| list.extend_from_slice(&wire::request(0, query)));
+            bytes.push(answer.0 as u32);
+            sums.push(answer.1);
+        }
+        let content =
+            content.with(ANSWER_BYTES, bytes_of_u32(&bytes)).with(ANSWER_SUMS, bytes_of_u64(&sums));
+        requests.fill(REQUESTS, content)
+    }
+
+    /// From a file.
+    pub(crate) fn read(data: &mut Data) -> Result<Self, DataError> {
+        let requests = Lists::read(REQUESTS, data)?;
+        let bytes = data.numbers(ANSWER_BYTES)?;
+        let sums = u64_of_bytes(&data.section(ANSWER_SUMS)?).unwrap_or_default();
+        let is_whole = bytes.len() == requests.count() && sums.len() == requests.count();
+        let read = (0..requests.count()).zip(bytes).zip(sums).map(|((number, bytes), sum)| {
+            let (_, query) = wire::read_request(requests.get(number)).ok()?;
+            Some(Question { query, answer: (bytes as usize, sum) })
+        });
+        let questions = read.collect::<Option<Vec<_>>>();
+        let whole = questions.filter(|questions| is_whole && !questions.is_empty());
+        whole
+            .map(Self)
+            .ok_or_else(|| data.damaged("its queries and answers do not belong together".into()))
     }
 }
 
@@ -175,6 +225,7 @@ impl fmt::Display for WorkloadError {
                 "found hardly a document with {terms} different words besides stop words; \
                  longer documents or fewer terms are needed"
             ),
+            Self::Stopped(why) => f.write_str(why),
         }
     }
 }
@@ -185,6 +236,10 @@ impl std::error::Error for WorkloadError {}
 mod tests {
     use super::*;
     use tailwater_data::text::generate::Text;
+
+    fn quiet(_: &str) -> Result<(), String> {
+        Ok(())
+    }
 
     fn small() -> (Corpus, Index) {
         let text = Text { documents: 2_000, vocabulary: 5_000, ..Text::default() };
@@ -197,24 +252,20 @@ mod tests {
     fn words_are_asked_as_often_as_they_occur() {
         let (corpus, mut index) = small();
         let workload = Workload { queries: 40_000, ..Workload::default() };
-        let questions = Questions::draw(&corpus, &mut index, &workload, 1).expect("drawn");
-        let count = |term: &str| {
-            let all = corpus.texts().flat_map(tokens).filter(|word| !is_stop_word(word));
-            let (all, this) =
-                all.fold((0, 0), |(all, this), word| (all + 1, this + u32::from(word == term)));
-            f64::from(this) / f64::from(all)
-        };
+        let questions = Questions::draw(&corpus, &mut index, &workload, 1, &quiet).expect("drawn");
+        let (mut counts, mut all) = (BTreeMap::new(), 0_u32);
+        for word in corpus.texts().flat_map(tokens).filter(|word| !is_stop_word(word)) {
+            *counts.entry(word).or_insert(0_u32) += 1;
+            all += 1;
+        }
         let asked = |term: &str| {
             let these = questions.all().iter().filter(|one| one.query.terms()[0] == term);
             these.count() as f64 / 40_000.0
         };
         // The ten commonest words that are no stop words.
-        let mut common: Vec<_> = index
-            .terms()
-            .iter()
-            .filter(|term| !is_stop_word(term))
-            .map(|term| (count(term), term))
-            .collect();
+        let counted = counts.into_iter();
+        let mut common: Vec<_> =
+            counted.map(|(word, count)| (f64::from(count) / f64::from(all), word)).collect();
         common.sort_by(|one, other| other.0.total_cmp(&one.0));
         for (share, term) in &common[..10] {
             assert!((asked(term) / share - 1.0).abs() < 0.25, "{term}: {} of {share}", asked(term));
@@ -226,7 +277,7 @@ mod tests {
     fn words_of_one_document_have_an_answer_together() {
         let (corpus, mut index) = small();
         let workload = Workload { terms: 3, mode: Mode::All, queries: 200, ..Workload::default() };
-        let questions = Questions::draw(&corpus, &mut index, &workload, 1).expect("drawn");
+        let questions = Questions::draw(&corpus, &mut index, &workload, 1, &quiet).expect("drawn");
         for question in questions.all() {
             assert_eq!(question.query.terms().len(), 3);
             assert!(!index.search_alone(&question.query).is_empty());
@@ -237,7 +288,7 @@ mod tests {
     fn only_the_right_answer_with_the_right_tag_is_one() {
         let (corpus, mut index) = small();
         let questions =
-            Questions::draw(&corpus, &mut index, &Workload::default(), 1).expect("drawn");
+            Questions::draw(&corpus, &mut index, &Workload::default(), 1, &quiet).expect("drawn");
         let question = &questions.all()[0];
         let mut hits = index.search_alone(&question.query);
         let bytes = wire::answer(7, &hits);
@@ -255,7 +306,7 @@ mod tests {
         let mut index = Index::build(corpus.texts(), 8);
         let mut draw = |terms| {
             let workload = Workload { terms, ..Workload::default() };
-            Questions::draw(&corpus, &mut index, &workload, 1).err()
+            Questions::draw(&corpus, &mut index, &workload, 1, &quiet).err()
         };
         assert_eq!(draw(2), None);
         assert_eq!(draw(3), Some(WorkloadError::TooFewWords(3)));

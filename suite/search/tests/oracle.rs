@@ -81,7 +81,8 @@ fn finds_what_reading_finds_in_generated_text() {
     let mut index = Index::build(corpus.texts(), 8);
     for (terms, mode) in [(1, Mode::Any), (3, Mode::Any), (2, Mode::All)] {
         let workload = Workload { terms, mode, hits: 20, queries: 12 };
-        let questions = Questions::draw(&corpus, &mut index, &workload, 1).expect("drawn");
+        let questions =
+            Questions::draw(&corpus, &mut index, &workload, 1, &|_| Ok(())).expect("drawn");
         for question in questions.all() {
             let expected = by_reading(&corpus.documents, &question.query);
             assert_eq!(index.search_alone(&question.query), expected, "{:?}", question.query);
@@ -105,7 +106,7 @@ fn threads_that_search_at_the_same_time_find_the_same() {
     let corpus = Corpus { documents: text.generate(9) };
     let workload = Workload { terms: 2, mode: Mode::Any, hits: 50, queries: 600 };
     let mut judge = Index::build(corpus.texts(), 3);
-    let questions = Questions::draw(&corpus, &mut judge, &workload, 2).expect("drawn");
+    let questions = Questions::draw(&corpus, &mut judge, &workload, 2, &|_| Ok(())).expect("drawn");
     let index = Index::build(corpus.texts(), 3);
     thread::scope(|scope| {
         for _ in 0..4 {

@@ -1,17 +1,19 @@
 //! The application over real sockets: requests that wait for a segment are refused when their budget is
 //! too small, and every answer that comes is right.
 
+use std::process::id;
 use std::time::Duration;
 use tailwater_control::asqm::{Asqm, Policy};
 use tailwater_control::catalog::Spec;
 use tailwater_control::{Reason, Site};
 use tailwater_load::Spinner;
-use tailwater_load::application::{Order, Place};
+use tailwater_load::application::{Order, Place, Whose};
 use tailwater_rt::client::{CallError, ChannelConfig, Client};
 use tailwater_rt::{LockRules, Server, ServerConfig};
 use tailwater_search::application::KIND;
 use tailwater_search::service::BAD_REQUEST;
 use tailwater_search::wire;
+use tailwater_workload::{Distribution, Service, Work};
 
 const CALLS: u32 = 40;
 const WAIT: Duration = Duration::from_secs(60);
@@ -21,11 +23,20 @@ const WAIT: Duration = Duration::from_secs(60);
 fn answered_and_refused(policy: Policy) -> (usize, usize) {
     let settings =
         [("text", "generated"), ("documents", "500"), ("segments", "1"), ("read", "5ms")];
-    let search = KIND.alone(&settings).expect("an application");
+    let said: Vec<_> =
+        settings.map(|(key, value): (&str, &str)| (key.to_owned(), value.to_owned())).into();
+    let name = format!("tailwater-search-{}-{}", id(), policy == Policy::Plain);
+    let data = std::env::temp_dir().join(name);
+    let service = Service { distribution: Distribution::Constant, mean: Duration::ZERO };
+    let search = KIND.make(&said, service, (Work::Spin, false), (&[], &[]), &data);
+    let search = search.expect("an application");
+    search.prepare(Whose::All, &|_| Ok(())).expect("prepared");
+    search.load_questions().expect("loaded");
     let rules = LockRules { policy, target: WAIT, budget: Some(Duration::from_millis(20)) };
     let locks = Some(rules);
     let place = Place { loops: 1, workers: 0, crew: 0, locks, spinner: Spinner::of_speed(1.0) };
     let router = search.router(&place).expect("it serves");
+    std::fs::remove_dir_all(&data).expect("removed");
     let controller = Spec::named("none").build(&Site::one_loop(WAIT, 1)).expect("a controller");
     let config = ServerConfig { locks, ..ServerConfig::default() };
     let server = Server::start(config, controller.admission.clone(), router).expect("it starts");

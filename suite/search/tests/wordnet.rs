@@ -23,6 +23,6 @@ fn a_sailing_boat_is_found_among_the_glosses() {
     }
 
     let workload = Workload { queries: 1_000, ..Workload::default() };
-    let questions = Questions::draw(&corpus, &mut index, &workload, 1).expect("drawn");
+    let questions = Questions::draw(&corpus, &mut index, &workload, 1, &|_| Ok(())).expect("drawn");
     assert!(questions.all().iter().all(|one| !index.search_alone(&one.query).is_empty()));
 }

@@ -22,15 +22,15 @@ const BINARY: &str = "TAILWATER_BINARY";
 
 /// Test programs that take more than twenty seconds, longest first, and `--doc`, for which cargo compiles.
 const LONG: [&str; 9] = [
-    "--test profile_builds",
     "--test tune",
-    "--test profile_measure",
-    "--doc",
-    "--test profile_places",
+    "--test profile_builds",
     "--test golden",
+    "--test profile_measure",
     "--test churn",
+    "--test profile_pass",
+    "--test workloads",
     "--test locks",
-    "--test accelerate",
+    "--doc",
 ];
 
 /// Something that runs tests.
@@ -222,7 +222,7 @@ mod tests {
         all.sort_by_key(Program::turn);
         let order: Vec<String> = all.iter().map(Program::to_string).collect();
         let expected =
-            ["-p x --test profile_builds", "documentation", "-p x --test churn", "-p x --lib"];
+            ["-p x --test profile_builds", "-p x --test churn", "documentation", "-p x --lib"];
         assert_eq!(order[..4], expected);
         assert_eq!(order[4], "-p x --bin x");
     }

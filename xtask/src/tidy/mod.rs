@@ -18,6 +18,7 @@ mod shipped;
 mod rooms;
 mod safety;
 mod sentences;
+mod targets;
 mod types;
 
 use crate::Result;
@@ -56,6 +57,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("modules need each other in no circle", circles::there_are_none),
     ("names of public types have one meaning", types::have_one_meaning),
     ("packages that tests ask for are set up", packages::are_set_up),
+    ("targets that are not tested have no tests", targets::have_no_tests),
     ("sentences of documents are short", prose::sentences_are_short),
     ("things in documents are no persons", prose::things_are_no_persons),
     ("sentences of comments are short", comments::sentences_are_short),

@@ -73,7 +73,7 @@ fn round(service: &Service, args: &AttachedArgs, traces: Option<&mut Vec<u64>>) 
     let during = thread::scope(|scope| {
         let recorder = traces.is_some().then(|| {
             let mut attach = server.attach(length + 2 * SETTLES, &trace);
-            scope.spawn(move || crate::command::output(&mut attach))
+            scope.spawn(move || machine::command::output(&mut attach))
         });
         let during = read();
         // It has detached and has read its trace by then, so that the last reading has nothing of it.

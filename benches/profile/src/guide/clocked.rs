@@ -6,7 +6,7 @@ use super::recorded::{SETTLES, closed, fill};
 use super::service::{Server, Service};
 use super::{Tried, Variant};
 use crate::Result;
-use crate::command::output;
+use machine::command::output;
 use clap::Args;
 use machine::Machine;
 use serde::Serialize;

@@ -4,7 +4,7 @@ use super::Variant;
 use super::service::Service;
 use super::visitor::Visitor;
 use crate::Result;
-use crate::command::output;
+use machine::command::output;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use tailwater_load::foreign::Protocol;

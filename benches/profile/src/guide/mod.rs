@@ -23,9 +23,9 @@ pub(crate) use kept::{KeptArgs, kept};
 pub(crate) use recorded::{RecordedArgs, recorded};
 
 use crate::Result;
-use crate::command::output;
 use clap::{Args, ValueEnum};
 use machine::Machine;
+use machine::command::output;
 use result::{GuideResult, Reading, Said};
 use service::Service;
 use std::path::{Path, PathBuf};

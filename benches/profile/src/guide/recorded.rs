@@ -75,7 +75,7 @@ fn one(service: &Service, args: &RecordedArgs, recorded: bool) -> Result<Reading
         let trace = args.of.folder.join("recorded.trace");
         let recorder = recorded.then(|| {
             let mut attach = server.attach(length + 2 * SETTLES, &trace);
-            scope.spawn(move || crate::command::output(&mut attach))
+            scope.spawn(move || machine::command::output(&mut attach))
         });
         thread::sleep(SETTLES);
         let latency = closed(service, server.address(), length)?;

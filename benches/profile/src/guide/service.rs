@@ -4,7 +4,7 @@ use super::result::Reading;
 use super::visitor::Visitor;
 use super::{Run, Variant};
 use crate::Result;
-use crate::command::output;
+use machine::command::output;
 use std::ffi::OsStr;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;

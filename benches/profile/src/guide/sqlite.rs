@@ -3,7 +3,7 @@
 use super::result::Reading;
 use super::{Run, Variant};
 use crate::Result;
-use crate::command::output;
+use machine::command::output;
 use serde::Deserialize;
 use std::process::Command;
 

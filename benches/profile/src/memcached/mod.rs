@@ -7,13 +7,13 @@ mod server;
 
 pub(crate) use load::{LoadArgs, load};
 
-use crate::command::output;
 use crate::place::Place;
 use crate::table::{Line, Section};
 use crate::tool::{Tool, present};
 use crate::turns::{by_turns, ratios};
 use crate::{Effort, Result};
 use load::{MIXED, SETS};
+use machine::command::output;
 use server::{Server, make};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -3,9 +3,9 @@
 use super::host;
 use super::load::Connection;
 use crate::Result;
-use crate::command::output;
 use crate::place::Place;
 use crate::tool::{Build, Tool};
+use machine::command::output;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

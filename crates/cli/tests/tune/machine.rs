@@ -22,6 +22,18 @@ pub(crate) const STOCK: [(&str, &str); 6] = [
     ("proc/sys/net/ipv4/tcp_available_congestion_control", "reno cubic\n"),
 ];
 
+/// Four numbers of 16 bits, mixed from that of the call, and a factor of 1 ± 1 % from their sum. By the shell itself: a
+/// process is what a block costs, of which there are thousands.
+const DRAW: &str = "x=$((n * 2654435761 % 4294967296))
+x=$(((x ^ (x >> 16)) * 73244475 % 4294967296))
+x=$(((x ^ (x >> 16)) * 73244475 % 4294967296))
+x=$((x ^ (x >> 16)))
+y=$(((x + n * 2246822519 + 374761393) % 4294967296))
+y=$(((y ^ (y >> 16)) * 73244475 % 4294967296))
+y=$((y ^ (y >> 16)))
+noise=$((1000000 + ((x & 65535) + (x >> 16) + (y & 65535) + (y >> 16) - 131070) * 5000 / 65535))e-6
+";
+
 /// A stand-in machine of the test's own.
 pub(crate) struct Machine {
     folder: Folder,
@@ -81,10 +93,7 @@ impl Machine {
             "root='{}'\nn=0\nread n 2>/dev/null <\"$root/{name}.count\"\nn=$((n + 1))\necho $n > \"$root/{name}.count\"\n",
             self.root()
         );
-        let draw = "noise=$(awk -v n=$n 'BEGIN { srand(n * 7919); rand(); \
-                    print exp(0.005 * (rand() + rand() + rand() + rand() - 2)) }')\n";
-        // A process is what a block costs, of which there are thousands.
-        let draw = if lines.contains("$noise") { draw } else { "" };
+        let draw = if lines.contains("$noise") { DRAW } else { "" };
         let file = self.folder.write(name, &format!("{head}{draw}{lines}\n"));
         file.display().to_string()
     }

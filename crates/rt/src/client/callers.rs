@@ -276,7 +276,7 @@ impl<F: Fill> Callers<F> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::slot::{Filler, Slot};
     use super::*;

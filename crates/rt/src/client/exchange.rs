@@ -343,17 +343,17 @@ impl<F: Fill> Exchange<F> {
     }
 
     /// Whether no caller waits.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(super) fn is_empty(&self) -> bool {
         self.callers.which(|_| true).is_empty()
     }
 
     /// Calls that have not ended in the channels.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(super) fn unfinished(&self) -> usize {
         self.channels.iter().map(Channel::unfinished).sum()
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;

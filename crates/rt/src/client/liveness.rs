@@ -114,7 +114,7 @@ impl Liveness {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Silent;
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -209,7 +209,7 @@ impl Drop for Inner {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     #[test]
     fn clients_without_a_number_draw_different_ones() {

@@ -90,5 +90,5 @@ impl Drop for Reactor {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;

@@ -338,5 +338,5 @@ impl Session {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;

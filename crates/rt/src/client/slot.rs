@@ -137,7 +137,7 @@ impl Drop for Filler {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -57,7 +57,7 @@ const fn split(key: u64) -> (usize, u32) {
     ((key & u32::MAX as u64) as usize, (key >> 32) as u32)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -152,7 +152,7 @@ fn share(name: &str, total: usize, loops: usize, of: &str, least: usize) -> Resu
     Err(format!("{name} is {total}; {needed} is needed for {loops} loops and a {of} of {least}"))
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

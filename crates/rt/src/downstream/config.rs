@@ -219,7 +219,7 @@ impl PartialEq for TierConfig {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::net::Address;

@@ -61,7 +61,7 @@ impl fmt::Display for Address {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -82,7 +82,7 @@ impl KeepAlive {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

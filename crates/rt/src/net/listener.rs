@@ -164,7 +164,7 @@ impl AsFd for Listener {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use rustix::event::{PollFd, PollFlags, poll};

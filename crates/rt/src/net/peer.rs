@@ -102,7 +102,7 @@ impl From<Peer> for PeerRef {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::{Accept, Address, Listener, Stream};
     use super::*;

@@ -158,7 +158,7 @@ fn spare_descriptor() -> Option<OwnedFd> {
     rustix::fs::open("/dev/null", rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty()).ok()
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::inbox::Inbox;
     use super::*;

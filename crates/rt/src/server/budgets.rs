@@ -52,7 +52,7 @@ impl Budgets {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use tailwater_control::asqm::Policy;

@@ -67,7 +67,7 @@ impl Connections {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::testing::{at, streams};
     use super::*;

@@ -124,7 +124,7 @@ fn respond(connection: &mut Connection, head: ReplyHead, status: u16, payload: &
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::connections::Connections;
     use super::super::testing::{at, job, open};

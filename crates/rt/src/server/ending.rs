@@ -100,7 +100,7 @@ fn request_end(origin: &Origin, started: Instant, ended: Instant, outcome: Outco
     RequestEnd { outcome, reached: Reached::Start, waited, service, class: origin.class }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::testing::{at, event_loop, job, open};
     use super::*;

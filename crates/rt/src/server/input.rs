@@ -207,7 +207,7 @@ const fn is_free(frame: &ClientFrame<'_>) -> bool {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::time::Duration;

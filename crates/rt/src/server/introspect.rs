@@ -181,7 +181,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
 const TOO_OFTEN: &[u8] = b"counts are told 50 times a second at most; ask later";
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

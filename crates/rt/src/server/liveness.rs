@@ -144,7 +144,7 @@ pub(super) fn excuse(connection: &mut Connection, now: Instant) {
     input.pinged = input.pinged.map(|_| now);
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::connections::Connections;
     use super::super::egress::Egress;

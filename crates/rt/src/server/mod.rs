@@ -45,7 +45,7 @@ mod running;
 mod send_clock;
 mod shared;
 mod sockets;
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod testing;
 mod threads;
 mod tokens;

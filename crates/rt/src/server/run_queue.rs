@@ -131,7 +131,7 @@ impl RunQueue {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::testing::{at, job};
     use super::*;

@@ -230,7 +230,7 @@ fn may_start(connection: &Connection, most: usize, egress: &Egress) -> bool {
     connection.work.running() < most && egress.has_room(connection)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::testing::{event_loop, job, open};
     use super::*;

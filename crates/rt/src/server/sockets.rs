@@ -155,7 +155,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::testing::{event_loop, streams};
     use super::*;

@@ -103,7 +103,7 @@ fn spread(pause: Duration, now: Instant) -> Duration {
     pause + Duration::from_nanos((pause.nanos() * digits) >> 32)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

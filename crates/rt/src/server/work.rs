@@ -115,7 +115,7 @@ impl Work {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::testing::job;
     use super::*;

@@ -83,7 +83,7 @@ fn end_of(bin: usize) -> u64 {
     (((lead as u64) + 1) << octave) - 1
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

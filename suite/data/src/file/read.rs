@@ -4,6 +4,7 @@ use super::write::first_line;
 use super::{
     DataError, FORM, HEADER_BYTES_MAX, Header, LINE_BYTES_MAX, MAGIC, Section, hexadecimal,
 };
+use crate::numbers::u32_of_bytes;
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom};
@@ -92,6 +93,15 @@ impl Data {
                 Err(self.damaged(format!("the SHA-256 of its {name} is not that of its header")))
             }
         }
+    }
+
+    /// The numbers of a section, as [`bytes_of_u32`](crate::numbers::bytes_of_u32) wrote them.
+    ///
+    /// # Errors
+    /// As [`Data::section`], and where its bytes are no whole number of them.
+    pub fn numbers(&mut self, name: &str) -> Result<Vec<u32>, DataError> {
+        let numbers = u32_of_bytes(&self.section(name)?);
+        numbers.ok_or_else(|| self.damaged(format!("its {name} are no whole number of numbers")))
     }
 
     pub(super) fn named(&self, name: &str) -> Result<&Section, DataError> {

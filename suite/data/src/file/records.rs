@@ -1,7 +1,6 @@
 //! Some records of a section, without the others.
 
 use super::{Data, DataError, sums_of};
-use crate::numbers::u32_of_bytes;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 
 /// Bytes that are read at once where records are shorter: a page, which the system reads in any case.
@@ -36,7 +35,7 @@ impl Data {
         mut each: impl FnMut(&[u8]),
     ) -> Result<(), DataError> {
         self.records(name, record_bytes)?;
-        let sums = self.sums(name)?;
+        let sums = self.numbers(&sums_of(name))?;
         let mut at = self.start + self.named(name)?.start;
         let start = at;
         let trouble = |error| DataError::Io(self.path.clone(), error);
@@ -59,11 +58,5 @@ impl Data {
             each(&record);
         }
         Ok(())
-    }
-
-    fn sums(&mut self, name: &str) -> Result<Vec<u32>, DataError> {
-        let name = sums_of(name);
-        let sums = u32_of_bytes(&self.section(&name)?);
-        sums.ok_or_else(|| self.damaged(format!("its {name} are no whole number of numbers")))
     }
 }

@@ -6,7 +6,7 @@ use crate::index::ivf::{self, Clustered, Ivf, Training};
 use crate::index::lsh::{self, Hashed, Lsh};
 use crate::oracle::{ByClusters, ByHashes, LookUp};
 use crate::placement::Placement;
-use tailwater_data::numbers::{bytes_of_u32, u32_of_bytes};
+use tailwater_data::numbers::bytes_of_u32;
 use tailwater_data::{Content, Data, DataError};
 use tailwater_kernels::Rows;
 
@@ -123,13 +123,13 @@ impl Chosen {
             Self::Lsh(lsh::Settings { tables, bits, .. }) => {
                 let planes =
                     (table(data, NORMALS, dimensions)?, values(&data.section(OFFSETS)?).collect());
-                let hashes = (0..tables).map(|table| numbers(data, &hashes_of(table)));
+                let hashes = (0..tables).map(|table| data.numbers(&hashes_of(table)));
                 let hashes = hashes.collect::<Result<_, _>>()?;
                 Hashed::of_parts(bits, planes, hashes).map(Made::Lsh)
             }
             Self::Ivf(_) => {
                 let centres = table(data, CENTRES, dimensions)?;
-                Clustered::of_parts(centres, numbers(data, LISTS)?).map(Made::Ivf)
+                Clustered::of_parts(centres, data.numbers(LISTS)?).map(Made::Ivf)
             }
         };
         made.ok_or_else(|| data.damaged("its index is none".into()))
@@ -167,9 +167,4 @@ impl Made {
 
 fn hashes_of(table: usize) -> String {
     format!("hashes of table {table}")
-}
-
-fn numbers(data: &mut Data, name: &str) -> Result<Vec<u32>, DataError> {
-    let numbers = u32_of_bytes(&data.section(name)?);
-    numbers.ok_or_else(|| data.damaged(format!("its {name} are no whole number of numbers")))
 }

@@ -1,56 +1,25 @@
 //! From texts to an index, in one pass over the texts and one over the terms.
 
-use super::{Index, divided};
+use super::{Index, SEGMENTS_MAX, divided};
 use crate::bm25::Lengths;
 use crate::scores::TermScores;
 use crate::segment::Segment;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use tailwater_data::text::tokens::tokens;
-use tailwater_sync::task::Mutex;
 
 /// A document that holds a term, and how often.
 type Posting = (u32, u32);
 
-pub(super) fn build<'a>(texts: impl IntoIterator<Item = &'a str>, segments: usize) -> Index {
-    let mut gathered = Gathered::default();
-    texts.into_iter().for_each(|text| gathered.add(text));
-    let Gathered { postings, lengths } = gathered;
-    // The map's order is random: what is built must not be.
-    let mut terms: Vec<_> = postings.into_iter().collect();
-    terms.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-
-    let documents = u32::try_from(lengths.len()).expect("at most u32::MAX documents");
-    let ranges: Vec<_> = divided(documents, segments).collect();
-    let mut segments: Vec<_> = ranges.iter().map(|_| Segment::default()).collect();
-    let mut names = Vec::with_capacity(terms.len());
-    let mut scores = Vec::with_capacity(terms.len());
-    for (number, (term, postings)) in terms.into_iter().enumerate() {
-        let mut rest = &postings[..];
-        for (range, segment) in ranges.iter().zip(&mut segments) {
-            let inside = rest.partition_point(|&(document, _)| document < range.end);
-            let (list, others) = rest.split_at(inside);
-            if !list.is_empty() {
-                segment.push(number as u32, list.iter().map(|&(document, _)| document));
-            }
-            rest = others;
-        }
-        let frequencies = TermScores::new(postings.iter().map(|&(_, frequency)| frequency));
-        scores.push(Mutex::named("score", frequencies));
-        names.push(term);
-    }
-    let segments = segments.into_iter().map(|segment| Mutex::named("segment", segment)).collect();
-    Index { terms: names, lengths: Lengths::new(lengths), segments, scores }
-}
-
+/// Takes one text after the other.
 #[derive(Default)]
-struct Gathered {
+pub(crate) struct Builder {
     postings: HashMap<String, Vec<Posting>>,
     lengths: Vec<u32>,
 }
 
-impl Gathered {
-    fn add(&mut self, text: &str) {
+impl Builder {
+    pub(crate) fn push(&mut self, text: &str) {
         let document = self.lengths.len() as u32;
         let mut length = 0_u32;
         for term in tokens(text) {
@@ -67,5 +36,37 @@ impl Gathered {
             }
         }
         self.lengths.push(length);
+    }
+
+    /// As [`Index::build`].
+    pub(crate) fn build(self, segments: usize) -> Index {
+        assert!(
+            (1..=SEGMENTS_MAX).contains(&segments),
+            "{segments} segments; 1 to 64 are possible"
+        );
+        let Self { postings, lengths } = self;
+        // The map's order is random: what is built must not be.
+        let mut terms: Vec<_> = postings.into_iter().collect();
+        terms.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+
+        let documents = u32::try_from(lengths.len()).expect("at most u32::MAX documents");
+        let ranges: Vec<_> = divided(documents, segments).collect();
+        let mut segments: Vec<_> = ranges.iter().map(|_| Segment::default()).collect();
+        let mut names = Vec::with_capacity(terms.len());
+        let mut scores = Vec::with_capacity(terms.len());
+        for (number, (term, postings)) in terms.into_iter().enumerate() {
+            let mut rest = &postings[..];
+            for (range, segment) in ranges.iter().zip(&mut segments) {
+                let inside = rest.partition_point(|&(document, _)| document < range.end);
+                let (list, others) = rest.split_at(inside);
+                if !list.is_empty() {
+                    segment.push(number as u32, list.iter().map(|&(document, _)| document));
+                }
+                rest = others;
+            }
+            scores.push(TermScores::new(postings.iter().map(|&(_, frequency)| frequency)));
+            names.push(term);
+        }
+        Index::of(names, Lengths::new(lengths), segments, scores)
     }
 }

@@ -1,7 +1,7 @@
 //! Queries and the answers that they must get, as the generator has them.
 
 use crate::wire::{self, Answer, LEAVES_MAX};
-use tailwater_data::numbers::{bytes_of_u32, u32_of_bytes};
+use tailwater_data::numbers::bytes_of_u32;
 use tailwater_data::{Content, Data, DataError};
 
 /// Queries, and of each the documents that have all its words.
@@ -108,12 +108,9 @@ impl Questions {
     /// When it cannot be read, or has something else.
     pub fn read(data: &mut Data) -> Result<Self, DataError> {
         let requests = data.section("requests")?;
-        let mut numbers = |name: &str| {
-            let bytes = data.section(name)?;
-            u32_of_bytes(&bytes).ok_or_else(|| data.damaged(format!("{name} are no numbers")))
-        };
-        let request_ends = numbers("request ends")?;
-        let (documents, document_ends) = (numbers("documents")?, numbers("document ends")?);
+        let request_ends = data.numbers("request ends")?;
+        let (documents, document_ends) =
+            (data.numbers("documents")?, data.numbers("document ends")?);
         let questions = Self { requests, request_ends, documents, document_ends };
         if questions.is_sound() {
             Ok(questions)

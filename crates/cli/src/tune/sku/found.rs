@@ -30,6 +30,25 @@ pub(super) struct Tested {
     pub(super) looks: Vec<Look>,
 }
 
+#[cfg(test)]
+impl Tested {
+    /// A test that has ended with this verdict, after one look.
+    pub(super) fn of(verdict: Verdict, level: f64, look: Look) -> Self {
+        Self {
+            name: look.mean.to_string(),
+            a: Vec::new(),
+            b: Vec::new(),
+            level,
+            shown_at: None,
+            verdict,
+            timed_out: false,
+            failed: None,
+            smallest_effect: None,
+            looks: vec![look],
+        }
+    }
+}
+
 /// All that was found.
 #[derive(Debug, Serialize)]
 pub(super) struct Found {

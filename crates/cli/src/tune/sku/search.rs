@@ -246,18 +246,7 @@ mod tests {
     fn test(p_value: f64, mean: f64, verdict: Verdict) -> Tested {
         let interval = Some((mean - 0.03, mean + 0.03));
         let look = Look { quads: 20, evidence: 1.0 / p_value, p_value, mean, interval };
-        Tested {
-            name: String::new(),
-            a: Vec::new(),
-            b: Vec::new(),
-            level: 0.025,
-            shown_at: None,
-            verdict,
-            timed_out: false,
-            failed: None,
-            smallest_effect: None,
-            looks: vec![look],
-        }
+        Tested::of(verdict, 0.025, look)
     }
 
     #[test]

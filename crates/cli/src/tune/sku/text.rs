@@ -239,18 +239,7 @@ mod tests {
 
     fn test(verdict: Verdict, mean: f64) -> Tested {
         let look = Look { quads: 20, evidence: 1.0, p_value: 0.5, mean, interval: None };
-        Tested {
-            name: mean.to_string(),
-            a: Vec::new(),
-            b: Vec::new(),
-            level: 0.05,
-            shown_at: None,
-            verdict,
-            timed_out: false,
-            failed: None,
-            smallest_effect: None,
-            looks: vec![look],
-        }
+        Tested::of(verdict, 0.05, look)
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl Flights {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::server::testing::{at, job};

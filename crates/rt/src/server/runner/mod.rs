@@ -232,5 +232,5 @@ impl<F: Future<Output = Reply>> Runner<F> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;

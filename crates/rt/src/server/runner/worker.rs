@@ -212,7 +212,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::sleep::WorkerBell;
     use super::*;

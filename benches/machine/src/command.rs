@@ -1,0 +1,49 @@
+//! Other programs: run to their end, with what they said.
+
+use std::process::{Command, Stdio};
+
+/// Standard output of a command that must end well.
+///
+/// # Errors
+/// Where it does not; what it said goes into the error.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let done = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("could not start {}: {error}", shown(command)))?;
+    if done.status.success() {
+        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    let last: Vec<&str> = said.lines().rev().take(8).collect();
+    let last: Vec<&str> = last.into_iter().rev().collect();
+    Err(format!("{} ended with {}:\n{}", shown(command), done.status, last.join("\n")))
+}
+
+/// Whether it starts and ends well. What it says goes nowhere.
+pub fn works(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_the_command_and_the_end_of_what_it_said() {
+        let shell = |script: &str| output(Command::new("sh").args(["-c", script]));
+        assert_eq!(shell("echo a; echo b >&2").as_deref(), Ok("a\n"));
+        let error = shell("seq 20 >&2; exit 3").unwrap_err();
+        assert!(error.starts_with("sh -c seq 20") && error.contains('3'), "{error}");
+        assert!(error.ends_with("\n13\n14\n15\n16\n17\n18\n19\n20"), "{error}");
+        let missing = output(&mut Command::new("/nowhere/x")).unwrap_err();
+        assert!(missing.starts_with("could not start /nowhere/x: "), "{missing}");
+        assert!(works(&mut Command::new("true")) && !works(&mut Command::new("false")));
+    }
+}

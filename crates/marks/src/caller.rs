@@ -16,7 +16,8 @@ impl Caller {
     pub const NONE: Self = Self { number: None };
 
     /// The request for which the calling thread works ([`Mark::works`](crate::Mark::works)); of several the last. A thread
-    /// knows 32 of them, those that it began last.
+    /// knows 32 of them, those that it began last. One that another thread ended, or let wait, is among them until this one
+    /// has begun 32 more.
     #[must_use]
     pub fn present() -> Self {
         Self { number: working::last() }

@@ -23,7 +23,7 @@ pub use clocks::ClockRow;
 pub use path::Doing;
 pub use report::{LegRow, Part, PathStep, Report, RootRow, TierRequest, TierRow};
 pub use review::Review;
-pub use search::{Found, Search};
+pub use search::{Counterparts, Search};
 pub use survey::{Survey, Tier, Unmeasured};
 
 use axis::Axis;
@@ -93,8 +93,8 @@ impl Joined {
     }
 
     /// Takes what was found in all traces of [`Joined::unsearched`], which may have more to search then.
-    pub fn take(&mut self, found: Vec<Found>) {
-        for Found { trace, requests, doubled } in found {
+    pub fn take(&mut self, found: Vec<Counterparts>) {
+        for Counterparts { trace, requests, doubled } in found {
             self.tiers[trace].take(requests);
             self.sought.doubled.extend(doubled);
         }

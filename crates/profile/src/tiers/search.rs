@@ -1,8 +1,8 @@
 //! A further reading of a trace, for the calls of the slowest requests.
 //!
 //! Of a trace with too many requests the longest are kept. What a slow request has called may be shorter than all of these.
-//! So such traces are read again for the names of its calls, and once more for the names of the calls of what was found,
-//! a tier at a time.
+//! So such traces are read again for the names of its calls. What is found has calls, too, so they are read once more for
+//! each tier.
 
 use super::longest::Brief;
 use crate::hash::Map;
@@ -20,13 +20,13 @@ pub struct Search<'a> {
     /// The names that are looked for, each with whether a request of that name was met.
     names: Map<u64, bool>,
     assembly: Assembly,
-    found: Found,
+    found: Counterparts,
     /// There is room for so many calls more.
     legs_left: usize,
 }
 
 /// What it found.
-pub struct Found {
+pub struct Counterparts {
     /// The trace's place.
     pub(super) trace: usize,
     /// Requests that were left out, one of a name.
@@ -47,7 +47,7 @@ impl<'a> Search<'a> {
             known,
             names: names.map(|name| (name, false)).collect(),
             assembly: Assembly::default(),
-            found: Found { trace, requests: Vec::new(), doubled: BTreeSet::new() },
+            found: Counterparts { trace, requests: Vec::new(), doubled: BTreeSet::new() },
             legs_left: legs_max,
         }
     }
@@ -60,7 +60,7 @@ impl<'a> Search<'a> {
 
     /// Concludes.
     #[must_use]
-    pub fn finish(mut self) -> Found {
+    pub fn finish(mut self) -> Counterparts {
         while let Some(done) = self.assembly.next() {
             self.note(done);
         }
@@ -71,7 +71,7 @@ impl<'a> Search<'a> {
         let Some(request) = done.filter(|one| self.matters(one) && !self.is_known(one)) else {
             return;
         };
-        let Found { requests, doubled, .. } = &mut self.found;
+        let Counterparts { requests, doubled, .. } = &mut self.found;
         // One that is known has told of each name, so this is another call of it.
         doubled.extend(names(&request).filter(|name| self.names.contains_key(name)));
         let Some((call, _)) = request.called else { return };

@@ -38,7 +38,7 @@ impl Process {
         self.records.push(Record::Hop(Hop { thread: ThreadId(0), request, kind, call, at }));
     }
 
-    /// A request in this time, maybe as the call of a name, which may wait for one of its own in the middle of its time.
+    /// A request in this time, maybe as the call of a name. It may wait for a call of its own in the middle of its time.
     fn request(&mut self, called: Option<u64>, call: Option<u64>, (from, to): (u64, u64)) {
         let request = self.records.len() as u64;
         let quarter = (to - from) / 4;
@@ -64,8 +64,8 @@ impl Process {
     }
 }
 
-/// Three slow requests of a front, which spend their time there, and the quick calls of each to a mid-tier and from there to
-/// a leaf on another machine. Both have been busy with longer requests of others.
+/// Three slow requests of a front, which spend their time there. Each has a quick call to a mid-tier, and that one to a leaf
+/// on another machine. Both have been busy with longer requests of others.
 fn quick_calls_of_slow_requests() -> [Process; 3] {
     let [mut front, mut mid, mut leaf] = [0, 0, 5_000 * MS].map(Process::new);
     for other in 0..5 {

@@ -11,7 +11,7 @@ use crate::failure::{Failure, say};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tailwater_profile::record::Record;
-use tailwater_profile::tiers::{Found, Joined, Report, Review, Search, Survey, Tier};
+use tailwater_profile::tiers::{Counterparts, Joined, Report, Review, Search, Survey, Tier};
 
 /// Traces that are read together; each takes some hundred megabytes at most.
 const TRACES_MAX: usize = 32;
@@ -81,7 +81,7 @@ fn search(traces: &[PathBuf], joined: &mut Joined) -> Result<(), Failure> {
     }
 }
 
-fn searched(path: &Path, mut search: Search<'_>) -> Result<Found, Failure> {
+fn searched(path: &Path, mut search: Search<'_>) -> Result<Counterparts, Failure> {
     read_again(path, |record| search.add(record))?;
     Ok(search.finish())
 }

@@ -50,7 +50,8 @@ pub struct Config {
     pub last_credit: LastCredit,
     /// An answer asks its client to send nothing for this many times what a new request would wait beyond the
     /// target delay; paper: 0, never. Low leaves the queue to the pool, which can only take credits away;
-    /// high lets few clients idle the server.
+    /// high lets few clients idle the server. Few clients are asked for none where a request of each, all at once, would wait
+    /// for less than the target.
     pub pause: f64,
     /// The session that an explicit credit goes to.
     pub explicit: Explicit,
@@ -118,7 +119,8 @@ pub enum Growth {
     /// On every update below the target (paper).
     Always,
     /// Only while nearly all of the pool is out: an unused pool is an incast in waiting.
-    /// The number is the share of the pool that must be issued.
+    /// The number is the share of the pool that must be issued. The pool of few clients, as for `pause`, grows unused up to
+    /// what the AQM lets wait.
     WhileUsed(f64),
 }
 

@@ -219,8 +219,8 @@ impl Pool {
         pace / loops * requests
     }
 
-    /// Clients are few where a request of each, all at once, would wait for less than the target. Each then has an
-    /// answer within that time while requests wait. `pace` as in [`Turn`]; while it is unknown they are many.
+    /// Clients are few where a request of each, all at once, would wait for less than the target. `pace` as in [`Turn`];
+    /// while it is unknown they are many.
     pub(super) fn are_few(&self, pace: Duration) -> bool {
         let others = self.active().saturating_sub(1);
         !pace.is_zero() && self.time_for(others, pace) < self.config.target_delay

@@ -2,7 +2,7 @@
 //! at a time of its own: whatever the scanner says must be true.
 
 use super::pace::{Costs, Pace, WHOLE};
-use super::{Ended, Gaps, Glimpse, Head, Probe, Watch, Window};
+use super::{Ended, Gaps, Glimpse, Head, Probe, ThreadScan, Watch, Window};
 use crate::memory::abi::What;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -291,6 +291,30 @@ fn a_scanner_that_sleeps_flags_what_it_missed() {
     let flags: HashMap<u64, bool> =
         told.iter().map(|call| (call.what.desc, call.flags & CallFlags::GAP != 0)).collect();
     assert_eq!(flags, HashMap::from([(1, false), (2, true), (3, true)]));
+}
+
+#[test]
+fn a_frame_that_is_half_written_when_it_is_read_has_not_the_function_of_the_one_before() {
+    let script = [
+        Step::Call { desc: 3, work: 100 },
+        Step::Return { work: 0 },
+        Step::Call { desc: 8, work: 0 },
+        Step::Rest { work: 1000 },
+    ];
+    let world = World::of(&script);
+    // The second head has the first call's position and the second call's counter. Of the entry, the function is read
+    // before the second call stores it and the generation after that.
+    let (glimpse, head, entry) = ([50, 0, 0], [64, 5, 1], [0, 5]);
+    let (middle, last, again) = ([0], [5, 0, 0], [0]);
+    let delays = [&glimpse[..], &head, &entry, &middle, &last, &again].concat();
+    let mut eye = Eye { time: 1000, ..Eye::new(&world, &delays) };
+    let (mut gaps, mut told) = (Gaps::new(GAP), Vec::new());
+    let mut scan = ThreadScan::new(0, Window { from: DAWN, to: DAWN });
+    let (now, _) = scan.glimpse(1000, &mut eye, &mut gaps, &mut told);
+    let (now, _) = scan.walk(now, &mut eye, &mut gaps, &mut told);
+    assert_eq!(eye.head, Head { depth: 1, generation: 2 }, "the second call is under way");
+    scan.stop(now, &mut told);
+    check(&world, &told);
 }
 
 #[test]

@@ -8,8 +8,8 @@
 //! - *One generation, one frame*: an entry below the position that has a known frame's generation is
 //!   that frame, and so is everything below it.
 //! - *A torn walk has a sound prefix*: take an entry below the position before and after, whose generation is no
-//!   later than the counter before. If it is the same when read again after the position, it was on the stack all the
-//!   while.
+//!   later than a counter loaded before the first position. If it is the same when read again after the second
+//!   position, it was on the stack all the while.
 
 use super::looks::Counts;
 use super::timeline::Timeline;
@@ -166,7 +166,11 @@ impl ThreadScan {
             self.give_up(head, middle, after, gaps, out);
             return (after, lines);
         }
-        let sound = self.sound_prefix(known, first, shallowest, pushed, probe);
+        // The first head's own counter is loaded after its position: a frame that it counts may have been half written
+        // when its entry was read. A signal handler can set the counter back; then the first head's is the lower one.
+        let generation = first.generation.min(counted);
+        let sound =
+            self.sound_prefix(known, Head { generation, ..first }, shallowest, pushed, probe);
         if !pushed && self.is_out_of_order(known, sound) {
             self.mixed += 1;
         }
@@ -274,7 +278,8 @@ impl ThreadScan {
         self.whole = false;
     }
 
-    /// How many of the entries read, from the lowest up, were on the stack throughout.
+    /// How many of the entries read, from the lowest up, were on the stack throughout. The counter of `first` was
+    /// reached before its position was loaded.
     fn sound_prefix(
         &self,
         known: usize,

@@ -220,10 +220,14 @@ impl Pool {
     }
 
     /// Clients are few where a request of each, all at once, would wait for less than the target. `pace` as in [`Turn`];
-    /// while it is unknown they are many.
+    /// while it is unknown they are many. Under the efficiency law none are few: what locks refuse shrinks the pool there,
+    /// and one that grows unused would grow back between iterations.
     pub(super) fn are_few(&self, pace: Duration) -> bool {
         let others = self.active().saturating_sub(1);
-        !pace.is_zero() && self.time_for(others, pace) < self.config.target_delay
+        let is_steered_by_delay = matches!(self.config.law, Law::Delay);
+        is_steered_by_delay
+            && !pace.is_zero()
+            && self.time_for(others, pace) < self.config.target_delay
     }
 
     /// Whether clients are few, and what the pool has not issued would not be shed if it were used at once. By eq. 4 they

@@ -43,6 +43,14 @@ fn clients_are_few_while_a_request_of_each_would_wait_no_longer_than_the_target(
     }
 }
 
+/// It grew back between iterations, and refusals at locks took no credit.
+#[test]
+fn under_the_efficiency_law_no_clients_are_few() {
+    let pool = Pool::new(Config::efficiency_tuned(SLO, 1), 1);
+    (0..4).for_each(|_| pool.join());
+    assert!(!pool.are_few(us(10)));
+}
+
 /// What is shed waits for 170 µs: for sixteen requests and more.
 #[test]
 fn few_clients_have_a_reserve_that_the_queue_holds() {

@@ -2,6 +2,7 @@
 //! parts of one's time can be compared with parts of the other's.
 
 use crate::Result;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,14 +15,14 @@ const TURN: Duration = Duration::from_millis(250);
 /// Runs both to their ends; what each has said. The first begins.
 pub(crate) fn alternate([first, second]: [Command; 2]) -> Result<[String; 2]> {
     let mut all = [Running::start(first)?, Running::start(second)?];
-    all[1].signal("-STOP")?;
+    all[1].signal(Signal::STOP)?;
     let mut at = 0;
     while !(all[0].has_ended()? && all[1].has_ended()?) {
         thread::sleep(TURN);
         let next = 1 - at;
         if !all[next].has_ended()? {
-            all[at].signal("-STOP")?;
-            all[next].signal("-CONT")?;
+            all[at].signal(Signal::STOP)?;
+            all[next].signal(Signal::CONT)?;
             at = next;
         }
     }
@@ -49,13 +50,13 @@ impl Running {
         Ok(self.status.is_some())
     }
 
-    /// To the whole group, unless it has ended.
-    fn signal(&mut self, signal: &str) -> Result {
-        let group = format!("-{}", self.child.id());
-        let mut kill = Command::new("kill");
-        let sent = kill.args([signal, "--", &group]).stderr(Stdio::null()).status();
-        let is_sent = sent.map_err(|error| format!("could not start kill: {error}"))?.success();
-        if is_sent || self.has_ended()? { Ok(()) } else { Err(format!("kill {signal} failed")) }
+    /// To the whole group, unless it has ended: its number may be another's then.
+    fn signal(&mut self, signal: Signal) -> Result {
+        if self.has_ended()? {
+            return Ok(());
+        }
+        kill_process_group(Pid::from_child(&self.child), signal)
+            .map_err(|error| format!("could not signal a program: {error}"))
     }
 
     /// Once it has ended. It says less than a pipe holds.
@@ -75,8 +76,8 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.status.is_none() {
-            // It may have ended by now.
-            let _ = self.signal("-KILL");
+            // Nothing is left to do where it cannot be ended.
+            let _ = self.signal(Signal::KILL);
             let _ = self.child.wait();
         }
     }
@@ -103,7 +104,7 @@ mod tests {
     #[test]
     fn what_stands_still_is_stopped_with_all_that_it_has_started() {
         let mut still = Running::start(shell("sleep 100 & wait")).expect("it starts");
-        still.signal("-STOP").expect("it runs");
+        still.signal(Signal::STOP).expect("it runs");
         let group = still.child.id().to_string();
         let stopped = || {
             let processes = std::fs::read_dir("/proc").expect("it is there").flatten();
@@ -117,7 +118,7 @@ mod tests {
         while stopped() == 0 {
             thread::yield_now();
         }
-        still.signal("-CONT").expect("it is there");
+        still.signal(Signal::CONT).expect("it is there");
         while stopped() > 0 {
             thread::yield_now();
         }

@@ -3,6 +3,7 @@
 
 use crate::Result;
 use crate::alternating::alternate;
+use crate::trial::Trial;
 use clap::Args;
 use machine::Machine;
 use serde::Serialize;
@@ -12,11 +13,10 @@ use std::process::Command;
 
 #[derive(Args, Debug)]
 pub(crate) struct ComparedArgs {
-    /// The program, built by `tailwater profile build`. It takes a number of seconds, and prints how many rounds it has made
-    /// and what each has found.
-    #[arg(long)]
-    program: PathBuf,
-    /// The same, slower in one function.
+    #[command(flatten)]
+    of: Trial,
+    /// The same, slower in one function. Both take a number of seconds, and print how many rounds they have made and what
+    /// each has found.
     #[arg(long)]
     slower: PathBuf,
     /// That function's name.
@@ -25,15 +25,6 @@ pub(crate) struct ComparedArgs {
     /// By how much it is slower, for the page.
     #[arg(long, value_name = "PERCENT")]
     percent: f64,
-    /// The program's name and version, for the page.
-    #[arg(long)]
-    title: String,
-    /// Where traces go; each pair's replace those of the one before.
-    #[arg(long)]
-    folder: PathBuf,
-    /// The result's file, of which pages draw their tables.
-    #[arg(long)]
-    out: PathBuf,
     /// Pairs of recordings of the program itself.
     #[arg(long, default_value_t = 20)]
     identical: usize,
@@ -70,10 +61,9 @@ struct Pair {
 
 /// Records and compares the pairs, and writes what was found.
 pub(crate) fn compared(args: &ComparedArgs) -> Result {
-    std::fs::create_dir_all(&args.folder)
-        .map_err(|error| format!("{}: {error}", args.folder.display()))?;
+    args.of.make_folder()?;
     let mut found = Compared {
-        title: args.title.clone(),
+        title: args.of.title.clone(),
         machine: Machine::here(),
         seconds: args.seconds,
         function: args.function.clone(),
@@ -81,13 +71,13 @@ pub(crate) fn compared(args: &ComparedArgs) -> Result {
         ..Compared::default()
     };
     for (number, is_planted) in turns(args.identical, args.planted).into_iter().enumerate() {
-        let second = if is_planted { &args.slower } else { &args.program };
+        let second = if is_planted { &args.slower } else { &args.of.program };
         let pair = pair(args, second, number % 2 == 1)?;
         println!("{}: {}", if is_planted { "planted" } else { "identical" }, pair.line());
         let pairs = if is_planted { &mut found.planted } else { &mut found.identical };
         pairs.push(pair);
     }
-    machine::result::write(&args.out, &found)?;
+    machine::result::write(&args.of.out, &found)?;
     println!("{}", found.summary());
     Ok(())
 }
@@ -101,11 +91,11 @@ fn turns(identical: usize, planted: usize) -> Vec<bool> {
 
 /// A recording of the program and one of `second`, compared; backwards the second begins.
 fn pair(args: &ComparedArgs, second: &Path, backwards: bool) -> Result<Pair> {
-    let traces = ["a.trace", "b.trace"].map(|name| args.folder.join(name));
+    let traces = ["a.trace", "b.trace"].map(|name| args.of.folder.join(name));
     // Half of its time each stands still.
     let seconds = 2 * args.seconds;
     let mut both =
-        [record(&args.program, &traces[0], seconds), record(second, &traces[1], seconds)];
+        [record(&args.of.program, &traces[0], seconds), record(second, &traces[1], seconds)];
     if backwards {
         both.reverse();
     }

@@ -16,8 +16,10 @@ mod make;
 mod memcached;
 mod place;
 mod programs;
+mod quantile;
 mod table;
 mod tool;
+mod trial;
 mod truth;
 mod turns;
 

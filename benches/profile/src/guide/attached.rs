@@ -43,7 +43,7 @@ struct Attached {
 /// Measures the pairs, every other one the other way round, and writes them.
 pub(crate) fn attached(args: &AttachedArgs) -> Result {
     let service = args.of.server()?;
-    let (title, machine) = (args.of.title.clone(), Machine::here());
+    let (title, machine) = (args.of.trial.title.clone(), Machine::here());
     let mut found = Attached { title, machine, seconds: args.seconds, ..Attached::default() };
     for number in 0..args.pairs {
         let mut pair = [Round::default(); 2];
@@ -53,14 +53,14 @@ pub(crate) fn attached(args: &AttachedArgs) -> Result {
         }
         found.pairs.push(pair);
     }
-    machine::result::write(&args.of.out, &found)?;
+    machine::result::write(&args.of.trial.out, &found)?;
     println!("{}", found.summary());
     Ok(())
 }
 
 /// On a fresh server. With `traces` the second reading is recorded, and the length of its trace noted there.
 fn round(service: &Service, args: &AttachedArgs, traces: Option<&mut Vec<u64>>) -> Result<Round> {
-    let server = Server::start(service, &args.of.program, Variant::After)?;
+    let server = Server::start(service, &args.of.trial.program, Variant::After)?;
     fill(service, server.address())?;
     let length = Duration::from_secs(args.seconds);
     let read = || {
@@ -69,7 +69,7 @@ fn round(service: &Service, args: &AttachedArgs, traces: Option<&mut Vec<u64>>) 
         Ok::<_, String>(Reading::of(latency.count(), latency.count(), &latency))
     };
     let before = read()?;
-    let trace = args.of.folder.join("attached.trace");
+    let trace = args.of.trial.folder.join("attached.trace");
     let during = thread::scope(|scope| {
         let recorder = traces.is_some().then(|| {
             let mut attach = server.attach(length + 2 * SETTLES, &trace);

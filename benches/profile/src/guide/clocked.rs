@@ -1,11 +1,12 @@
 //! What `tailwater profile report` says of a server's request function beside what the server's own clock says, which it
 //! reads at the function's entry and exit (`programs/clocked.h`).
 
-use super::own::{Own, OwnCall, quantile};
+use super::own::{Own, OwnCall};
 use super::recorded::{SETTLES, closed, fill};
 use super::service::{Server, Service};
 use super::{Tried, Variant};
 use crate::Result;
+use crate::quantile::quantile;
 use clap::Args;
 use machine::Machine;
 use machine::command::output;
@@ -69,18 +70,18 @@ pub(crate) fn clocked(args: &ClockedArgs) -> Result {
         println!("{}", run.line());
         runs.push(run);
     }
-    let (title, machine) = (args.of.title.clone(), Machine::here());
+    let (title, machine) = (args.of.trial.title.clone(), Machine::here());
     let result =
         Clocked { title, machine, seconds: args.seconds, function: service.function, runs };
-    machine::result::write(&args.of.out, &result)?;
+    machine::result::write(&args.of.trial.out, &result)?;
     println!("{}", result.summary());
     Ok(())
 }
 
 fn one(service: &Service, args: &ClockedArgs) -> Result<Beside> {
-    let [log, trace] = ["own.log", "clocked.trace"].map(|name| args.of.folder.join(name));
+    let [log, trace] = ["own.log", "clocked.trace"].map(|name| args.of.trial.folder.join(name));
     let environment = [("CLOCKED_LOG", log.as_os_str())];
-    let server = Server::start_with(service, &args.of.program, Variant::After, &environment)?;
+    let server = Server::start_with(service, &args.of.trial.program, Variant::After, &environment)?;
     fill(service, server.address())?;
     // Every worker makes its first call, for which it takes memory.
     closed(service, server.address(), SETTLES)?;

@@ -1,12 +1,13 @@
 //! A server recorded for long, of which the slowest requests alone are kept: what that takes of disk and memory, and whether
 //! a request is missing. The server's own clock says which are the slowest (`programs/clocked.h`).
 
-use super::own::{Own, OwnCall, quantile};
+use super::own::{Own, OwnCall};
 use super::result::Reading;
 use super::service::{Server, Service};
 use super::watch::{Usage, watch};
 use super::{Tried, Variant};
 use crate::Result;
+use crate::quantile::quantile;
 use clap::Args;
 use machine::Machine;
 use serde::Serialize;
@@ -113,7 +114,7 @@ struct Recorded {
 /// Learns, records and checks, and writes what came of it.
 pub(crate) fn kept(args: &KeptArgs) -> Result {
     let service = args.of.server()?;
-    let trace = args.of.folder.join("kept.trace");
+    let trace = args.of.trial.folder.join("kept.trace");
     let learnt = record(service, args, &trace, LEARNT_FOR, 0)?;
     let mut ticks: Vec<u64> = learnt.own.calls.iter().copied().map(OwnCall::ticks).collect();
     ticks.sort_unstable();
@@ -123,7 +124,7 @@ pub(crate) fn kept(args: &KeptArgs) -> Result {
         record(service, args, &trace, args.seconds, least)?;
     let found = part.check(&own, least as f64 * own.ns_per_tick)?;
     let result = KeptResult {
-        title: args.of.title.clone(),
+        title: args.of.trial.title.clone(),
         machine: Machine::here(),
         seconds: args.seconds,
         requests_per_second: args.rate,
@@ -133,7 +134,7 @@ pub(crate) fn kept(args: &KeptArgs) -> Result {
         trace_bytes: std::fs::metadata(&trace).map_or(0, |found| found.len()),
         found,
     };
-    machine::result::write(&args.of.out, &result)?;
+    machine::result::write(&args.of.trial.out, &result)?;
     println!("{}", result.summary());
     Ok(())
 }
@@ -146,7 +147,7 @@ fn record(
     seconds: u64,
     least: u64,
 ) -> Result<Recorded> {
-    let log = args.of.folder.join("own.log");
+    let log = args.of.trial.folder.join("own.log");
     let length = Duration::from_secs(seconds);
     let requests = args.rate * (WARM_UP + length + AFTERWARDS).as_secs_f64();
     let share = if least == 0 { 1.0 } else { ROOM };
@@ -158,7 +159,7 @@ fn record(
         ("CLOCKED_LEAST", OsStr::new(&least)),
         ("CLOCKED_MARKS", OsStr::new("1")),
     ];
-    let server = Server::start_with(service, &args.of.program, Variant::After, &environment)?;
+    let server = Server::start_with(service, &args.of.trial.program, Variant::After, &environment)?;
     let plan = ForeignPlan {
         protocol: service.protocol,
         address: server.address(),

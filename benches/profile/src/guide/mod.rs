@@ -23,12 +23,13 @@ pub(crate) use kept::{KeptArgs, kept};
 pub(crate) use recorded::{RecordedArgs, recorded};
 
 use crate::Result;
+use crate::trial::Trial;
 use clap::{Args, ValueEnum};
 use machine::Machine;
 use machine::command::output;
 use result::{GuideResult, Reading, Said};
 use service::Service;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -44,24 +45,14 @@ pub(crate) struct GuideArgs {
     seconds: u64,
 }
 
-/// What is tried, and where what is made goes.
+/// Which of the programs is tried, and its build.
 #[derive(Args, Debug)]
 struct Tried {
     /// Which program.
     #[arg(value_enum)]
     subject: Subject,
-    /// The program, built by `tailwater profile build`.
-    #[arg(long)]
-    program: PathBuf,
-    /// Its name and version, for the page.
-    #[arg(long)]
-    title: String,
-    /// Where the trace goes, and what else is made.
-    #[arg(long)]
-    folder: PathBuf,
-    /// The result's file, of which pages draw their tables and blocks.
-    #[arg(long)]
-    out: PathBuf,
+    #[command(flatten)]
+    trial: Trial,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,29 +112,28 @@ impl Subject {
 
 /// Records, asks, and measures before and after. The result is written when all of it is there.
 pub(crate) fn guide(args: &GuideArgs) -> Result {
-    let folder = &args.of.folder;
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    args.of.trial.make_folder()?;
     let result = GuideResult {
-        title: args.of.title.clone(),
+        title: args.of.trial.title.clone(),
         machine: Machine::here(),
         seconds: args.seconds,
         change: args.of.subject.change().to_owned(),
         said: asked(args)?,
         quads: quads(args)?,
     };
-    machine::result::write(&args.of.out, &result)?;
+    machine::result::write(&args.of.trial.out, &result)?;
     println!("{}", result.summary());
     Ok(())
 }
 
 /// A run is recorded, and the trace asked where the program lies, as paths are then short.
 fn asked(args: &GuideArgs) -> Result<Vec<Said>> {
-    let trace = args.of.folder.join("trace");
+    let trace = args.of.trial.folder.join("trace");
     let recorded = args.of.subject.run(args.run(Variant::Before, Some(&trace)))?;
     println!("recorded, {}", recorded.line());
     let absolute =
         |path: &Path| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
-    let (trace, program) = (absolute(&trace)?, absolute(&args.of.program)?);
+    let (trace, program) = (absolute(&trace)?, absolute(&args.of.trial.program)?);
     let beside = program.parent().ok_or("a program lies in a folder")?;
     let ask = |words: &&[&str]| {
         let mut command = Command::new("tailwater");
@@ -184,15 +174,14 @@ impl Tried {
             Subject::Memcached => &memcached::SERVICE,
             Subject::Sqlite => return Err("SQLite is no server; say redis or memcached".to_owned()),
         };
-        std::fs::create_dir_all(&self.folder)
-            .map_err(|error| format!("{}: {error}", self.folder.display()))?;
+        self.trial.make_folder()?;
         Ok(service)
     }
 }
 
 impl GuideArgs {
     fn run<'a>(&'a self, variant: Variant, trace: Option<&'a Path>) -> Run<'a> {
-        let (program, folder) = (&*self.of.program, &*self.of.folder);
+        let (program, folder) = (&*self.of.trial.program, &*self.of.trial.folder);
         Run { program, folder, variant, length: Duration::from_secs(self.seconds), trace }
     }
 }

@@ -60,13 +60,6 @@ impl OwnCall {
     }
 }
 
-/// The smallest of these that the share is not longer than; nothing of none.
-pub(super) fn quantile(sorted: &[u64], share: f64) -> Option<u64> {
-    // A share such as 0.999 is a little more than it says.
-    let rank = (sorted.len() as f64 * share - 1e-6).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,12 +80,5 @@ mod tests {
             assert_eq!(Own::decode(&bytes(&words[..end])), None, "{end} words");
         }
         assert_eq!(Own::decode(&bytes(&words)[1..]), None);
-    }
-
-    #[test]
-    fn one_in_a_thousand_is_longer() {
-        let lengths: Vec<u64> = (1..=2_000).collect();
-        assert_eq!(quantile(&lengths, 0.999), Some(1_998));
-        assert_eq!((quantile(&lengths[..1], 0.5), quantile(&[], 0.5)), (Some(1), None));
     }
 }

@@ -59,20 +59,20 @@ pub(crate) fn recorded(args: &RecordedArgs) -> Result {
         pairs.push(pair);
     }
     let ratios: Vec<f64> = pairs.iter().map(|[plain, seen]| seen.p999_us / plain.p999_us).collect();
-    let (title, machine) = (args.of.title.clone(), Machine::here());
+    let (title, machine) = (args.of.trial.title.clone(), Machine::here());
     let result = Recorded { title, machine, seconds: args.seconds, pairs };
-    machine::result::write(&args.of.out, &result)?;
+    machine::result::write(&args.of.trial.out, &result)?;
     let Spread { min, median, max } = Spread::of(&ratios);
-    println!("{}: p99.9 × {median:.2} [{min:.2}–{max:.2}] while recorded", args.of.title);
+    println!("{}: p99.9 × {median:.2} [{min:.2}–{max:.2}] while recorded", args.of.trial.title);
     Ok(())
 }
 
 fn one(service: &Service, args: &RecordedArgs, recorded: bool) -> Result<Reading> {
-    let server = Server::start(service, &args.of.program, Variant::After)?;
+    let server = Server::start(service, &args.of.trial.program, Variant::After)?;
     fill(service, server.address())?;
     let length = Duration::from_secs(args.seconds);
     thread::scope(|scope| {
-        let trace = args.of.folder.join("recorded.trace");
+        let trace = args.of.trial.folder.join("recorded.trace");
         let recorder = recorded.then(|| {
             let mut attach = server.attach(length + 2 * SETTLES, &trace);
             scope.spawn(move || machine::command::output(&mut attach))

@@ -1,6 +1,7 @@
 //! What a program says of its own calls, beside what a trace says of them.
 
 use crate::Result;
+use crate::quantile::quantile;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
@@ -102,8 +103,9 @@ impl Said {
         matched.gap_percent *= 100.0 / (long.len().max(1) as f64);
         matched.overlooked_percent *= 100.0 / f64::from(watched.max(1));
         errors.sort_unstable_by(f64::total_cmp);
-        matched.error_p50_us = quantile(&errors, 0.5);
-        matched.error_p99_us = quantile(&errors, 0.99);
+        let error = |share| quantile(&errors, share).unwrap_or(f64::NAN);
+        matched.error_p50_us = error(0.5);
+        matched.error_p99_us = error(0.99);
         matched
     }
 
@@ -122,12 +124,6 @@ struct Seen {
 fn is_watched(fact: &Fact, gaps: &[Gap]) -> bool {
     let after = gaps.partition_point(|gap| gap.end <= fact.start);
     gaps.get(after).is_none_or(|gap| gap.start >= fact.end)
-}
-
-/// The smallest value that this share does not exceed; no number where there are none.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let at = (sorted.len() as f64 * share).ceil() as usize;
-    sorted.get(at.saturating_sub(1)).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

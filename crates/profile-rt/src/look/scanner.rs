@@ -239,8 +239,11 @@ impl Scanner {
         let incarnation = life.incarnation.load(Relaxed);
         let before = std::mem::replace(&mut self.adopted[slot], incarnation);
         if phase == Phase::Ended && life.ended.load(Relaxed) < self.began {
-            // There was no recorder to set its slot free, and it did nothing in this recording.
-            context.state.free(self.term);
+            // There was no recorder to set its slot free, and it did nothing in this recording. Else a thread has begun there
+            // meanwhile, whose incarnation was read: it is for the next look.
+            if !context.state.free(self.term) {
+                self.adopted[slot] = before;
+            }
             return;
         }
         // From here on no earlier recorder takes its events.

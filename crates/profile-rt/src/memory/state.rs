@@ -71,13 +71,14 @@ impl State {
         self.0.fetch_update(Acquire, Relaxed, adopted).ok().map(phase)
     }
 
-    /// A recorder has taken the last events of an ended slot. Nothing where a later recorder knows of it.
-    pub(crate) fn free(&self, by: Term) {
+    /// A recorder has taken the last events of an ended slot. False where a later recorder knows of it, or a thread has won
+    /// it since.
+    pub(crate) fn free(&self, by: Term) -> bool {
         let freed = |now| {
             (phase(now) == Phase::Ended && term(now) <= low(by)).then_some(Phase::Unused as u32)
         };
         // Release: pairs with `claim`. Relaxed where it fails: nothing is read after it.
-        let _ = self.0.fetch_update(Release, Relaxed, freed);
+        self.0.fetch_update(Release, Relaxed, freed).is_ok()
     }
 }
 
@@ -122,11 +123,11 @@ mod tests {
     fn a_slot_is_free_once_the_recorder_that_knows_of_it_says_so() {
         let state = live(FIRST);
         assert_eq!(state.adopt(FIRST), Some(Phase::Live));
-        state.free(FIRST);
-        assert_eq!(state.phase(), Phase::Live, "it has not ended");
+        assert!(!state.free(FIRST), "it has not ended");
+        assert_eq!(state.phase(), Phase::Live);
         state.end();
         assert!(!state.claim(true), "its last events were not taken");
-        state.free(FIRST);
+        assert!(state.free(FIRST));
         assert_eq!(state.phase(), Phase::Unused);
         state.end();
         assert_eq!(state.phase(), Phase::Unused, "its thread has gone before");
@@ -142,14 +143,14 @@ mod tests {
         assert_eq!(known.adopt(FIRST), Some(Phase::Live));
         assert_eq!(known.adopt(NEXT), Some(Phase::Live));
         known.end();
-        known.free(FIRST);
+        assert!(!known.free(FIRST));
         assert_eq!((known.phase(), known.adopt(FIRST)), (Phase::Ended, None));
-        known.free(NEXT);
+        assert!(known.free(NEXT));
         assert_eq!(known.phase(), Phase::Unused);
         // Nor one that was won in the next one's term, which has not met it.
         let won_since = live(NEXT);
         won_since.end();
-        won_since.free(FIRST);
+        assert!(!won_since.free(FIRST));
         assert_eq!((won_since.adopt(FIRST), won_since.adopt(NEXT)), (None, Some(Phase::Ended)));
     }
 }

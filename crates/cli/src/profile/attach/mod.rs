@@ -91,6 +91,8 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
     });
     let Some((name, began)) = begun(&outcome) else {
         kernel.into_iter().for_each(KernelRecording::discard);
+        // What follows the trace ends before its files are left.
+        let _ = part.map(|part| part.and_then(Part::finish));
         return Err(refused(options.pid, &outcome?));
     };
     // First: the last moments end when the trace does.

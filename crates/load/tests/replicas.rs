@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::retry::First;
@@ -23,6 +24,8 @@ const PRIMARY: RetryConfig = RetryConfig {
     first: First::Primary,
 };
 const COUNTS: u64 = u64::MAX;
+/// After this long a test has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn none() -> Controller {
     Spec::named("none").build(&Site::one_loop(Duration::from_secs(60), 1)).unwrap()
@@ -187,15 +190,17 @@ fn a_client_has_another_number_at_each_replica() {
         listeners.each_ref().map(|listener| Address::Tcp(listener.local_addr().unwrap()));
     // Each hears of two clients, and of the channel that asks for counts, which has no number.
     let servers = listeners.map(|listener| {
+        let (tell, told) = channel();
         std::thread::spawn(move || {
-            (0..3).map(|_| greet(listener.accept().unwrap().0)).collect::<Vec<_>>()
-        })
+            (0..3).try_for_each(|_| tell.send(greet(listener.accept().unwrap().0)))
+        });
+        told
     });
     let whose = ThreadClients::all(2);
     let fleet = Fleet::connect_to((&addresses, PRIMARY), whose, &none(), &[]).unwrap();
-    let greeted = servers.map(|server| server.join().unwrap());
+    let greeted = servers.map(|told| [(); 3].map(|()| told.recv_timeout(PATIENCE).unwrap()));
     let numbers = greeted.each_ref().map(|greeted| {
-        let mut numbers: Vec<u64> = greeted.iter().map(|(number, _)| *number).collect();
+        let mut numbers = greeted.each_ref().map(|(number, _)| *number);
         numbers.sort_unstable();
         numbers
     });

@@ -100,6 +100,7 @@ impl<'a> Recording<'a> {
             let Placed { costs, shares_core } = place();
             // Or naps would be half as long again. Best effort.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
+            own_threads::take_short_turns();
             let times = Times { us, costs, budget, cpu, began, shares_core };
             Scanner::new(arena, term, times, to, emptied).run(process::stop());
             over();

@@ -2,7 +2,7 @@
 
 use crate::look::items::{BATCH, Item};
 use crate::look::scan::{
-    Costs, Duty, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
+    Break, Costs, Duty, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
 };
 use crate::memory::abi::{ENTRY_BYTES, What};
 use crate::memory::arena::{Arena, Slot, THREADS_MAX};
@@ -129,8 +129,11 @@ impl Scanner {
                 // The program stands still: the second look finds it at rest, and walks.
                 now = self.round(now);
                 now = self.doze(now, nap);
-            } else if let Some(us) = self.duty.rest_us(now) {
-                now = self.doze(now, Duration::from_micros(us));
+            } else if let Some(owed) = self.duty.owes(now) {
+                now = match owed {
+                    Break::Yield => self.give_way(now),
+                    Break::Rest(us) => self.doze(now, Duration::from_micros(us)),
+                };
                 self.duty.wake(now);
             }
         }
@@ -147,6 +150,15 @@ impl Scanner {
         if after.saturating_sub(before) > self.us * nap.as_micros() as Ticks * 3 {
             self.gaps.note(before, after);
         }
+        after
+    }
+
+    /// Lets those go first who wait for the core. The kernel asks between its ticks only, milliseconds apart; where all
+    /// cores are busy, a thread of the program would wait as long for what looks at it.
+    fn give_way(&mut self, before: Ticks) -> Ticks {
+        std::thread::yield_now();
+        let after = ticks();
+        self.gaps.note(before, after);
         after
     }
 

@@ -5,6 +5,10 @@ use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 use std::io;
 use std::thread::JoinHandle;
 
+/// The shortest turn on a core that the kernel grants. With its own of some milliseconds, a thread that gives way stays away for
+/// as long, and one that wakes waits for as long.
+const TURN_NS: u64 = 100_000;
+
 /// A thread that no signal handler runs on, and that is not profiled.
 pub(crate) fn start<T: Send + 'static>(
     name: &str,
@@ -51,6 +55,11 @@ pub(crate) fn place_beside(process: u32, cpu: Option<usize>) -> bool {
     }
     let is_there = wanted.count() > 0 && sched_setaffinity(None, &wanted).is_ok();
     theirs.count() == 1 && theirs == if is_there { wanted } else { ours }
+}
+
+/// Has the kernel give the calling thread its share of a core in the shortest turns, where it can.
+pub(crate) fn take_short_turns() {
+    shim::take_turns_of(TURN_NS);
 }
 
 /// Moves the calling thread to another core, if it may use one. The kernel starts threads on the core of their

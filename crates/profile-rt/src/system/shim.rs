@@ -54,6 +54,7 @@ unsafe extern "C" {
     safe fn tw_shim_thread_pointer() -> u64;
     safe fn tw_shim_word_at(address: u64) -> u64;
     safe fn tw_shim_spare() -> *const Context;
+    safe fn tw_shim_take_turns_of(ns: u64);
     safe fn tw_shim_pending_at() -> *mut u32;
     fn tw_shim_ask_at(recording: *const AtomicU64);
     fn tw_shim_block_signals(before: *mut SignalSet);
@@ -184,6 +185,11 @@ pub(crate) fn hidden<R>(work: impl FnOnce() -> R) -> R {
     tw_shim_hide(1);
     let _hidden = Hidden;
     work()
+}
+
+/// The calling thread's turns on a core, in nanoseconds, where the kernel has such.
+pub(crate) fn take_turns_of(ns: u64) {
+    tw_shim_take_turns_of(ns);
 }
 
 /// Runs `work` with every signal blocked: threads that it starts inherit that.

@@ -1,15 +1,24 @@
-//! When the scanner lets its core go, so that it takes no more than a share of one.
+//! When the scanner lets its core go: so that it takes no more than a share of one, and so that nobody waits for it long.
 
 use super::WHOLE;
 use tailwater_profile::record::Ticks;
 
-/// It looks for this long between two rests: long enough to find most calls that are longer, and short against what
+/// It looks for this long between two breaks: long enough to find most calls that are longer, and short against what
 /// a thread of the program may have to wait for the core.
 const STINT_US: u64 = 50;
 /// The longest rest. A stint that earns a longer one was spent without the core for the most part: the scanner had to
 /// wait for it, or the process was stopped. The thread that ends the process waits for the scanner, for a second or so
 /// (`session`).
 const REST_MAX_US: u64 = 100_000;
+
+/// What it is to do after a stint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Break {
+    /// Lets others have the core, if any wait for it: of a whole core it owes no more.
+    Yield,
+    /// Sleeps for so many microseconds.
+    Rest(u64),
+}
 
 /// Its turns of looking and resting.
 #[derive(Clone, Copy, Debug)]
@@ -27,14 +36,18 @@ impl Duty {
         Self { cpu: cpu.clamp(1, WHOLE), us: us.max(1), awake: now }
     }
 
-    /// For how many microseconds it is to rest, if it is time: for its share's sake no less.
-    pub(crate) fn rest_us(&self, now: Ticks) -> Option<u64> {
+    /// The break that it owes, if it is time: for its share's sake no less.
+    pub(crate) fn owes(&self, now: Ticks) -> Option<Break> {
         let worked = now.saturating_sub(self.awake);
-        let is_due = self.cpu < WHOLE && worked >= self.us * STINT_US;
+        if worked < self.us * STINT_US {
+            return None;
+        }
         // A longer stint, too, ends in the longest rest.
         let worked = worked.min(1 << 40);
-        let rest = || (worked * (WHOLE - self.cpu) / self.cpu).div_ceil(self.us).min(REST_MAX_US);
-        is_due.then(rest)
+        match (worked * (WHOLE - self.cpu) / self.cpu).div_ceil(self.us) {
+            0 => Some(Break::Yield),
+            us => Some(Break::Rest(us.min(REST_MAX_US))),
+        }
     }
 
     /// It goes on.
@@ -55,7 +68,7 @@ mod tests {
             for round in rounds.into_iter().cycle().take(100_000) {
                 now += round;
                 worked += round;
-                if let Some(us) = duty.rest_us(now) {
+                if let Some(Break::Rest(us)) = duty.owes(now) {
                     now += us * 2_000;
                     duty.wake(now);
                 }
@@ -69,12 +82,17 @@ mod tests {
     #[test]
     fn a_stint_in_which_the_process_was_stopped_is_not_rested_from_as_long() {
         let minute = 60_000_000 * 2_000;
-        assert_eq!(Duty::new(WHOLE / 100, 2_000, 0).rest_us(minute), Some(REST_MAX_US));
-        assert_eq!(Duty::new(1, 1, 0).rest_us(u64::MAX), Some(REST_MAX_US));
+        assert_eq!(Duty::new(WHOLE / 100, 2_000, 0).owes(minute), Some(Break::Rest(REST_MAX_US)));
+        assert_eq!(Duty::new(1, 1, 0).owes(u64::MAX), Some(Break::Rest(REST_MAX_US)));
     }
 
     #[test]
-    fn a_whole_core_is_never_let_go() {
-        assert_eq!(Duty::new(WHOLE, 2_000, 0).rest_us(1 << 50), None);
+    fn of_a_whole_core_too_each_stint_ends_where_others_may_have_it() {
+        let mut duty = Duty::new(WHOLE, 2_000, 0);
+        assert_eq!(duty.owes(STINT_US * 2_000 - 1), None);
+        assert_eq!(duty.owes(STINT_US * 2_000), Some(Break::Yield));
+        duty.wake(STINT_US * 2_000);
+        assert_eq!(duty.owes(STINT_US * 2_000 + 1), None);
+        assert_eq!(duty.owes(1 << 50), Some(Break::Yield), "nor does it rest from having waited");
     }
 }

@@ -12,7 +12,7 @@ mod watch;
 #[cfg(test)]
 mod simulated;
 
-pub(crate) use duty::Duty;
+pub(crate) use duty::{Break, Duty};
 pub(crate) use gaps::Gaps;
 pub(crate) use pace::{Costs, Pace, WHOLE};
 pub(crate) use thread::ThreadScan;

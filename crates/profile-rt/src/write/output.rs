@@ -386,14 +386,14 @@ mod tests {
         let state = &arena.slot(slot).context.state;
         state.begin(arena.term());
         arena.header().slots_used.store(1, Relaxed);
-        let first = arena.begin_term();
+        let first = arena.begin_term(|| true).expect("it has the lease");
         state.adopt(first).expect("it is there");
         let mut stood_still = output(arena, first);
         stood_still.came(id, slot);
         pushes_a_mark(arena, slot);
         assert_eq!(taken(&mut stood_still, arena, slot, first), 1, "it has the lease");
 
-        let next = arena.begin_term();
+        let next = arena.begin_term(|| true).expect("it has the lease");
         pushes_a_mark(arena, slot);
         assert_eq!(taken(&mut stood_still, arena, slot, next), 0);
         // Of a slot that the next recorder did not find, and has adopted since.
@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn a_library_that_went_unawaited_keeps_what_was_read_and_takes_no_other_ones_names() {
         let arena = Arena::create().expect("address space");
-        let term = arena.begin_term();
+        let term = arena.begin_term(|| true).expect("it has the lease");
         let mut output = output(arena, term);
         let mut place = [desc(c"alpha", 0), desc(c"beta", 0)];
         let [first, second] = [address(&place[0]), address(&place[1])];

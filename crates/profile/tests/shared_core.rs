@@ -85,7 +85,7 @@ fn seen(truth: &Truth, looks: &[u64]) -> Option<Call> {
     })
 }
 
-/// The report, and the true durations in ns, ascending, of what was seen of a function.
+/// The report, and all calls, with whether they were seen.
 struct Scene {
     report: Report,
     truths: Vec<(Truth, bool)>,
@@ -117,9 +117,12 @@ impl Scene {
         rows.find(|row| row.id == FunctionId(function)).expect("it was seen").calls
     }
 
-    fn seen_ns(&self, function: u32) -> Vec<u64> {
-        let seen = self.truths.iter().filter(|(truth, seen)| *seen && truth.function == function);
-        let mut ns: Vec<u64> = seen.map(|(truth, _)| (truth.end - truth.start) / 2).collect();
+    /// How long the calls of a function took, in ascending order: those that were seen, or all.
+    fn ns(&self, function: u32, is_of_seen: bool) -> Vec<u64> {
+        let counts =
+            |truth: &Truth, seen: bool| truth.function == function && (seen || !is_of_seen);
+        let counted = self.truths.iter().filter(|(truth, seen)| counts(truth, *seen));
+        let mut ns: Vec<u64> = counted.map(|(truth, _)| (truth.end - truth.start) / 2).collect();
         ns.sort_unstable();
         ns
     }
@@ -137,7 +140,8 @@ fn assert_holds(bounds: Bounds, truth_ns: u64, what: &str) {
 fn quantiles_on_a_shared_core_hold_the_truth() {
     let scene = scene(20_000);
     for function in [REQUEST, PLANTED, LOOP] {
-        let (calls, truth) = (scene.row(function), scene.seen_ns(function));
+        let calls = scene.row(function);
+        let [truth, all] = [true, false].map(|is_of_seen| scene.ns(function, is_of_seen));
         assert_eq!((calls.count, calls.left_out), (truth.len() as u64, 0));
         let named = [
             ("p50", 0.5, calls.p50),
@@ -147,8 +151,11 @@ fn quantiles_on_a_shared_core_hold_the_truth() {
             ("max", 1.0, calls.max),
         ];
         for (name, q, bounds) in named {
-            let at = (q * truth.len() as f64).ceil() as usize - 1;
-            assert_holds(bounds, truth[at], &format!("{name} of function {function}"));
+            let at = |of: &[u64]| of[(q * of.len() as f64).ceil() as usize - 1];
+            assert_holds(bounds, at(&truth), &format!("{name} of function {function}"));
+            // With those that were not seen it is lower: an upper bound is one of all.
+            let upper = Bounds { low_ns: 0, ..bounds };
+            assert_holds(upper, at(&all), &format!("{name} of all of function {function}"));
         }
         assert_holds(calls.total, truth.iter().sum(), "the sum");
     }

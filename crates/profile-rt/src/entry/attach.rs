@@ -127,7 +127,8 @@ impl Held {
         // Another recorder would have the file locked.
         watch.lease.bury();
         watch.lease.take(who, clock::ticks() + us * LEASE_US)?;
-        let term = arena.begin_term();
+        let has_lease = || watch.lease.recorder() == Some(who);
+        let term = arena.begin_term(has_lease).ok_or_else(|| watch.lease.recorder())?;
         watch.ticks_per_us.store(us, Relaxed);
         Ok(Self { arena, who, term, us })
     }

@@ -160,7 +160,8 @@ pub(crate) fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
     if arena.is_watched(clock::ticks) || lease.take(STARTING, 0).is_err() {
         return Err(io::Error::from_raw_os_error(EALREADY));
     }
-    let term = arena.begin_term();
+    let has_lease = || lease.recorder() == Some(STARTING);
+    let term = arena.begin_term(has_lease).ok_or(io::ErrorKind::WouldBlock)?;
     process::begins();
     // From here on `cut_short` finds it, and what it asks for stays.
     lease.hand_to(Recorder::Own(pid));

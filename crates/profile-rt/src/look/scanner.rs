@@ -508,7 +508,7 @@ mod tests {
     fn who_comes_and_what_closes_in_another_recorders_term_is_left_to_that_one() {
         let arena = arena();
         let (mut scanner, _from) = scanner(arena);
-        let next = arena.begin_term();
+        let next = arena.begin_term(|| true).expect("it has the lease");
         assert!(arena.header().unloads.post(&(48..80), 7, arena.term()).is_some());
         assert_eq!(arena.slot(0).context.state.adopt(next), Some(Phase::Live));
         scanner.adopt(ticks());

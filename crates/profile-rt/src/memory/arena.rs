@@ -73,7 +73,7 @@ pub(crate) struct Watch {
     /// Set to zero also by a thread of the program that takes the lease back.
     pub(crate) recording: AtomicU64,
     pub(crate) lease: Lease,
-    /// The [`Term`] of the recorder that took the lease last; zero before the first. Written by that one.
+    /// The [`Term`] of the recorder that took the lease last; zero before the first. Only grows.
     term: AtomicU32,
     /// Ticks in a microsecond, as the last recorder measured; zero before the first.
     pub(crate) ticks_per_us: AtomicU64,
@@ -195,17 +195,34 @@ impl Arena {
     }
 
     /// Drops what an earlier recorder has left, which may have died or may stand still. For the next, which has just taken
-    /// the lease.
-    pub(crate) fn begin_term(&self) -> Term {
+    /// the lease; `None` where it has lost that already.
+    pub(crate) fn begin_term(&self, has_lease: impl FnMut() -> bool) -> Option<Term> {
         let Header { watch, unloads, .. } = self.header();
         // Before the rings: an earlier recorder that takes an event of a ring meanwhile takes what would be dropped.
-        let term = Term(watch.term.fetch_add(1, AcqRel).wrapping_add(1));
+        let term = self.next_term(has_lease)?;
         watch.recording.store(0, Relaxed);
         watch.born.hand_to(term);
         unloads.clear(term);
         // Slots beyond are known to no recorder. The ring of each is taken when its thread is adopted.
         (0..self.slots_used()).for_each(|index| self.ring(index).hand_to(term));
-        term
+        Some(term)
+    }
+
+    /// Later than all before, and earlier than that of a recorder that takes the lease after `has_lease` was asked last.
+    fn next_term(&self, mut has_lease: impl FnMut() -> bool) -> Option<Term> {
+        let term = &self.header().watch.term;
+        loop {
+            // Acquire: before the lease is looked at, by which a later recorder has counted on from here.
+            let before = term.load(Acquire);
+            if !has_lease() {
+                return None;
+            }
+            let next = before.wrapping_add(1);
+            // Not an addition: this recorder may have stood still since, and lost the lease to one that has counted on.
+            if term.compare_exchange(before, next, AcqRel, Relaxed).is_ok() {
+                return Some(Term(next));
+            }
+        }
     }
 
     /// The term of the recorder that took the lease last. For the program's threads, which note it beside what is for that
@@ -338,6 +355,7 @@ fn file(length: usize) -> Option<std::os::fd::OwnedFd> {
 mod tests {
     use super::*;
     use crate::memory::lease::Recorder;
+    use std::cell::Cell;
 
     #[test]
     fn regions_do_not_overlap_and_slots_are_found_again() {
@@ -378,6 +396,25 @@ mod tests {
     }
 
     #[test]
+    fn a_recorder_that_stood_still_before_its_term_outranks_no_later_one() {
+        let arena = Arena::create().expect("address space");
+        let (next, asked) = (Cell::new(None), Cell::new(0));
+        // It stands still between its look at the lease and its own count.
+        let has_lease = || {
+            asked.set(asked.get() + 1);
+            if asked.get() == 1 {
+                next.set(arena.begin_term(|| true));
+            }
+            asked.get() == 1
+        };
+        assert_eq!((arena.begin_term(has_lease), asked.get()), (None, 2));
+        assert_eq!(next.get(), Some(arena.term()));
+        // Before that look.
+        assert_eq!(arena.begin_term(|| false), None);
+        assert_eq!(next.get(), Some(arena.term()));
+    }
+
+    #[test]
     fn of_a_recorder_that_is_dead_nothing_is_left_once_a_thread_has_looked() {
         let arena = Arena::create().expect("address space");
         let watch = &arena.header().watch;
@@ -406,7 +443,7 @@ mod tests {
         let watch = &arena.header().watch;
         watch.lease.take(Recorder::Other(7), 1 << 40).expect("nobody's");
         watch.recording.store(2000, Relaxed);
-        let asked = std::cell::Cell::new(0);
+        let asked = Cell::new(0);
         let now = || {
             asked.set(asked.get() + 1);
             if asked.get() == 2 {

@@ -72,7 +72,8 @@ impl Lease {
         taken.map(|_| ()).map_err(recorder)
     }
 
-    /// `who` has it until then. False: it was taken back meanwhile.
+    /// `who` has it until then. False: it was taken back meanwhile. A time that is over is no reason: whatever the program does
+    /// in its stead takes the lease back first, and libraries that went meanwhile are told of.
     pub(crate) fn renew(&self, who: Recorder, until: Ticks) -> bool {
         let renewed = self.0.fetch_update(AcqRel, Acquire, |now| {
             (recorder(now) == Some(who)).then(|| word(who, until))

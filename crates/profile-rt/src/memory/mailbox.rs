@@ -146,9 +146,11 @@ impl Unloads {
         self.done.fetch_add(dropped as u64, Release);
         self.given_up.store(0, Relaxed);
         let Unawaited { not_from, to, not_first, last, count } = &self.unawaited;
-        for word in [not_from, to, not_first, last, count] {
+        for word in [not_from, to, not_first, last] {
             word.store(0, Relaxed);
         }
+        // Release: pairs with `gone`. An earlier recorder that finds the count gone finds the next one's term, too.
+        count.store(0, Release);
     }
 
     /// A closing thread asks the recorder of that term. `None`: all places are taken.

@@ -54,9 +54,8 @@ pub(crate) fn is_recording() -> bool {
 
 /// Whether a recorder is at work. Threads of this process may not be when they have just begun, and just stopped, they
 /// are until all is written.
-pub(crate) fn is_watching() -> bool {
-    let is_elsewhere = |arena: Arena| arena.header().watch.lease.is_of_other(clock::ticks());
-    STARTED.load(Acquire) == 2 || made_arena().is_some_and(is_elsewhere)
+pub(crate) fn is_watching(arena: &Arena) -> bool {
+    STARTED.load(Acquire) == 2 || arena.header().watch.lease.is_of_other(clock::ticks())
 }
 
 /// Whether the output is through.

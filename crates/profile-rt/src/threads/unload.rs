@@ -9,19 +9,23 @@
 //! without waiting, until the recorder gets on. All of these are in one range, which the output retires before it reads another
 //! name: there may be other libraries at their addresses.
 //!
+//! Where nobody is waited for, the library is told of all the same. A recorder that stood still for longer than its lease may
+//! go on, and what it has read is of what lay there before.
+//!
 //! When the process exits, its libraries say the same, though none is unmapped and threads may still be at
 //! work in them. So the scanner also names the functions of calls that are under way.
 //!
 //! The closing thread has the dynamic linker's lock, and a thread that begins needs it: before the
 //! recorder's threads run, nobody waits for them. They have seen nothing of the library then.
 
+use crate::memory::arena::Arena;
 use crate::memory::lease::Term;
 use crate::memory::mailbox::Unloads;
 use crate::system::clock;
 use crate::system::process;
 use crate::system::shim;
 use std::ops::Range;
-use std::sync::atomic::Ordering::Release;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::{Duration, Instant};
 use tailwater_profile::record::Ticks;
 
@@ -35,14 +39,23 @@ const NAP: Duration = Duration::from_micros(200);
 /// was recorded needs them any more: a recording that was stopped does until its output is through.
 /// The caller may not be cancelled: this sleeps.
 pub(crate) fn library_gone(descs: Range<u64>) {
-    if !process::is_watching() {
-        return;
+    // A child that got no memory of its own has its parent's, whose library stays.
+    let is_own = |arena: &Arena| arena.header().pid.load(Relaxed) == std::process::id();
+    if let Some(arena) = process::made_arena().filter(is_own) {
+        shim::keeping_errno(|| tell(&arena, &descs));
     }
-    let Some(arena) = process::arena() else { return };
+}
+
+/// Waits for a recorder whose time is not over, and tells any other.
+fn tell(arena: &Arena, descs: &Range<u64>) {
     let header = arena.header();
+    let at = clock::ticks();
+    if !process::is_watching(arena) {
+        return header.unloads.leave(descs, at);
+    }
     let began = Instant::now();
     let nap = || {
-        let waits = process::is_watching() && began.elapsed() <= PATIENCE;
+        let waits = process::is_watching(arena) && began.elapsed() <= PATIENCE;
         if waits {
             std::thread::sleep(NAP);
         }
@@ -51,10 +64,7 @@ pub(crate) fn library_gone(descs: Range<u64>) {
     let posted = || {
         header.epoch.fetch_add(1, Release);
     };
-    shim::keeping_errno(|| {
-        let asked = (clock::ticks(), arena.term());
-        announce(&header.unloads, &descs, asked, posted, nap);
-    });
+    announce(&header.unloads, descs, (at, arena.term()), posted, nap);
 }
 
 /// Posts a request and waits for the answer, unless the recorder stands still. `posted` has the scanner look for it; `nap`
@@ -92,6 +102,8 @@ fn announce(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::arena::Header;
+    use crate::memory::lease::Recorder;
     use crate::memory::mailbox::tests::unloads;
     use crate::memory::mailbox::{CLOSINGS_MAX, Gone};
     use std::cell::Cell;
@@ -108,6 +120,20 @@ mod tests {
         };
         announce(unloads, &(at * 32..at * 32 + 32), (at, TERM), || {}, nap);
         naps.get()
+    }
+
+    #[test]
+    fn a_recorder_whose_lease_is_over_or_taken_back_is_told_and_not_waited_for() {
+        let arena = Arena::create().expect("address space");
+        let Header { watch, unloads, .. } = arena.header();
+        let told = || unloads.gone(0).map(|gone| (gone.count, gone.descs));
+        watch.lease.take(Recorder::Other(1), 0).expect("nobody's");
+        tell(&arena, &(32..64));
+        assert_eq!(told(), Some((1, 32..64)), "it may go on, and renews");
+        assert!(watch.lease.withdraw(clock::ticks()));
+        tell(&arena, &(64..96));
+        assert_eq!(told(), Some((2, 32..96)), "it may go on until it finds that out");
+        assert_eq!(unloads.take(Term::default()), None, "nobody is asked");
     }
 
     #[test]

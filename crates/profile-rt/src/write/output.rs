@@ -42,6 +42,8 @@ pub(crate) struct Output<W: Write> {
     names: Names,
     /// Libraries that went unawaited, as far as the names know.
     gone: u64,
+    /// The next recorder has begun, which alone is told of libraries that go.
+    is_over: bool,
     /// Threads whose rings are emptied.
     threads: Vec<Live>,
     /// Numbers of all threads, by the kernel's.
@@ -77,6 +79,7 @@ impl<W: Write> Output<W> {
             writer,
             names: Names::new(filter, subject.clone()),
             gone: 0,
+            is_over: false,
             subject,
             threads: Vec::new(),
             by_tid: HashMap::new(),
@@ -171,17 +174,18 @@ impl<W: Write> Output<W> {
 
     fn call(&mut self, thread: ThreadId, ended: Ended) {
         let seen_by = ended.start.to;
-        let Some(known) = self.function(ended.what.desc, seen_by).filter(|known| known.keeps)
-        else {
-            return;
-        };
-        let parent = self.function(ended.parent, seen_by).map(|known| known.id);
+        let known = self.function(ended.what.desc, seen_by).filter(|known| known.keeps);
+        let parent = known.and_then(|_| self.function(ended.parent, seen_by));
+        if self.is_over {
+            return self.lost(Some(thread), LossKind::Calls, 1);
+        }
+        let Some(known) = known else { return };
         let (start, start_slack) = ended.start.middle();
         let (end, end_slack) = ended.end.middle();
         self.write(&Record::Call(Call {
             thread,
             function: known.id,
-            parent,
+            parent: parent.map(|parent| parent.id),
             depth: ended.depth,
             generation: ended.generation,
             start,
@@ -247,6 +251,9 @@ impl<W: Write> Output<W> {
     fn wait(&mut self, thread: ThreadId, waited: &Waited) {
         let function = self.function(waited.function, waited.start).map(|known| known.id);
         let holder_function = self.function(waited.held_in.desc, waited.start);
+        if self.is_over {
+            return self.lost(Some(thread), LossKind::Waits, 1);
+        }
         self.write(&Record::Wait(Wait {
             thread,
             kind: waited.kind,
@@ -262,7 +269,8 @@ impl<W: Write> Output<W> {
         }));
     }
 
-    /// The function of a frame that was there at `at`. Written down when it is met for the first time.
+    /// The function of a frame that was there at `at`. Written down when it is met for the first time. `None` for no
+    /// descriptor, and where that is over.
     fn function(&mut self, desc: u64, at: Ticks) -> Option<Known> {
         let unloads = &self.arena.header().unloads;
         // Each time: what was handed over before this recorder stood still may be of libraries that went meanwhile.
@@ -274,7 +282,11 @@ impl<W: Write> Output<W> {
         // that came upon what was mapped there next, the count that is loaded after it has the library.
         let before = self.gone;
         let stands = || unloads.gone(before).is_none();
-        let (known, fresh) = self.names.of(desc, at, stands)?;
+        let named = self.names.of(desc, at, stands);
+        // Last. The next recorder has the count begin anew, and counts its term on before that: while the term is ours, so were
+        // the counts that were loaded.
+        self.is_over |= self.arena.term() != self.term;
+        let (known, fresh) = named.filter(|_| !self.is_over)?;
         if let Some(function) = fresh {
             self.write(&Record::Function(function));
         }
@@ -351,10 +363,12 @@ fn losses(arena: Arena, slot: usize) -> [u64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::look::scan::Window;
+    use crate::memory::abi::What;
     use crate::memory::state::Phase;
     use crate::write::names::tests::{address, desc};
-    use tailwater_profile::record::MarkKind;
-    use tailwater_profile::trace::Header;
+    use tailwater_profile::record::{MarkKind, WaitKind};
+    use tailwater_profile::trace::{Header, Reader};
 
     fn output(arena: Arena, term: Term) -> Output<Vec<u8>> {
         let header = Header {
@@ -386,14 +400,14 @@ mod tests {
         let state = &arena.slot(slot).context.state;
         state.begin(arena.term());
         arena.header().slots_used.store(1, Relaxed);
-        let first = arena.begin_term();
+        let first = arena.begin_term(|| true).expect("it has the lease");
         state.adopt(first).expect("it is there");
         let mut stood_still = output(arena, first);
         stood_still.came(id, slot);
         pushes_a_mark(arena, slot);
         assert_eq!(taken(&mut stood_still, arena, slot, first), 1, "it has the lease");
 
-        let next = arena.begin_term();
+        let next = arena.begin_term(|| true).expect("it has the lease");
         pushes_a_mark(arena, slot);
         assert_eq!(taken(&mut stood_still, arena, slot, next), 0);
         // Of a slot that the next recorder did not find, and has adopted since.
@@ -416,9 +430,56 @@ mod tests {
     }
 
     #[test]
+    fn what_is_named_once_the_next_recorder_has_begun_is_lost() {
+        let arena = Arena::create().expect("address space");
+        let term = arena.begin_term(|| true).expect("it has the lease");
+        let mut output = output(arena, term);
+        let mut place = desc(c"alpha", 0);
+        let first = address(&place);
+        let what = What { desc: first, site: 0 };
+        let tell = |output: &mut Output<Vec<u8>>, at| {
+            let window = Window { from: at, to: at };
+            let (start, end) = (window, window);
+            let call = Ended { what, parent: 0, depth: 0, generation: at, start, end, flags: 0 };
+            output.call(ThreadId(0), call);
+            output.wait(
+                ThreadId(0),
+                &Waited {
+                    kind: WaitKind::Mutex,
+                    object: 7,
+                    start: at,
+                    end: at,
+                    released: at,
+                    holder: 0,
+                    function: first,
+                    held_in: what,
+                    site: 0,
+                },
+            );
+        };
+        tell(&mut output, 10);
+        // Another library lies there, and the next recorder was told of that.
+        arena.header().unloads.leave(&(first..first + 1), 30);
+        arena.begin_term(|| true).expect("it has the lease");
+        place = desc(c"beta", 0);
+        std::hint::black_box(&place);
+        tell(&mut output, 40);
+        output.writer.finish().expect("memory");
+        let read = Reader::new(output.writer.get_ref().as_slice()).expect("a header");
+        let records: Vec<Record> = read.map(|item| item.expect("sound")).collect();
+        let [Record::Function(alpha), Record::Call(_), Record::Wait(_), lost @ ..] = &records[..]
+        else {
+            panic!("{records:?}");
+        };
+        assert_eq!(alpha.name, "alpha");
+        let lost_one = |kind| Record::Loss(Loss { thread: Some(ThreadId(0)), kind, count: 1 });
+        assert_eq!(lost, [LossKind::Calls, LossKind::Waits].map(lost_one));
+    }
+
+    #[test]
     fn a_library_that_went_unawaited_keeps_what_was_read_and_takes_no_other_ones_names() {
         let arena = Arena::create().expect("address space");
-        let term = arena.begin_term();
+        let term = arena.begin_term(|| true).expect("it has the lease");
         let mut output = output(arena, term);
         let mut place = [desc(c"alpha", 0), desc(c"beta", 0)];
         let [first, second] = [address(&place[0]), address(&place[1])];

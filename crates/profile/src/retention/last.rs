@@ -7,8 +7,10 @@ use crate::trace::Header;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
 
-/// Records held; 2²¹ take some 300 MB. When they are more, the oldest go before their time.
+/// Records held; 2²¹ take some 200 MB. Each wait for a core has a list beside that, of up to eight threads that had it: 300 MB
+/// more if all are such. When they are more, the oldest go before their time. A power of two, as what holds them grows to such.
 const HELD_MAX: usize = 1 << 21;
+const _: () = assert!(size_of::<(Ticks, Record)>() <= 96);
 
 /// Names are remembered of so many threads and of those of which something is held. A program has a sixteenth of that at
 /// a time, and is told of looks at each of these every second. So those that are forgotten have ended.
@@ -118,14 +120,23 @@ impl Last {
         if end <= self.latest_max {
             self.latest = self.latest.max(end);
         }
-        self.held.push_back((end, record));
         let from = self.from();
         while self.held.front().is_some_and(|(end, _)| *end < from) {
             self.gone += self.drop_first();
         }
-        if self.held.len() > HELD_MAX {
+        // Before there is one more: room for that would be room for as many again.
+        if self.held.len() == HELD_MAX {
             self.crowded += self.drop_first();
         }
+        self.held.push_back((end, record));
+    }
+
+    /// Forgets the names of threads of which nothing is held, and says of which something is. What numbers threads is to forget
+    /// the same ones, and to tell of each anew that is there again.
+    pub fn forget_threads(&mut self) -> HashSet<ThreadId> {
+        let mentioned = mentioned(&self.held);
+        self.threads.keep_only(&mentioned);
+        mentioned
     }
 
     /// Returns how many went of what is counted.
@@ -184,6 +195,11 @@ impl Threads {
             let (turn, mentioned) = (self.turn, mentioned());
             self.named.retain(|id, (_, last)| turn - *last < THREADS_MAX || mentioned.contains(id));
         }
+    }
+
+    fn keep_only(&mut self, needed: &HashSet<ThreadId>) {
+        self.named.retain(|id, _| needed.contains(id));
+        self.named.values_mut().for_each(|(_, last)| *last = self.turn);
     }
 
     fn is_there(&mut self, id: ThreadId) {

@@ -49,8 +49,8 @@ pub(crate) struct AttachOptions {
     #[arg(long, value_name = "PERCENTILE", value_parser = percentile)]
     keep: Option<f64>,
     /// Keep only what happened within so long before the end, such as 30s, as a flight recorder does: calls, waits and
-    /// marks. With --kernel, TRACE.kernel is of the same time. At most two million of these are held in memory, and as
-    /// many facts of the kernel.
+    /// marks. With --kernel, TRACE.kernel is of the same time. At most two million of these are held in memory, in some
+    /// 200 MB. So are as many facts of the kernel, in up to 500 MB.
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "keep")]
     last: Option<Duration>,
     /// Detach once a call of a function took longer for sure, such as 'handle*>10ms'; it is looked for from the first tenth of

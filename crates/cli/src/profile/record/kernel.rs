@@ -13,7 +13,8 @@ use tailwater_kernel::{
     Losses, Missing, Name, Probe, Recorder, Syscalls, Throttling, first_touch_ns, now_ns,
 };
 use tailwater_profile::kernel::{
-    After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
+    After, Did, Interrupting, Interruption, OCCUPANTS_MAX, Occupant, ThreadState, WaitedBehind,
+    Waker,
 };
 use tailwater_profile::record::{
     Clock, Figure, Gap, Loss, LossKind, Measured, Record, Thread, ThreadId,
@@ -28,8 +29,10 @@ const PERIOD: Duration = Duration::from_millis(10);
 const FLUSH: u32 = 100;
 /// The system call that is counted apart: what locks make where they wait.
 const COUNTED: &str = "futex";
-/// Threads told apart, by number and name; of further ones nothing is told but the time.
+/// Threads told apart, by number and name; of further ones nothing is told but the time. No more than [`Last`] remembers names of.
 const NAMES_MAX: usize = 65_536;
+/// Threads that one fact names at most: its own, the one that woke it, and those that had the core.
+const NAMED_MAX: usize = 2 + OCCUPANTS_MAX;
 
 /// Whose threads are followed.
 #[derive(Clone, Copy)]
@@ -272,10 +275,16 @@ struct Facts {
     last: Option<(Duration, Last)>,
     began_ns: u64,
     threads: HashMap<(u32, Name), ThreadId>,
+    /// Numbers that were given, those of threads that were forgotten included.
+    numbered: u32,
     /// What each followed thread was last called.
     own: HashMap<u32, ThreadId>,
+    /// Threads that were followed. One of which nothing was told for long may count twice.
+    followed: usize,
     waits: Waits,
     facts: u64,
+    /// How many there must be before threads are forgotten again: all that is held is looked through.
+    forgets_at: u64,
     left_out: u64,
 }
 
@@ -328,19 +337,26 @@ impl Facts {
             last: last.map(|length| (length, Last::new(&header, length))),
             began_ns,
             threads: HashMap::new(),
+            numbered: 0,
             own: HashMap::new(),
+            followed: 0,
             waits: Waits::default(),
             facts: 0,
+            forgets_at: 0,
             left_out: 0,
         })
     }
 
     fn add(&mut self, fact: Fact) {
         self.waits.add(&fact);
+        // Between facts: what is numbered for this one is not held yet.
+        if self.threads.len() + NAMED_MAX > NAMES_MAX && self.facts >= self.forgets_at {
+            self.forget_threads();
+        }
         match fact {
             Fact::Interval(schedule::Interval { tid, name, from_ns, to_ns, state }) => {
                 let Some(thread) = self.thread(tid, name) else { return self.left_out += 1 };
-                self.own.insert(tid, thread);
+                self.followed += usize::from(self.own.insert(tid, thread).is_none());
                 let did = self.did(state);
                 self.write(Record::State(ThreadState { thread, start: from_ns, end: to_ns, did }));
             }
@@ -410,10 +426,20 @@ impl Facts {
         if self.threads.len() >= NAMES_MAX {
             return None;
         }
-        let id = ThreadId(self.threads.len() as u32);
+        let id = ThreadId(self.numbered);
+        self.numbered += 1;
         self.threads.insert((tid, name), id);
         self.write(Record::Thread(Thread { id, tid, name: name.to_string() }));
         Some(id)
+    }
+
+    /// Where the last alone are kept, threads of which nothing is held make room for others.
+    fn forget_threads(&mut self) {
+        let Some((_, last)) = &mut self.last else { return };
+        self.forgets_at = self.facts + NAMES_MAX as u64;
+        let needed = last.forget_threads();
+        self.threads.retain(|_, id| needed.contains(id));
+        self.own.retain(|_, id| needed.contains(id));
     }
 
     fn write(&mut self, record: Record) {
@@ -450,7 +476,7 @@ impl Facts {
             self.last.map(|(length, last)| (length, last.finish(|record| self.out.add(record))));
         Ok(Summary {
             facts: self.facts,
-            threads: self.own.len(),
+            threads: self.followed,
             losses,
             beyond: beyond + self.left_out,
             bytes: self.out.finish()?,
@@ -509,6 +535,49 @@ mod tests {
         let states = reader.filter(|item| matches!(item, Ok(Record::State(_)))).count();
         std::fs::remove_file(&path).expect("it was made");
         (states, summary)
+    }
+
+    #[test]
+    fn threads_of_which_nothing_is_held_make_room_where_the_last_alone_are_kept() {
+        let path =
+            std::env::temp_dir().join(format!("tailwater-facts-names-{}", std::process::id()));
+        let began_ns = now_ns() - 1_000_000_000;
+        let last = Some(Duration::from_millis(1));
+        let mut facts = Facts::create(&path, (7, began_ns), last).expect("a file");
+        let mut to_ns = began_ns;
+        for nth in 0..3 * NAMES_MAX as u32 {
+            to_ns += 1_000;
+            // One that lives throughout, and others that live for a moment.
+            for tid in [7, 1_000 + nth] {
+                facts.add(Fact::Interval(schedule::Interval {
+                    tid,
+                    name: Name::new(b"one"),
+                    from_ns: to_ns - 1_000,
+                    to_ns,
+                    state: schedule::State::Unknown,
+                }));
+            }
+            if nth.is_multiple_of(100) {
+                facts.write(Record::Clock(reading(to_ns)));
+            }
+            assert!(facts.threads.len() <= NAMES_MAX && facts.own.len() <= NAMES_MAX);
+        }
+        let summary = facts.finish(to_ns, Losses::default(), 0, None).expect("it is written");
+        assert_eq!(summary.beyond, 0);
+        let (mut tids, mut states) = (HashMap::new(), vec![]);
+        for record in Reader::new(File::open(&path).expect("it is there")).expect("a header") {
+            match record.expect("sound") {
+                Record::Thread(thread) => {
+                    tids.insert(thread.id, thread.tid);
+                }
+                Record::State(state) => states.push(state.thread),
+                _ => {}
+            }
+        }
+        std::fs::remove_file(&path).expect("it was made");
+        let of_all = states.iter().filter(|thread| tids.contains_key(thread)).count();
+        let of_one = states.iter().filter(|thread| tids.get(thread) == Some(&7)).count();
+        assert_eq!((states.len(), of_all, of_one), (2_002, 2_002, 1_001));
     }
 
     #[test]

@@ -267,11 +267,23 @@ fn meaning(report: &Report, options: &ReportOptions) -> String {
             count(unplaced)
         ),
     };
-    let sums = if options.sort.is_of_sums() { SUMS } else { "" };
+    let (sums, seen) = if options.sort.is_of_sums() {
+        (SUMS, "")
+    } else {
+        ("", of_seen(report.quality.lost_calls))
+    };
     format!(
         "{sums}A number alone is known to 5 %; a–b, ≤ and ≥ are bounds, by when the scanner looked. Open calls began \
-         before the recording or had not ended with it.\n{left_out}{unplaced}"
+         before the recording or had not ended with it.\n{left_out}{seen}{unplaced}"
     )
+}
+
+/// What quantiles are of, where so many calls are of no function that is known.
+const fn of_seen(lost: u64) -> &'static str {
+    match lost {
+        0 => "",
+        _ => "\nQuantiles are of the calls that were seen. With the lost ones they would be lower.",
+    }
 }
 
 impl Sort {
@@ -287,4 +299,10 @@ impl Sort {
             Self::Itself => "time in themselves",
         }
     }
+}
+
+#[test]
+fn quantiles_without_lost_calls_need_no_word() {
+    assert_eq!(of_seen(0), "");
+    assert!(of_seen(1).contains("of the calls that were seen"));
 }

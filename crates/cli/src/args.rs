@@ -43,6 +43,7 @@ pub(crate) enum Verb {
         verb: SuiteVerb,
     },
     /// List, make and check the data that the suite's services work on.
+    #[command(after_help = crate::data::HELP)]
     Data {
         #[command(subcommand)]
         verb: DataVerb,

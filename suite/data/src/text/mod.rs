@@ -212,7 +212,7 @@ impl fmt::Display for CorpusError {
             ),
             Self::Unreadable(path, error) => write!(
                 f,
-                "{}: {error}; a file or folder that can be read is needed, or 'wordnet' or 'generated'",
+                "{}: {error}; name a file or folder that can be read, or leave the setting at its default",
                 path.display()
             ),
             Self::NoFile(path) => write!(

@@ -24,8 +24,8 @@ pub enum Method {
     /// The shortest list first. The block of a document is searched for in steps that double, and so is the document
     /// within it. Lists that are hardly longer than what is looked for are merged.
     Gallop,
-    /// The shortest list first. Blocks that cannot have a document are skipped, and others are compared with the documents
-    /// that may lie in them by the widest instructions that the processor has.
+    /// The shortest list first. Blocks that cannot have a document are skipped. Others are compared with the documents that
+    /// may lie in them, by the widest instructions that the processor has.
     Simd,
 }
 

@@ -8,13 +8,15 @@ pub(crate) struct Arguments {
     pub(crate) points: Option<usize>,
     pub(crate) queries: usize,
     pub(crate) write: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
 }
 
-const USAGE: &str = "it takes --short, --vectors words|images|wordnet|FILE, --points N, --queries N and --write DIR";
+const USAGE: &str = "it takes --short, --vectors words|images|wordnet|FILE, --points N, --queries N, --write DIR and --out FILE";
 
 impl Arguments {
     pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut found = Self { vectors: "words".into(), points: None, queries: 1_000, write: None };
+        let vectors = "words".into();
+        let mut found = Self { vectors, points: None, queries: 1_000, write: None, out: None };
         while let Some(flag) = arguments.next() {
             if flag == "--short" {
                 (found.points, found.queries) = (Some(5_000), 100);
@@ -27,6 +29,7 @@ impl Arguments {
                 "--points" => found.points = Some(number()?),
                 "--queries" => found.queries = number()?,
                 "--write" => found.write = Some(value.into()),
+                "--out" => found.out = Some(value.into()),
                 _ => return Err(format!("found {flag}; {USAGE}")),
             }
         }

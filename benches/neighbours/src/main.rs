@@ -2,7 +2,7 @@
 //!
 //! Recall is against the true nearest of all points. An answer of ours must besides be the one that plain code finds; one
 //! of hnsw_rs must have points of the set at their distances, in order. `--write DIR` writes the vectors for `faiss_peer.py`,
-//! and keeps the graph there.
+//! and keeps the graph there. `--out FILE` writes all lines and what they were taken on, and `faiss_peer.py` adds its own.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
@@ -11,9 +11,11 @@ mod arguments;
 mod graph;
 mod ours;
 mod peer;
+mod result;
 mod write;
 
 use arguments::Arguments;
+use serde::Serialize;
 use std::process::ExitCode;
 use tailwater_hdsearch::nearest::Found;
 use tailwater_hdsearch::questions::truth;
@@ -22,7 +24,11 @@ use tailwater_hdsearch::vectors::{Set, Wanted};
 /// How many neighbours are wanted.
 const NEIGHBOURS: usize = 10;
 
+/// Decides generated vectors, planes and first centres.
+const SEED: u64 = 1;
+
 /// A line of the table.
+#[derive(Serialize)]
 pub(crate) struct Row {
     pub(crate) index: &'static str,
     pub(crate) settings: String,
@@ -33,6 +39,7 @@ pub(crate) struct Row {
 
 /// The set, and what is true of it.
 pub(crate) struct Known {
+    pub(crate) about: String,
     pub(crate) set: Set,
     pub(crate) truth: Vec<Vec<Found>>,
 }
@@ -48,33 +55,37 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), String> {
-    let arguments = Arguments::read(std::env::args().skip(1))?;
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let arguments = Arguments::read(typed.iter().cloned())?;
+    if let Some(path) = &arguments.out {
+        result::refuse_unwritable(path)?;
+    }
     let Ok(source) = arguments.vectors.parse();
     let wanted = Wanted {
         source,
         points: arguments.points,
         dimensions: None,
         queries: arguments.queries,
-        seed: 1,
+        seed: SEED,
     };
     let set = wanted.make(&|_, _, _| Ok(()))?;
     let truth = truth(&set, NEIGHBOURS, |_| Ok::<_, String>(()))?;
-    println!(
-        "{}, {}, {} queries for {NEIGHBOURS}\n",
-        wanted.about(&set),
-        wanted.from(),
-        truth.len()
-    );
-    let known = Known { set, truth };
+    let about = format!("{}, {}", wanted.about(&set), wanted.from());
+    println!("{about}, {} queries for {NEIGHBOURS}\n", truth.len());
+    let known = Known { about, set, truth };
     if let Some(folder) = &arguments.write {
         write::all(&known, folder)?;
     }
     // The graph first: it is kept, and the next run finds it, wherever this one is ended.
     let peer = peer::rows(&known, arguments.write.as_deref())?;
+    let mut rows = ours::rows(&known)?;
+    rows.extend(peer);
     println!("| index | settings | recall@10 | p50, µs | p99, µs |\n|---|---|---|---|---|");
-    for row in ours::rows(&known)?.iter().chain(&peer) {
-        let Row { index, settings, recall_10, p50_us, p99_us } = row;
+    for Row { index, settings, recall_10, p50_us, p99_us } in &rows {
         println!("| {index} | {settings} | {recall_10:.3} | {p50_us:.0} | {p99_us:.0} |");
     }
-    Ok(())
+    match &arguments.out {
+        Some(path) => result::write(path, &known, &typed, &rows),
+        None => Ok(()),
+    }
 }

@@ -1,6 +1,6 @@
 //! HDSearch's indexes, by the one thread that is mid-tier and leaves in turn; every answer is checked there.
 
-use crate::{Known, NEIGHBOURS, Row};
+use crate::{Known, NEIGHBOURS, Row, SEED};
 use tailwater_hdsearch::frontier::{Bench, Grid};
 
 /// As many as the service has.
@@ -15,14 +15,13 @@ pub(crate) fn rows(known: &Known) -> Result<Vec<Row>, String> {
     let grid = Grid {
         bits: vec![bits],
         tables: vec![16],
-        lsh_probes: vec![4, 16, 32, 64],
+        lsh_probes: vec![4, 8, 12, 16, 24, 32, 48, 64, 96, 128],
         lists: vec![lists],
-        // Of a short run there are fewer lists.
-        ivf_probes: [2, 4, 16, 32, 64, 128].into_iter().filter(|&probes| probes <= lists).collect(),
+        ivf_probes: vec![2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192],
     };
     let mut rows = Vec::new();
     for build in grid.builds() {
-        for tried in grid.build(&build, points, bench.placement, 1)? {
+        for tried in grid.build(&build, points, bench.placement, SEED)? {
             let index = if tried.name == "lsh" { "tailwater LSH" } else { "tailwater IVF" };
             let found = bench.measure(tried).map_err(|why| why.to_string())?;
             rows.push(Row {

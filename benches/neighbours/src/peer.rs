@@ -10,7 +10,7 @@ use tailwater_hdsearch::nearest::Found;
 use tailwater_hdsearch::quality::recall;
 
 /// How widely a query looks around.
-const WIDTHS: [usize; 6] = [10, 20, 40, 80, 160, 320];
+const WIDTHS: [usize; 13] = [10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640];
 
 /// Queries asked before time is taken: as many as for ours and for FAISS.
 const WARM_UP: usize = 50;

@@ -19,8 +19,8 @@ const SHORTEST: usize = 20;
 pub(crate) fn report(shard: &Shard, short: bool) -> Result<(), String> {
     let rounds = if short { 3 } else { 31 };
     println!(
-        "\nlists      {:>10} {:>10} {:>10} {:>14} {:>14}",
-        "merge", "skips", "gallop", "gallop:merge", "documents"
+        "\nlists      {:>10} {:>10} {:>10} {:>10} {:>14} {:>14}",
+        "merge", "skips", "gallop", "simd", "gallop:merge", "documents"
     );
     for ratio in RATIOS {
         let pairs = pairs(shard, ratio);
@@ -31,21 +31,21 @@ pub(crate) fn report(shard: &Shard, short: bool) -> Result<(), String> {
         for (one, other) in &pairs {
             check(*one, *other)?;
         }
-        let methods = [Method::Merge, Method::Skips, Method::Gallop];
+        let methods = [Method::Merge, Method::Skips, Method::Gallop, Method::Simd];
         let mut samples = methods.map(|_| Vec::with_capacity(rounds));
         for _ in 0..rounds {
             for (method, samples) in methods.iter().zip(&mut samples) {
                 samples.push(time(*method, &pairs));
             }
         }
-        let [merge, skips, gallop] = samples.map(median);
+        let [merge, skips, gallop, simd] = samples.map(median);
         let mean = |of: fn(&(List<'_>, List<'_>)) -> usize| {
             pairs.iter().map(of).sum::<usize>() / pairs.len()
         };
         let sizes = format!("{}+{}", mean(|pair| pair.0.len()), mean(|pair| pair.1.len()));
         let faster = merge / gallop;
         println!(
-            "1:{ratio:<6} {merge:>9.0}ns {skips:>8.0}ns {gallop:>8.0}ns {faster:>13.1}x {sizes:>14}"
+            "1:{ratio:<6} {merge:>9.0}ns {skips:>8.0}ns {gallop:>8.0}ns {simd:>8.0}ns {faster:>13.1}x {sizes:>14}"
         );
     }
     Ok(())

@@ -43,6 +43,7 @@ pub(crate) enum Verb {
         verb: SuiteVerb,
     },
     /// List, make and check the data that the suite's services work on.
+    #[command(after_help = crate::data::HELP)]
     Data {
         #[command(subcommand)]
         verb: DataVerb,
@@ -63,7 +64,7 @@ pub(crate) enum Verb {
     Probe(ProbeOptions),
     /// Draw tables, plots and the page of a result again, without running anything.
     Draw(DrawOptions),
-    /// Put the shards of a result together that several machines simulated, to what one would have found.
+    /// Put the shards of a result together that several machines simulated, to what one would have found; or their loads.
     Merge(MergeOptions),
     /// Hold two results of one scenario against each other, such as loopback's and the simulator's.
     Compare(CompareOptions),
@@ -171,8 +172,9 @@ pub(crate) struct DrawOptions {
 #[derive(Args, Debug)]
 pub(crate) struct MergeOptions {
     /// The shards, all of them and in any order: folders of `run --shard I/N --out`, or what `run --shard I/N --json`
-    /// printed; "-" reads standard input.
-    #[arg(required = true, value_name = "SHARD")]
+    /// printed; or what several `load --rate --json` printed that asked one server at the same time, each with a seed of
+    /// its own. "-" reads standard input.
+    #[arg(required = true, value_name = "RESULT")]
     pub(crate) shards: Vec<PathBuf>,
     /// Print the result as one JSON object.
     #[arg(long)]

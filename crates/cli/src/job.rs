@@ -10,6 +10,7 @@ use crate::reader;
 use crate::scenarios::Said;
 use distribution::distribution;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
@@ -137,6 +138,8 @@ pub(crate) struct OpenOutcome {
     pub(crate) run: Run,
     /// Offset and latency in µs (negative: none) of each request of a stepped run.
     pub(crate) points: Vec<(f32, f32)>,
+    /// As in [`Run::latency_counts_ns`].
+    pub(crate) latency_counts_ns: BTreeMap<u64, u64>,
 }
 
 impl OpenOutcome {
@@ -314,7 +317,8 @@ impl Job {
             .fold(ConnectionReading::default(), ConnectionReading::plus);
         let wrong_answers = findings.iter().map(|part| part.wrong_answers).sum();
         let seen = watch.is_some().then(|| distribution(&findings));
-        let (mut run, points) = self.conclude(job, findings)?;
+        let mut outcome = self.conclude(job, findings)?;
+        let run = &mut outcome.run;
         run.wrong_answers = wrong_answers;
         // Connections that are lost as it was asked for are no trouble.
         let is_trouble = !self.loses.connections && connections.trouble().is_some();
@@ -328,7 +332,7 @@ impl Job {
             }
             _ => None,
         };
-        Ok(Outcome::Open(Box::new(OpenOutcome { run, points })))
+        Ok(Outcome::Open(Box::new(outcome)))
     }
 
     /// The servers in the measured window.
@@ -405,7 +409,7 @@ impl Job {
         &self,
         job: &OpenJob,
         findings: Vec<open::Findings>,
-    ) -> Result<(Run, Vec<(f32, f32)>), Failure> {
+    ) -> Result<OpenOutcome, Failure> {
         let mut sent: Vec<u64> =
             findings.iter().flat_map(|part| part.sent_ns.iter().copied()).collect();
         sent.sort_unstable();
@@ -435,6 +439,7 @@ impl Job {
         };
         let mut found = first.tally.finish();
         let points = std::mem::take(&mut found.points);
+        let latency_counts_ns = found.latency.counts();
         found.fill(&mut run, counts.as_ref().map(|counts| counts.totals.received));
         let seconds = first.window.length.as_secs_f64().max(1e-9);
         if let Some(counts) = &counts {
@@ -452,7 +457,7 @@ impl Job {
             let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
             audit(&sent, &self.audit_spec(job, asked))
         });
-        Ok((run, points))
+        Ok(OpenOutcome { run, points, latency_counts_ns })
     }
 
     /// What was counted, all replicas of the server as one in front of all nodes.

@@ -3,26 +3,35 @@
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
 use crate::job::{
-    Asks, Job, Kind, Loses, OpenJob, OpenOutcome, Outcome, ServiceJob, Waiting, Watching,
+    Asks, Begins, Job, Kind, Loses, OpenJob, OpenOutcome, Outcome, ServiceJob, Waiting, Watching,
 };
+use crate::machine;
 use crate::prepare::prepare;
 use crate::scenarios::{self, Said};
 use crate::terminal;
+use std::cell::RefCell;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
 use tailwater_experiment::{capacity, drain};
 use tailwater_load::application::Whose;
 use tailwater_load::meter::Metered;
 use tailwater_report::table;
-use tailwater_stats::result::{DataUsed, Experiment};
+use tailwater_stats::result::{DataUsed, Experiment, Manifest};
 use tailwater_stats::{Rules, discard, judge};
 use tailwater_workload::scenario::Capacity;
 
 pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
     let (job, data) = job(options)?;
-    match job.perform(&|_| Ok(()))? {
+    // Set when the load begins: by then data are prepared and connections made.
+    let manifest = RefCell::default();
+    let begins = |_: Begins| {
+        let generator = machine::generator(options.pace, options.scheduling);
+        manifest.replace(Manifest { generator, ..machine::here() });
+        Ok(())
+    };
+    match job.perform(&begins)? {
         Outcome::Closed { points } => report_capacity(options, &points),
-        Outcome::Open(outcome) => report(options, *outcome, data),
+        Outcome::Open(outcome) => report(options, *outcome, data, manifest.into_inner()),
         Outcome::Failed { why, .. } => Err(Failure::work(why)),
     }
 }
@@ -130,9 +139,15 @@ fn rules(options: &LoadOptions) -> Rules {
 }
 
 /// By the rules of `run`. A server that answered wrongly or did not stay fails the work, after what was measured is told.
-fn report(options: &LoadOptions, outcome: OpenOutcome, data: Vec<DataUsed>) -> Result<(), Failure> {
+fn report(
+    options: &LoadOptions,
+    outcome: OpenOutcome,
+    data: Vec<DataUsed>,
+    manifest: Manifest,
+) -> Result<(), Failure> {
     let trouble = outcome.trouble();
     let mut run = outcome.run;
+    run.latency_counts_ns = outcome.latency_counts_ns;
     let spec = options.controller.spec();
     run.controller.clone_from(&spec.name);
     run.profile = spec.profile;
@@ -151,6 +166,7 @@ fn report(options: &LoadOptions, outcome: OpenOutcome, data: Vec<DataUsed>) -> R
         slo_us: run.slo_us,
         runs: vec![run],
         data,
+        manifest,
         ..Experiment::default()
     };
     if options.json {

@@ -1,13 +1,13 @@
 //! Where an experiment ran.
 
 use std::time::{SystemTime, UNIX_EPOCH};
-use tailwater_core::pace::Scheduling;
+use tailwater_core::pace::{Pace, Scheduling};
 use tailwater_stats::result::Manifest;
 use tailwater_workload::scenario::Clients;
 
 /// Of this machine, now, and of what makes the load.
 pub(crate) fn manifest(clients: &Clients) -> Manifest {
-    Manifest { generator: generator(clients), ..here() }
+    Manifest { generator: generator(clients.pace, clients.scheduling), ..here() }
 }
 
 /// Of this machine, now.
@@ -32,8 +32,7 @@ pub(crate) fn here() -> Manifest {
 }
 
 /// Normal scheduling is what goes without saying.
-fn generator(clients: &Clients) -> String {
-    let Clients { pace, scheduling, .. } = clients;
+pub(crate) fn generator(pace: Pace, scheduling: Scheduling) -> String {
     match scheduling {
         Scheduling::Normal => pace.to_string(),
         other => format!("{pace}, {other}"),

@@ -1,10 +1,13 @@
-//! `tailwater merge`: one result out of the shards that several machines simulated.
+//! `tailwater merge`: one result out of the shards that several machines simulated, or of their loads on one server.
 
 use crate::args::MergeOptions;
 use crate::failure::Failure;
 use crate::folder::Folder;
 use crate::run::output::{deliver, for_people, read};
+use crate::terminal;
 use tailwater_experiment::MergeError;
+use tailwater_report::table;
+use tailwater_stats::result::Experiment;
 
 pub(crate) fn merge(options: &MergeOptions) -> Result<(), Failure> {
     let shards: Vec<_> =
@@ -13,13 +16,24 @@ pub(crate) fn merge(options: &MergeOptions) -> Result<(), Failure> {
     let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
     let text = serde_json::to_string_pretty(&whole).map_err(Failure::work)?;
     let out = out.as_ref().map(|folder| (folder, options.pictures.look()));
-    deliver((&whole, &text), &for_people, options.json, out)
+    // Of loads there is nothing to compare, and no summary.
+    let is_load = whole.runs.iter().any(|run| !run.latency_counts_ns.is_empty());
+    let tell: &dyn Fn(&Experiment) -> String = match is_load {
+        true => &|whole| table(whole, terminal::style()).trim_end().to_owned(),
+        false => &for_people,
+    };
+    deliver((&whole, &text), tell, options.json, out)
 }
 
 /// Names the file where one is to blame.
 fn refused(options: &MergeOptions, error: &MergeError) -> Failure {
     match error {
-        MergeError::NoShard(at) | MergeError::Foreign(at) | MergeError::Damaged(at) => {
+        MergeError::NoShard(at)
+        | MergeError::Foreign(at)
+        | MergeError::Damaged(at)
+        | MergeError::NoLoad(at)
+        | MergeError::OtherLoad(at, _)
+        | MergeError::SameSeed(at, _) => {
             Failure::usage(format!("{}: {error}", options.shards[*at].display()))
         }
         _ => Failure::usage(error),

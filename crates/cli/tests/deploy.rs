@@ -278,15 +278,35 @@ fn the_manifests_commands_serve_and_ask() {
     let data = folder.0.join("data-of-load");
     let (code, said) = log_of(started(container(load, "initContainers"), changed, &data));
     assert_eq!((code, &*said), (Some(0), ""), "the first container");
-    let (code, log) = log_of(started(container(load, "containers"), changed, &data));
-    let told = fs::read_to_string(&told).expect("a message");
-    let result: Value =
-        serde_json::from_str(&log).unwrap_or_else(|why| panic!("{why}: {log}: {told}"));
+    let asked = |index: &str| {
+        let mut command = started(container(load, "containers"), changed, &data);
+        command.env("JOB_COMPLETION_INDEX", index);
+        let (code, log) = log_of(command);
+        let told = fs::read_to_string(&told).expect("a message");
+        let result: Value =
+            serde_json::from_str(&log).unwrap_or_else(|why| panic!("{why}: {log}: {told}"));
+        (code, result, told)
+    };
+    let (code, result, told) = asked("0");
     let run = &result["runs"][0];
     assert!(told.contains("tailwater: preparing data in"), "{code:?}: {told}");
     // Left out where there was none.
     assert_eq!(run["wrong_answers"].as_u64().unwrap_or(0), 0, "{told}");
     assert!(run["fates"]["ok"].as_u64() > Some(0), "{run}");
+
+    let (_, other, _) = asked("1");
+    let file = |name: &str, result: &Value| folder.write(name, &result.to_string());
+    let loads = [file("load-0.json", &result), file("load-1.json", &other)];
+    let merged: Value = serde_json::from_str(&json(&["merge"], &loads)).expect("a result");
+    let answered = |of: &Value| {
+        let fates = &of["runs"][0]["fates"];
+        fates["ok"].as_u64().expect("a count") + fates["late"].as_u64().expect("a count")
+    };
+    assert_eq!(answered(&merged), answered(&result) + answered(&other));
+    assert_eq!(merged["runs"][0]["clients"], 2 * run["clients"].as_u64().expect("a number"));
+    let p999 = |of: &Value| of["runs"][0]["p999_us"].as_f64().expect("a number");
+    let within = p999(&result).min(p999(&other))..=p999(&result).max(p999(&other));
+    assert!(within.contains(&p999(&merged)), "{merged}");
 }
 
 /// Whatever the load's program ends with is final: no second try hides it.

@@ -1,6 +1,5 @@
 //! One experiment: a scenario file, whichever driver runs it.
 //!
-//! A [`Driver`] knows how to play one closed loop and one open run, over sockets or in virtual time.
 //! A [`Driver`] knows how to play one closed loop and one open run, over sockets or in virtual time. Everything that
 //! decides what a number means is here and nowhere else:
 //! - which capacity demand is quoted against ([`capacity`]), and what no controller can beat (`bound`);

@@ -3,6 +3,7 @@
 //! Histograms are merged, percentiles never averaged: the mean of two 99th percentiles is the 99th
 //! percentile of nothing.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_core::Nanos;
 
@@ -57,6 +58,26 @@ impl Histogram {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.len()
+    }
+
+    /// How many durations have which value in nanoseconds, each the upper edge of its bucket. [`Histogram::of_counts`] makes
+    /// the same of it.
+    #[must_use]
+    pub fn counts(&self) -> BTreeMap<u64, u64> {
+        let recorded = self.counts.iter_recorded();
+        let most = LONGEST.nanos();
+        recorded.map(|it| (it.value_iterated_to().min(most), it.count_at_value())).collect()
+    }
+
+    /// Of three significant digits.
+    #[must_use]
+    pub fn of_counts(counts: &BTreeMap<u64, u64>) -> Self {
+        let mut made = Self::new();
+        for (&nanos, &count) in counts {
+            let value = nanos.min(LONGEST.nanos());
+            made.counts.record_n(value, count).expect("the value is below the bound");
+        }
+        made
     }
 
     /// The mean; zero when nothing was recorded.
@@ -137,6 +158,18 @@ mod tests {
             hist.record(Duration::MAX);
             assert_eq!(hist.quantile(1.0), LONGEST);
             assert_eq!(hist.count(), 1);
+        }
+    }
+
+    #[test]
+    fn counts_make_the_same_histogram() {
+        let mut rng = Rng::from_seed(9);
+        let values = (0..5_000).map(|_| rng.exponential(1e7) as u64);
+        let found = of(values.chain([0, 1, LONGEST.nanos(), u64::MAX]));
+        let made = Histogram::of_counts(&found.counts());
+        assert_eq!((made.counts(), made.count()), (found.counts(), found.count()));
+        for q in [0.0, 0.001, 0.5, 0.99, 0.999, 1.0] {
+            assert_eq!(made.quantile(q), found.quantile(q), "quantile {q}");
         }
     }
 

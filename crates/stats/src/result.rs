@@ -283,6 +283,10 @@ pub struct Run {
     /// What it showed of itself and of the operating system, where it was watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traits: Option<crate::traits::Traits>,
+    /// How many served requests had which latency, in ns. `tailwater load` alone tells them: by these, loads of several
+    /// machines become one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub latency_counts_ns: BTreeMap<u64, u64>,
 }
 
 /// What a tier did in the measured window, its nodes together. What was not read is `None`: it is no zero. Counts are not

@@ -30,8 +30,8 @@ pub const KIND: Kind = Kind {
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "text",
-        help: "wordnet (Debian's package wordnet-base), generated, the path of a file or folder, or auto: wordnet \
-               where it is installed, else generated",
+        help: "wordnet (Debian's package wordnet-base), generated, the path of a file (each paragraph a document; \
+               lines:PATH: each line) or folder (each file), or auto: wordnet where it is installed, else generated",
         default: "auto",
     },
     Setting {
@@ -46,7 +46,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "intersect",
-        help: "gallop, skips, or merge as published; docs/set-algebra.md tells them apart",
+        help: "gallop, simd, skips, or merge as published; docs/set-algebra.md tells them apart",
         default: "gallop",
     },
     Setting { name: "queries", help: "how many there are, 1 to 1,000,000", default: "10_000" },
@@ -302,7 +302,7 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
             made(text, settings).map(drop).expect_err("refused").to_string()
         };
         assert!(error(SCENARIO, &[("least", "4")]).contains("a number from 1 to 3 is needed"));
-        assert!(error(SCENARIO, &[("intersect", "fast")]).contains("gallop, skips, merge"));
+        assert!(error(SCENARIO, &[("intersect", "fast")]).contains("gallop, simd, skips, merge"));
         assert!(error(SCENARIO, &[("patience", "0s")]).contains("a duration from 1us to 60s"));
         let bare = SCENARIO.replace("tier =", "#");
         assert!(error(&bare, &[]).contains("[[tier]] with name = \"leaf\""));

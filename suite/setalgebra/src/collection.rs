@@ -29,6 +29,9 @@ pub struct Builder {
 /// More documents than this are not taken.
 pub const DOCUMENTS_MAX: usize = 10_000_000;
 
+/// More words than this are not generated: 2 GiB. The most text that is read of files has no more, a letter and a space each.
+const OCCURRENCES_MAX: usize = 1 << 29;
+
 /// Every so many documents a caller hears how far it is.
 const TOLD_EVERY: usize = 8_192;
 
@@ -43,10 +46,19 @@ impl Collection {
     /// Of a generated text. `tell` hears how many documents are made.
     ///
     /// # Errors
-    /// What `tell` returns.
+    /// What `tell` returns; when they have more than 2^29 words.
     pub fn generated(
         text: &Text,
         seed: u64,
+        tell: &dyn Fn(usize) -> Result<(), String>,
+    ) -> Result<Self, String> {
+        Self::generated_within(text, seed, OCCURRENCES_MAX, tell)
+    }
+
+    fn generated_within(
+        text: &Text,
+        seed: u64,
+        occurrences_max: usize,
         tell: &dyn Fn(usize) -> Result<(), String>,
     ) -> Result<Self, String> {
         let generator = Generator::new(*text, seed);
@@ -59,6 +71,13 @@ impl Collection {
             for rank in generator.ranks(document) {
                 found.frequency[rank] += 1;
                 found.occurrences.push(rank as u32);
+            }
+            if found.occurrences.len() > occurrences_max {
+                return Err(format!(
+                    "found more than {occurrences_max} words in {} generated documents; fewer are needed: set documents to \
+                     {document}",
+                    document + 1
+                ));
             }
             found.ends.push(found.occurrences.len());
         }
@@ -225,6 +244,18 @@ mod tests {
         assert_eq!(stop(4), ["the", "x", "a", "b"]);
         assert_eq!(stop(9).len(), 4);
         assert_eq!(stop(0), [""; 0]);
+    }
+
+    #[test]
+    fn generated_words_have_a_bound_and_the_error_a_number_that_is_within() {
+        let text = |documents| Text { documents, vocabulary: 2_000, ..Text::default() };
+        let quiet = |_| Ok(());
+        let seven = Collection::generated(&text(7), 3, &quiet).expect("made");
+        let most = seven.occurrences().len();
+        let within = |documents| Collection::generated_within(&text(documents), 3, most, &quiet);
+        assert_eq!(within(7), Ok(seven));
+        let error = within(8).expect_err("more words");
+        assert!(error.ends_with("set documents to 7"), "{error}");
     }
 
     #[test]

@@ -12,6 +12,15 @@ use tailwater_data::{Checked, Folder};
 use tailwater_report::wrap_indented;
 use tailwater_stats::result::DataUsed;
 
+pub(crate) const HELP: &str = "Examples:
+  tailwater data make setalgebra
+  tailwater data make setalgebra --set text=lines:tweets.txt
+  tailwater data make hdsearch --set vectors=glove.6B.50d.txt
+  tailwater data make recommend --set ratings=ratings.csv
+
+Nothing is downloaded: a file of yours is named by a setting (tailwater suite list), and WordNet is Debian's package \
+wordnet-base.";
+
 /// What can be done.
 #[derive(Subcommand, Debug)]
 pub(crate) enum DataVerb {

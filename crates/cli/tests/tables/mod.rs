@@ -19,6 +19,7 @@ mod locks;
 mod loops;
 mod losses;
 mod models;
+mod neighbours;
 mod profile;
 mod profiler;
 mod ready;
@@ -77,6 +78,7 @@ fn of_one(name: &str, result: &str) -> String {
         "locks" => locks::table(result),
         "messages" => by_variant::messages(result),
         "models" => models::table(result),
+        "neighbours" => neighbours::table(result),
         "profile-calls" => profile::calls(result),
         "profile-diff" => profiler::diff(result),
         "profile-granularity" => profile::by_line(result, "granularity"),

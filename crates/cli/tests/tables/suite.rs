@@ -139,7 +139,7 @@ pub(super) fn saturation(result: &str) -> String {
     let mut table = head(&heads.map(Into::into));
     for (stated, service) in each(result) {
         let bound_ms = 1e3 * stated.leaf_cores / stated.saturation_qps;
-        let highest = service.loads.last().filter(|load| load.valid > 0);
+        let highest = service.loads.iter().rev().find(|load| load.valid > 0);
         let leaves = || highest?.tiers.get(1)?.per_query.get("core_ms").copied();
         let ours = leaves();
         table += &line(&[

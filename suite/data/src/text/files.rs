@@ -35,16 +35,43 @@ pub(super) fn stamp_of(files: &[PathBuf]) -> Result<String, CorpusError> {
 
 /// Gives each paragraph of a file, or each file of a folder, in the order of their names.
 pub(super) fn each(path: &Path, documents: usize, take: Take<'_>) -> Result<(), CorpusError> {
+    some(path, take, |counted| match path.is_dir() {
+        true => folder(path, documents, counted),
+        false => paragraphs(Lines::open(path)?, documents, counted),
+    })
+}
+
+/// Gives each line of a file that is not blank.
+pub(super) fn each_line(path: &Path, documents: usize, take: Take<'_>) -> Result<(), CorpusError> {
+    if path.is_dir() {
+        return Err(CorpusError::Folder(path.into()));
+    }
+    some(path, take, |counted| {
+        let (mut lines, mut left) = (Lines::open(path)?, documents);
+        while left > 0
+            && let Some(line) = lines.next_line()?
+        {
+            let line = line.trim();
+            if !line.is_empty() {
+                counted(line).map_err(CorpusError::Stopped)?;
+                left -= 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// At least one document must be given.
+fn some(
+    path: &Path,
+    take: Take<'_>,
+    give: impl FnOnce(Take<'_>) -> Result<(), CorpusError>,
+) -> Result<(), CorpusError> {
     let mut count = 0;
-    let mut counted = |text: &str| {
+    give(&mut |text: &str| {
         count += 1;
         take(text)
-    };
-    if path.is_dir() {
-        folder(path, documents, &mut counted)?;
-    } else {
-        paragraphs(Lines::open(path)?, documents, &mut counted)?;
-    }
+    })?;
     if count == 0 { Err(CorpusError::Empty(path.into())) } else { Ok(()) }
 }
 
@@ -167,6 +194,28 @@ mod tests {
         });
         assert!(matches!(stopped, Err(CorpusError::Stopped(why)) if why == "enough") && taken == 1);
         std::fs::remove_file(path).expect("removed");
+    }
+
+    #[test]
+    fn each_line_is_a_document_where_that_is_asked_for() {
+        let path = std::env::temp_dir().join(format!("tailwater-each-line-{}", std::process::id()));
+        let load = |documents| {
+            let mut loaded = Vec::new();
+            let mut take = |text: &str| {
+                loaded.push(text.to_owned());
+                Ok(())
+            };
+            each_line(&path, documents, &mut take).map(|()| loaded)
+        };
+        std::fs::write(&path, "one\ntwo words \r\n\n \nthree").expect("written");
+        assert_eq!(load(usize::MAX).expect("read"), ["one", "two words", "three"]);
+        assert_eq!(load(2).expect("read"), ["one", "two words"]);
+        std::fs::write(&path, "\n \n").expect("written");
+        assert!(matches!(load(2), Err(CorpusError::Empty(_))));
+        std::fs::remove_file(&path).expect("removed");
+        let folder = each_line(env!("CARGO_MANIFEST_DIR").as_ref(), 1, &mut |_| Ok(()));
+        let error = folder.expect_err("a folder").to_string();
+        assert!(error.contains("without lines: each file is a document"), "{error}");
     }
 
     #[test]

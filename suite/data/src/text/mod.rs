@@ -34,6 +34,8 @@ pub enum Source {
     WordNet(PathBuf),
     /// Each paragraph of a file, or each file of a folder by name.
     Files(PathBuf),
+    /// Each line of a file that is not blank.
+    Lines(PathBuf),
     /// See [`generate`], with this seed.
     Generated(u64),
 }
@@ -51,8 +53,12 @@ pub enum CorpusError {
     Empty(PathBuf),
     /// It is a device, a pipe or a socket.
     NoFile(PathBuf),
+    /// It is a folder, of which lines were asked for.
+    Folder(PathBuf),
     /// There is more than [`BYTES_MAX`].
     TooMuch(PathBuf),
+    /// After so many generated documents one more would be more than [`BYTES_MAX`].
+    TooMuchGenerated(usize),
     /// The receiver of the documents had enough, and said this.
     Stopped(String),
 }
@@ -70,14 +76,30 @@ pub fn each(source: &Source, documents: Option<usize>, take: Take<'_>) -> Result
     match source {
         Source::WordNet(folder) => wordnet::each(folder, first, take),
         Source::Files(path) => files::each(path, first, take),
+        Source::Lines(path) => files::each_line(path, first, take),
         Source::Generated(seed) => {
             let default = generate::Text::default();
             let generator = generate::Generator::new(default, *seed);
-            (0..documents.unwrap_or(default.documents))
-                .try_for_each(|number| take(&generator.document(number)))
-                .map_err(CorpusError::Stopped)
+            generated(&generator, documents.unwrap_or(default.documents), BYTES_MAX, take)
         }
     }
+}
+
+/// Gives so many documents of no more than so many bytes in all.
+fn generated(
+    generator: &generate::Generator,
+    documents: usize,
+    bytes_max: u64,
+    take: Take<'_>,
+) -> Result<(), CorpusError> {
+    let mut bytes_left = bytes_max;
+    for number in 0..documents {
+        let text = generator.document(number);
+        let left = bytes_left.checked_sub(text.len() as u64);
+        bytes_left = left.ok_or(CorpusError::TooMuchGenerated(number))?;
+        take(&text).map_err(CorpusError::Stopped)?;
+    }
+    Ok(())
 }
 
 impl Corpus {
@@ -109,7 +131,7 @@ impl Source {
     pub fn stamp(&self) -> Result<String, CorpusError> {
         match self {
             Self::WordNet(folder) => wordnet::stamp(folder),
-            Self::Files(path) => files::stamp(path),
+            Self::Files(path) | Self::Lines(path) => files::stamp(path),
             Self::Generated(seed) => Ok(format!("seed {seed}")),
         }
     }
@@ -121,6 +143,7 @@ impl Source {
             Self::WordNet(folder) if folder == Path::new(WORDNET) => "wordnet".into(),
             Self::WordNet(folder) => format!("wordnet-{}", place_name(folder)),
             Self::Files(path) => format!("files-{}", place_name(path)),
+            Self::Lines(path) => format!("lines-{}", place_name(path)),
             Self::Generated(seed) => format!("generated-{seed}"),
         }
     }
@@ -130,7 +153,7 @@ impl Source {
     pub const fn licence(&self) -> &'static str {
         match self {
             Self::WordNet(_) => "WordNet 3.0 licence (Princeton University)",
-            Self::Files(_) => "the files' own, which tailwater does not know",
+            Self::Files(_) | Self::Lines(_) => "the files' own, which tailwater does not know",
             Self::Generated(_) => "none needed",
         }
     }
@@ -155,6 +178,7 @@ impl fmt::Display for Source {
         match self {
             Self::WordNet(folder) => write!(f, "WordNet 3.0 in {}", folder.display()),
             Self::Files(path) => write!(f, "{}", path.display()),
+            Self::Lines(path) => write!(f, "the lines of {}", path.display()),
             Self::Generated(seed) => write!(f, "generated from seed {seed}"),
         }
     }
@@ -163,13 +187,16 @@ impl fmt::Display for Source {
 impl FromStr for Source {
     type Err = std::convert::Infallible;
 
-    /// `wordnet`, `generated`, or a path; a folder with WordNet's files is WordNet.
+    /// `wordnet`, `generated`, `lines:` and a path, or a path; a folder with WordNet's files is WordNet.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(match text {
             "wordnet" => Self::WordNet(WORDNET.into()),
             "generated" => Self::Generated(1),
             path if wordnet::is_in(path.as_ref()) => Self::WordNet(path.into()),
-            path => Self::Files(path.into()),
+            path => match path.strip_prefix("lines:") {
+                Some(path) => Self::Lines(path.into()),
+                None => Self::Files(path.into()),
+            },
         })
     }
 }
@@ -185,7 +212,7 @@ impl fmt::Display for CorpusError {
             ),
             Self::Unreadable(path, error) => write!(
                 f,
-                "{}: {error}; a file or folder that can be read is needed, or 'wordnet' or 'generated'",
+                "{}: {error}; name a file or folder that can be read, or leave the setting at its default",
                 path.display()
             ),
             Self::NoFile(path) => write!(
@@ -205,10 +232,22 @@ impl fmt::Display for CorpusError {
                  or a folder of files",
                 path.display()
             ),
+            Self::Folder(path) => write!(
+                f,
+                "{0}: found a folder, whose lines are asked for; a file is needed, or {0} without lines: each file is a \
+                 document then",
+                path.display()
+            ),
             Self::TooMuch(path) => {
                 write!(f, "{}: found more than {} MiB of text", path.display(), BYTES_MAX >> 20)?;
                 f.write_str("; less is needed")
             }
+            Self::TooMuchGenerated(documents) => write!(
+                f,
+                "found more than {} MiB of text in {} generated documents; fewer are needed: set documents to {documents}",
+                BYTES_MAX >> 20,
+                documents + 1
+            ),
             Self::Stopped(why) => f.write_str(why),
         }
     }
@@ -224,6 +263,26 @@ mod tests {
     fn a_missing_wordnet_names_its_package() {
         let error = Corpus::load(&Source::WordNet("/nowhere".into()), None).expect_err("not there");
         assert!(error.to_string().contains("apt-get install wordnet-base"), "{error}");
+    }
+
+    #[test]
+    fn generated_text_has_a_bound_in_bytes_and_the_error_a_number_that_is_within() {
+        let generator = generate::Generator::new(generate::Text::default(), 1);
+        let bytes: u64 = (0..7).map(|number| generator.document(number).len() as u64).sum();
+        let given = |documents, bytes_max| {
+            let mut given = 0;
+            let mut take = |_: &str| {
+                given += 1;
+                Ok(())
+            };
+            (generated(&generator, documents, bytes_max, &mut take), given)
+        };
+        assert!(matches!(given(7, bytes), (Ok(()), 7)));
+        for bytes_max in [bytes, bytes + 1] {
+            let (found, count) = given(8, bytes_max);
+            let error = found.expect_err("more than that").to_string();
+            assert!(count == 7 && error.ends_with("set documents to 7"), "{count}: {error}");
+        }
     }
 
     #[test]
@@ -260,5 +319,7 @@ mod tests {
         assert_eq!(source("wordnet"), Source::WordNet(WORDNET.into()));
         assert_eq!(source("generated"), Source::Generated(1));
         assert_eq!(source("./wordnet"), Source::Files("./wordnet".into()));
+        assert_eq!(source("lines:a/b"), Source::Lines("a/b".into()));
+        assert_ne!(source("lines:a/b").name(), source("a/b").name());
     }
 }

@@ -5,12 +5,14 @@
 
 mod gallop;
 mod merge;
+mod simd;
 mod skips;
 
 #[cfg(test)]
 mod tests;
 
 use crate::lists::{Block, EMPTY, List};
+use tailwater_kernels::Kernels;
 
 /// How lists are intersected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +24,9 @@ pub enum Method {
     /// The shortest list first. The block of a document is searched for in steps that double, and so is the document
     /// within it. Lists that are hardly longer than what is looked for are merged.
     Gallop,
+    /// The shortest list first. Blocks that cannot have a document are skipped. Others are compared with the documents that
+    /// may lie in them, by the widest instructions that the processor has.
+    Simd,
 }
 
 /// Galloping is worth it from lists so many times longer on: at 1:1 it took 1.7 times as long as the merge, at 1:10
@@ -30,8 +35,12 @@ const GALLOP_FROM: usize = 4;
 
 impl Method {
     /// By name, as scenarios say it.
-    pub const NAMES: &'static [(&'static str, Self)] =
-        &[("gallop", Self::Gallop), ("skips", Self::Skips), ("merge", Self::Merge)];
+    pub const NAMES: &'static [(&'static str, Self)] = &[
+        ("gallop", Self::Gallop),
+        ("simd", Self::Simd),
+        ("skips", Self::Skips),
+        ("merge", Self::Merge),
+    ];
 
     /// The documents that all lists have, by rising number, in the memory given. None where there is no list.
     pub fn intersect<'s>(self, lists: &mut [List<'_>], scratch: &'s mut Scratch) -> &'s [u32] {
@@ -44,7 +53,7 @@ impl Method {
         };
         first.read_all(&mut scratch.found);
         for list in others {
-            let Scratch { found, kept, block } = scratch;
+            let Scratch { found, kept, block, kernels } = scratch;
             kept.clear();
             match self {
                 Self::Merge => merge::keep(found, *list, block, kept),
@@ -53,6 +62,7 @@ impl Method {
                 }
                 Self::Skips => skips::keep(found, *list, block, kept),
                 Self::Gallop => gallop::keep(found, *list, block, kept),
+                Self::Simd => simd::keep(*kernels, found, *list, block, kept),
             }
             std::mem::swap(found, kept);
         }
@@ -66,10 +76,12 @@ pub struct Scratch {
     found: Vec<u32>,
     kept: Vec<u32>,
     block: Block,
+    kernels: Kernels,
 }
 
 impl Default for Scratch {
     fn default() -> Self {
-        Self { found: Vec::new(), kept: Vec::new(), block: EMPTY }
+        let (found, kept, kernels) = (Vec::new(), Vec::new(), Kernels::best());
+        Self { found, kept, block: EMPTY, kernels }
     }
 }

@@ -160,7 +160,7 @@ impl Plan {
         if documents < leaves as usize {
             return Err(format!(
                 "found {documents} documents for {leaves} leaves; one for each leaf is needed at least: fewer leaves, or \
-                 more documents (of a file each paragraph is one, and blank lines are between paragraphs)"
+                 more documents (of a file each paragraph is one; --set text=lines:FILE makes each line one)"
             ));
         }
         Ok(collection)
@@ -276,7 +276,7 @@ impl Made<'_> {
         let documents = self.collection.documents();
         match self.plan.source {
             Source::WordNet(_) => format!("{documents} glosses of WordNet 3.0"),
-            Source::Files(_) => format!("{documents} documents of your own"),
+            Source::Files(_) | Source::Lines(_) => format!("{documents} documents of your own"),
             Source::Generated(_) => {
                 format!("{documents} generated documents (Zipf-Mandelbrot, topics)")
             }

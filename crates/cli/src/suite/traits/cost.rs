@@ -21,8 +21,8 @@ pub(super) const BLOCK: [Watching; 10] = [
     Watching::InTurn,
     Watching::Nothing,
 ];
-/// Blocks. Two pairs each: their spread is told with the mean.
-pub(super) const BLOCKS: usize = 3;
+/// Blocks, unless others are asked for. Two pairs each: their spread is told with the mean.
+pub(super) const BLOCKS: u32 = 3;
 /// The largest ratio that the watch was made for.
 const GOAL: f64 = 1.05;
 
@@ -157,7 +157,7 @@ mod tests {
             Watching::One(Part::Calls) => 0.12,
             _ => 0.10,
         };
-        BLOCK.repeat(BLOCKS).into_iter().map(|it| (it, Some(run(cores(it))))).collect()
+        BLOCK.repeat(BLOCKS as usize).into_iter().map(|it| (it, Some(run(cores(it))))).collect()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A service is measured: its capacity, then watched runs at each load, or instead what the watch costs at the highest.
 
 use super::TraitsOptions;
-use super::cost::{BLOCK, BLOCKS, Cost};
+use super::cost::{BLOCK, Cost};
 use super::found::{ServiceFound, loads};
 use super::loads::Loads;
 use crate::failure::Failure;
@@ -29,7 +29,7 @@ pub(super) fn service(
     let chosen = if is_short(options.short) { chosen.shorten() } else { chosen };
     let rate = Rate(capacity.plateau_rps);
     let (loads, cost, experiment) = if options.cost {
-        let (cost, last) = cost(&stage, &scenario, rate, &chosen)?;
+        let (cost, last) = cost(&stage, &scenario, rate, &chosen, options.blocks)?;
         (Vec::new(), Some(cost), last)
     } else {
         let played = stage.play(at(&scenario, &chosen.rps), rate, Watching::InTurn)?;
@@ -68,12 +68,13 @@ fn cost(
     scenario: &Scenario,
     capacity: Rate,
     chosen: &Loads,
+    blocks: u32,
 ) -> Result<(Cost, Experiment), Failure> {
     let rps = chosen.rps.last().copied().unwrap_or_default();
     let mut scenario = at(scenario, &[rps]);
     scenario.repetitions = 1;
     let (mut steps, mut last) = (Vec::new(), Experiment::default());
-    for watching in BLOCK.repeat(BLOCKS) {
+    for watching in BLOCK.repeat(blocks as usize) {
         last = stage.play(scenario.clone(), capacity, watching)?;
         steps.push((watching, last.runs.pop()));
     }

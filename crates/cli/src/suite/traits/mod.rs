@@ -20,6 +20,7 @@ use crate::interrupt::Interrupt;
 use crate::run::{Conclusion, is_short};
 use crate::values::{duration, key_value};
 use clap::Args;
+use cost::BLOCKS;
 use found::{Found, ServiceFound};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,10 +57,13 @@ pub(crate) struct TraitsOptions {
     /// Instead of the scenarios' seed: decides which queries are asked when.
     #[arg(long)]
     seed: Option<u64>,
-    /// Measures what the watch costs, and no loads: thirty runs of each service, with it, with each part of it and without,
-    /// in blocks that go there and back.
+    /// Measures what the watch costs, and no loads: runs of each service with it, with each part of it and without, in
+    /// blocks that go there and back.
     #[arg(long)]
     cost: bool,
+    /// Blocks of --cost, of ten runs each: with more of them the interval is narrower.
+    #[arg(long, value_name = "N", requires = "cost", default_value_t = BLOCKS, value_parser = clap::value_parser!(u32).range(1..=100))]
+    blocks: u32,
     /// A short version: one repetition, lowest and highest load. Its numbers prove that it works, and nothing else. Also
     /// by TAILWATER_SHORT=1.
     #[arg(long)]

@@ -1,65 +1,14 @@
 //! The whole result out of those of all its shards.
 
+use super::error::MergeError;
 use crate::shard::Shard;
 use crate::{capacity, costs};
 use std::cmp::Ordering;
-use std::fmt;
 use tailwater_stats::result::{CapacityReading, Experiment, Run, ShardMark, StepRecovery};
 use tailwater_stats::summarise;
 
-/// Why results are not the shards of one.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum MergeError {
-    /// There are none.
-    Nothing,
-    /// One is no shard, by its number among the arguments, from 0.
-    NoShard(usize),
-    /// One was made from another scenario, with other flags or by another tailwater than the first.
-    Foreign(usize),
-    /// One does not hold the runs that its mark promises.
-    Damaged(usize),
-    /// A shard is there twice.
-    Twice(u32),
-    /// Shards are missing, out of so many.
-    Missing(Vec<u32>, u32),
-    /// A shard ended before all its runs took place, and why.
-    CutShort(u32, String),
-}
-
-impl fmt::Display for MergeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Nothing => f.write_str("there is no result to merge"),
-            Self::NoShard(_) => {
-                f.write_str("this is no shard; it must have been run with --shard I/N")
-            }
-            Self::Foreign(_) => f.write_str(
-                "this shard was made from another scenario, with other flags or by another program file than the first \
-                 one; run it again as the others were, with one copied file",
-            ),
-            Self::Damaged(_) => f.write_str(
-                "this shard does not hold the runs that it should; run it again, and do not edit it",
-            ),
-            Self::Twice(index) => write!(f, "shard {index} is given twice; each is needed once"),
-            Self::Missing(indices, of) => {
-                let words: Vec<String> = indices.iter().map(u32::to_string).collect();
-                let noun = if indices.len() == 1 { "shard" } else { "shards" };
-                write!(f, "{noun} {} of 0 to {} missing; run them", words.join(", "), of - 1)
-            }
-            Self::CutShort(index, why) => {
-                write!(f, "shard {index} was cut short ({why}); run it again")
-            }
-        }
-    }
-}
-
-impl std::error::Error for MergeError {}
-
 /// What one machine would have found that ran everything; in any order.
-///
-/// # Errors
-/// See [`MergeError`].
-pub fn merge(shards: Vec<Experiment>) -> Result<Experiment, MergeError> {
+pub(super) fn merge(shards: Vec<Experiment>) -> Result<Experiment, MergeError> {
     let first = shards.first().ok_or(MergeError::Nothing)?;
     let mark = first.shard.clone().ok_or(MergeError::NoShard(0))?;
     let like = frame(first);

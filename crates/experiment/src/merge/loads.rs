@@ -1,0 +1,238 @@
+//! Loads of several machines on one server at the same time, as one.
+
+use super::error::MergeError;
+use std::collections::{BTreeMap, BTreeSet};
+use tailwater_core::{Nanos, Ratio};
+use tailwater_stats::Histogram;
+use tailwater_stats::result::{ConnectionReading, Experiment, Fates, Noise, Run};
+
+/// Of their windows, so much must be in common: rates are added up.
+const IN_COMMON_MIN: f64 = 0.9;
+
+/// Starts are known to the second, by clocks of several machines.
+const APART_UNSEEN_S: f64 = 1.0;
+
+/// Whether it is of `tailwater load`, and something was answered.
+pub(super) fn is_load(result: &Experiment) -> bool {
+    matches!(&result.runs[..], [run] if !run.latency_counts_ns.is_empty())
+}
+
+/// One result, whose requests are those of all. What each load read of the server itself is left out: it was of the requests
+/// of all, and of its own window.
+pub(super) fn merge(loads: &[Experiment]) -> Result<Experiment, MergeError> {
+    let first = loads.first().ok_or(MergeError::Nothing)?;
+    let mut seeds = BTreeSet::new();
+    for (at, load) in loads.iter().enumerate() {
+        if !is_load(load) {
+            return Err(MergeError::NoLoad(at));
+        }
+        if let Some(what) = difference(first, load) {
+            return Err(MergeError::OtherLoad(at, what));
+        }
+        if !seeds.insert(load.seed) {
+            return Err(MergeError::SameSeed(at, load.seed));
+        }
+    }
+    let runs: Vec<&Run> = loads.iter().flat_map(|load| &load.runs).collect();
+    let mut run = together(&runs);
+    run.invalid_because.extend(apart(loads));
+    run.valid = run.invalid_because.is_empty();
+    let title = format!("{} loads at the same time", loads.len());
+    Ok(Experiment { title, runs: vec![run], ..first.clone() })
+}
+
+/// What of the second load is not as in the first, and must be.
+fn difference(one: &Experiment, other: &Experiment) -> Option<&'static str> {
+    let (run, its) = (&one.runs[0], &other.runs[0]);
+    let alike = [
+        ("objective", run.slo_us.to_bits() == its.slo_us.to_bits()),
+        ("controller", (&run.controller, &run.profile) == (&its.controller, &its.profile)),
+        ("way of arriving", one.arrivals == other.arrivals),
+        ("set of data", one.data == other.data),
+        ("version of tailwater", one.manifest.tailwater == other.manifest.tailwater),
+    ];
+    alike.into_iter().find(|(_, is_alike)| !is_alike).map(|(what, _)| what)
+}
+
+fn together(runs: &[&Run]) -> Run {
+    let sum = |of: fn(&Run) -> f64| runs.iter().map(|run| of(run)).sum::<f64>();
+    let most = |of: fn(&Run) -> f64| runs.iter().map(|run| of(run)).fold(0.0, f64::max);
+    let count = |of: fn(&Run) -> u64| runs.iter().map(|run| of(run)).sum::<u64>();
+    let (mut latency, mut shed_by_reason) = (Histogram::new(), BTreeMap::new());
+    for run in runs {
+        latency.merge(&Histogram::of_counts(&run.latency_counts_ns));
+        for (reason, count) in &run.shed_by_reason {
+            *shed_by_reason.entry(reason.clone()).or_default() += count;
+        }
+    }
+    let us = |share| latency.quantile(share).nanos() as f64 / 1e3;
+    let fates = Fates {
+        ok: count(|run| run.fates.ok),
+        late: count(|run| run.fates.late),
+        expired: count(|run| run.fates.expired),
+        shed: count(|run| run.fates.shed),
+        lost: count(|run| run.fates.lost),
+    };
+    let reasons = (1..).zip(runs).flat_map(|(number, run)| {
+        run.invalid_because.iter().map(move |why| format!("load {number}: {why}"))
+    });
+    let of_all = runs[0];
+    Run {
+        controller: of_all.controller.clone(),
+        profile: of_all.profile.clone(),
+        arrivals: of_all.arrivals.clone(),
+        slo_us: of_all.slo_us,
+        clients: runs.iter().map(|run| run.clients).sum(),
+        asked_rps: sum(|run| run.asked_rps),
+        offered_rps: sum(|run| run.offered_rps),
+        throughput_rps: sum(|run| run.throughput_rps),
+        goodput_rps: sum(|run| run.goodput_rps),
+        fates,
+        unsent: count(|run| run.unsent),
+        shed_by_reason,
+        p50_us: us(0.5),
+        p99_us: us(0.99),
+        p999_us: us(0.999),
+        drop_ratio: Ratio::of(fates.shed, fates.ok + fates.late + fates.shed).0,
+        // Of these there is no more than a quantile of each load: the largest.
+        reject_p50_us: most(|run| run.reject_p50_us),
+        lateness_p50_us: most(|run| run.lateness_p50_us),
+        lateness_p95_us: most(|run| run.lateness_p95_us),
+        lateness_p99_us: most(|run| run.lateness_p99_us),
+        slipped_us: most(|run| run.slipped_us),
+        invalid_because: reasons.collect(),
+        wrong_answers: count(|run| run.wrong_answers),
+        partial_answers: count(|run| run.partial_answers),
+        replicas_lost: runs.iter().map(|run| run.replicas_lost).max().unwrap_or_default(),
+        replicas_returned: runs.iter().map(|run| run.replicas_returned).max().unwrap_or_default(),
+        connections: runs.iter().filter_map(|run| run.connections).reduce(ConnectionReading::plus),
+        noise: runs.iter().map(|run| run.noise).reduce(worse).unwrap_or_default(),
+        latency_counts_ns: latency.counts(),
+        ..Run::default()
+    }
+}
+
+/// The noisier of two machines, in each respect; what one did not read is not known.
+fn worse(one: Noise, other: Noise) -> Noise {
+    let most = |of: fn(&Noise) -> f64| of(&one).max(of(&other));
+    let known = |of: fn(&Noise) -> Option<f64>| Some(of(&one)?.max(of(&other)?));
+    Noise {
+        steal_ratio: most(|it| it.steal_ratio),
+        server_involuntary_per_s: known(|it| it.server_involuntary_per_s),
+        load_involuntary_per_s: most(|it| it.load_involuntary_per_s),
+        server_run_delay_ratio: known(|it| it.server_run_delay_ratio),
+        load_run_delay_ratio: most(|it| it.load_run_delay_ratio),
+        foreign_cpu_ratio: known(|it| it.foreign_cpu_ratio),
+    }
+}
+
+/// Why rates do not add up: too little of the windows is in common.
+fn apart(loads: &[Experiment]) -> Option<String> {
+    let length = |load: &Experiment| {
+        let run = &load.runs[0];
+        run.fates.total() as f64 / run.offered_rps.max(f64::MIN_POSITIVE)
+    };
+    let lengths = || loads.iter().map(length);
+    let (shortest, longest) =
+        (lengths().fold(f64::INFINITY, f64::min), lengths().fold(0.0, f64::max));
+    let starts = || loads.iter().map(|load| load.manifest.started_unix);
+    let apart_s = starts().max()?.abs_diff(starts().min()?) as f64;
+    let in_common = (shortest - (apart_s - APART_UNSEEN_S).max(0.0)).max(0.0) / longest;
+    (in_common < IN_COMMON_MIN).then(|| {
+        format!(
+            "the loads have {:.0} % of their time in common, and rates are added up; {:.0} % are needed: start them together",
+            100.0 * in_common,
+            100.0 * IN_COMMON_MIN
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tailwater_stats::result::Manifest;
+
+    /// Of ten seconds; requests of these latencies in ms, of which those up to 5 are in time.
+    fn load(seed: u64, started_unix: u64, latencies_ms: &[u64]) -> Experiment {
+        let mut latency = Histogram::new();
+        latencies_ms.iter().for_each(|&ms| latency.record(Duration::from_millis(ms)));
+        let ok = latencies_ms.iter().filter(|&&ms| ms <= 5).count() as u64;
+        let fates = Fates { ok, late: latencies_ms.len() as u64 - ok, ..Fates::default() };
+        let run = Run {
+            controller: "none".into(),
+            clients: 8,
+            slo_us: 5e3,
+            offered_rps: fates.total() as f64 / 10.0,
+            fates,
+            valid: true,
+            latency_counts_ns: latency.counts(),
+            ..Run::default()
+        };
+        let manifest = Manifest { started_unix, ..Manifest::default() };
+        Experiment { seed, runs: vec![run], manifest, ..Experiment::default() }
+    }
+
+    #[test]
+    fn percentiles_are_those_of_all_requests() {
+        let (quick, slow) = (vec![1; 98], vec![1, 9]);
+        let merged = merge(&[load(1, 100, &quick), load(2, 100, &slow)]).expect("two loads");
+        let [run] = &merged.runs[..] else { panic!("one run") };
+        let mut all = Histogram::new();
+        quick.iter().chain(&slow).for_each(|&ms| all.record(Duration::from_millis(ms)));
+        let us = |share| all.quantile(share).as_secs_f64() * 1e6;
+        // The mean of the two 99th percentiles would be 5 ms.
+        for (found, share) in [(run.p50_us, 0.5), (run.p99_us, 0.99), (run.p999_us, 0.999)] {
+            assert!((found - us(share)).abs() < 1e-6, "{share}: {found}");
+        }
+        assert!(run.p99_us < 2e3 && run.p999_us > 8e3, "{run:?}");
+        assert_eq!((run.clients, run.fates.ok, run.fates.late), (16, 99, 1));
+        assert!((run.offered_rps - 10.0).abs() < 1e-9 && run.valid, "{run:?}");
+        assert_eq!(
+            merge(&[merged.clone(), load(3, 100, &slow)]).map(|it| it.runs[0].clients),
+            Ok(24)
+        );
+    }
+
+    #[test]
+    fn what_voids_one_load_voids_all() {
+        let mut wrong = load(2, 100, &[1]);
+        wrong.runs[0].wrong_answers = 3;
+        wrong.runs[0].invalid_because = vec!["3 answers were wrong".into()];
+        let merged = merge(&[load(1, 100, &[1]), wrong]).expect("two loads");
+        let run = &merged.runs[0];
+        assert_eq!((run.valid, run.wrong_answers), (false, 3));
+        assert_eq!(run.invalid_because, ["load 2: 3 answers were wrong"]);
+    }
+
+    #[test]
+    fn loads_of_other_times_do_not_count() {
+        let with = |started_unix| {
+            let merged = merge(&[load(1, 100, &[1]), load(2, started_unix, &[1])]);
+            merged.expect("two loads").runs[0].invalid_because.clone()
+        };
+        assert_eq!((with(100), with(102), with(98)), (Vec::new(), Vec::new(), Vec::new()));
+        for (started_unix, percent) in [(103, "80 %"), (94, "50 %"), (200, " 0 %")] {
+            let why = with(started_unix);
+            assert!(matches!(&why[..], [one] if one.contains(percent)), "{started_unix}: {why:?}");
+        }
+    }
+
+    #[test]
+    fn loads_that_differ_are_refused_by_number() {
+        let refused = |change: fn(&mut Experiment)| {
+            let mut other = load(2, 100, &[1]);
+            change(&mut other);
+            merge(&[load(1, 100, &[1]), other]).map(drop).expect_err("refused")
+        };
+        assert_eq!(refused(|it| it.seed = 1), MergeError::SameSeed(1, 1));
+        assert_eq!(refused(|it| it.runs.clear()), MergeError::NoLoad(1));
+        assert_eq!(refused(|it| it.runs[0].slo_us = 1.0), MergeError::OtherLoad(1, "objective"));
+        let other = |it: &mut Experiment| it.runs[0].controller = "breakwater".into();
+        assert_eq!(refused(other), MergeError::OtherLoad(1, "controller"));
+        assert_eq!(
+            refused(|it| it.arrivals = "metronome".into()),
+            MergeError::OtherLoad(1, "way of arriving")
+        );
+    }
+}

@@ -9,7 +9,7 @@ pub(super) struct Reading {
     pub(super) total: u32,
     pub(super) issued: u32,
     pub(super) sessions: u32,
-    /// Clients are few, and what the pool has not issued is no incast even if they use it at once.
+    /// What the pool has not issued is no more than the clients' reserve.
     pub(super) is_reserve_small: bool,
     pub(super) delay: Duration,
     /// Requests that the server's queue shed since the last update, beyond what bursts explain.
@@ -113,8 +113,8 @@ fn may_grow(config: &Config, reading: &Reading) -> bool {
     }
     match config.growth {
         Growth::Always => true,
-        // One of few clients has many calls, which would wait for each other's answers with a single spare credit.
-        // Their overcommitment grows with the pool, as in the paper, up to what the queue holds.
+        // A client may have many calls, which would wait for each other's answers with a single spare credit. The
+        // overcommitment of few grows with the pool, as in the paper, up to what the queue holds.
         Growth::WhileUsed(share) => {
             let is_used = f64::from(reading.issued) >= share * f64::from(reading.total);
             is_used || reading.is_reserve_small

@@ -107,6 +107,7 @@ const VALUES: &[(&str, &str)] = &[
     ("increase", "carried"),
     ("signal", "predicted"),
     ("growth", "0.8"),
+    ("reserve", "false"),
     ("settle", "10us"),
     ("interval", "10us"),
     ("efficiency_threshold", "0.3"),

@@ -88,6 +88,12 @@ pub(super) const DELAY_LAW: &[Key<Draft<Config>>] = &[
             set(&mut draft.server.growth, growth)
         },
     },
+    Key {
+        name: "reserve",
+        help: "the pool of few clients also grows unused, and they pause for less, by what the AQM lets wait beyond a \
+               request of each; true or false",
+        apply: |draft, value| set(&mut draft.server.reserve, boolean(value)),
+    },
 ];
 
 /// How often that law acts.

@@ -258,6 +258,16 @@ fn a_connection_more_costs_no_more_than_the_one_before() {
     assert!(drops[1] < drops[0] + 0.05 && drops[2] < drops[1] + 0.05, "{drops:?}");
 }
 
+/// Three leaves of four serve a request, or it is work for nothing. At twice the capacity 36 % of it was served.
+#[test]
+fn a_front_that_counts_what_its_handlers_refuse_stops_work_that_leaves_would_refuse() {
+    let [without, with] =
+        ["", "override = { refusals = 0.2 }"].map(|line| at_one_demand(&only_breakwater(line), 3));
+    assert!(without.goodput_rps < 0.45 * CHAIN_CAPACITY, "{}", without.goodput_rps);
+    assert!(with.goodput_rps > 0.65 * CHAIN_CAPACITY, "{}", with.goodput_rps);
+    assert!(with.drop_ratio < 0.5 * without.drop_ratio, "{}", with.drop_ratio);
+}
+
 /// Requests per second that `scenarios/chain.toml` serves in a closed loop.
 const CHAIN_CAPACITY: f64 = 20_600.0;
 

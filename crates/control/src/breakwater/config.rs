@@ -45,6 +45,11 @@ pub struct Config {
     /// It falls to nothing as clients become many. Ours, for clients with many calls each, as those of a tier: without it
     /// calls expire behind each other's answers.
     pub reserve: bool,
+    /// The share of requests that handlers may refuse, as where a tier behind them is overloaded. Beyond it what they
+    /// refuse costs credits, and from half of it on the pool does not grow. `None`: it says nothing. Ours. Low holds back
+    /// what the tier could serve; high leaves it to the tier to refuse most of the work. A tier that serves few of the
+    /// methods takes credits from all.
+    pub refusals: Option<f64>,
     /// How often the pool is updated.
     pub interval: Interval,
     /// Whether the loops of a server share one pool.
@@ -246,6 +251,7 @@ impl Config {
             signal: Signal::OldestAge,
             growth: Growth::Always,
             reserve: false,
+            refusals: None,
             interval: Interval::Measured {
                 min: Duration::from_micros(1),
                 max: Duration::from_millis(100),
@@ -375,6 +381,9 @@ impl Config {
             law.check()?;
         }
         within("pause", self.pause, 0.0..=100.0)?;
+        if let Some(tolerated) = self.refusals {
+            within("refusals", tolerated, 0.0..=1.0)?;
+        }
         if let Some(least) = self.classes {
             within("classes", least, 0.0..=1.0)?;
         }

@@ -12,11 +12,12 @@ pub(super) struct Reading {
     /// What the pool has not issued is no more than the clients' reserve.
     pub(super) is_reserve_small: bool,
     pub(super) delay: Duration,
-    /// Requests that the server's queue shed since the last update, beyond what bursts explain.
+    /// Requests that the server's queue shed since the last update, beyond what bursts explain, and those that handlers
+    /// refused beyond what is tolerated.
     pub(super) shed_beyond_bursts: f64,
     /// The mean delay of the last updates, this one included; see [`follow`].
     pub(super) mean_delay: Duration,
-    /// Another law sees no use in a larger pool.
+    /// Another law sees no use in a larger pool, or handlers refuse too much.
     pub(super) held: bool,
     /// Another law weighs every request more against those dropped: it must see the effect of each step.
     pub(super) wary: bool,

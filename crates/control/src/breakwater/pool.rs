@@ -8,6 +8,7 @@ use super::config::{Config, Efficiency, Law};
 use super::delay::{self, Reading};
 use super::efficiency::{self, Decision};
 use super::meter::Meter;
+use super::refusals::Refusals;
 use super::share_shed::{self, Tally};
 use crate::ewma::ROUND_TRIP;
 use std::sync::atomic::Ordering::Relaxed;
@@ -40,6 +41,7 @@ pub(super) struct Pool {
     wary: AtomicBool,
     /// What the efficiency law looks at.
     meter: Meter,
+    refusals: Refusals,
     rtt_ns: AtomicU64,
     /// Each loop's median round trip, by its place; zero while unknown.
     rtts_ns: Box<[AtomicU64]>,
@@ -86,6 +88,7 @@ impl Pool {
             held: AtomicBool::new(false),
             wary: AtomicBool::new(false),
             meter: Meter::default(),
+            refusals: Refusals::default(),
             rtt_ns: AtomicU64::new(0),
             rtts_ns: zeros(loops),
             last_delay_ns: AtomicU64::new(0),
@@ -240,7 +243,15 @@ impl Pool {
 
     /// The delay law's update interval as things stand.
     fn interval(&self, pace: Duration) -> Duration {
-        self.config.interval_for(self.rtt(), self.turnover(pace))
+        let interval = self.config.interval_for(self.rtt(), self.turnover(pace));
+        interval.max(self.refusals.felt_after())
+    }
+
+    /// A request was served, so long after it came.
+    pub(super) fn on_served(&self, sojourn: Duration) {
+        if self.config.refusals.is_some() {
+            self.refusals.on_served(sojourn);
+        }
     }
 
     /// Where to count requests; nowhere under a law that does not ask.
@@ -329,8 +340,10 @@ impl Pool {
         let share =
             share_shed::follow(f64::from_bits(self.shed_bits.load(Relaxed)), tally, self.issued());
         self.shed_bits.store(share.to_bits(), Relaxed);
+        let follow = |tolerated| self.refusals.follow(tolerated, tally, self.issued());
+        let refused = self.config.refusals.map(follow).unwrap_or_default();
         let reading = Reading {
-            held: self.held.load(Relaxed),
+            held: self.held.load(Relaxed) || refused.holds,
             wary: self.wary.load(Relaxed),
             total: self.total(),
             issued: self.issued(),
@@ -339,7 +352,7 @@ impl Pool {
             is_reserve_small: tally.paced && self.is_reserve_small(turn.pace),
             delay,
             mean_delay: mean,
-            shed_beyond_bursts: share_shed::beyond_bursts(share, tally),
+            shed_beyond_bursts: share_shed::beyond_bursts(share, tally) + refused.lost,
             carry: f64::from_bits(self.carry_bits.load(Relaxed)),
         };
         let (total, carry) = delay::update(&self.config, &reading);

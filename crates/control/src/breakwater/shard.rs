@@ -119,6 +119,7 @@ impl BreakwaterShard {
                 self.service.learn(done.service);
                 self.tally.on_paced(self.predicted.complete(now));
                 self.tally.on_served();
+                self.pool.on_served(done.waited + done.service);
                 if let Some(meter) = meter {
                     meter.on_served(done.waited + done.service);
                 }
@@ -132,6 +133,10 @@ impl BreakwaterShard {
             Outcome::Shed(reason) => {
                 if let Some(meter) = meter {
                     meter.on_dropped();
+                }
+                // None ran for what was refused before.
+                if !done.service.is_zero() {
+                    self.tally.on_refused();
                 }
                 if reason == Reason::Deadline && done.reached == Reached::Queue {
                     self.tally.on_shed(done.waited >= self.pool.config.target_delay);

@@ -13,6 +13,8 @@ pub(super) struct Tally {
     pub(super) shed: u32,
     /// One was served while another waited, so that the pace is that of now.
     pub(super) paced: bool,
+    /// Refused by their handlers; see `refusals`.
+    pub(super) refused: u32,
 }
 
 /// The share of requests that a pool of the right size may shed: bursts do that.
@@ -31,6 +33,10 @@ impl Tally {
         self.shed = self.shed.saturating_add(by_queue as u32);
     }
 
+    pub(super) const fn on_refused(&mut self) {
+        self.refused = self.refused.saturating_add(1);
+    }
+
     fn came(self) -> f64 {
         f64::from(self.served) + f64::from(self.shed)
     }
@@ -47,7 +53,12 @@ pub(super) fn follow(share: f64, tally: Tally, issued: u32) -> f64 {
 /// issued again. So a pool that is too large by a factor shrinks by it within about the time in which every credit is
 /// used once.
 pub(super) fn beyond_bursts(share: f64, tally: Tally) -> f64 {
-    (share - TOLERATED).max(0.0) * tally.came()
+    beyond(share, TOLERATED, tally)
+}
+
+/// The same beyond another share that is tolerated.
+pub(super) fn beyond(share: f64, tolerated: f64, tally: Tally) -> f64 {
+    (share - tolerated).max(0.0) * tally.came()
 }
 
 #[cfg(test)]

@@ -108,6 +108,7 @@ const VALUES: &[(&str, &str)] = &[
     ("signal", "predicted"),
     ("growth", "0.8"),
     ("reserve", "false"),
+    ("refusals", "0.2"),
     ("settle", "10us"),
     ("interval", "10us"),
     ("efficiency_threshold", "0.3"),

@@ -97,6 +97,29 @@ fn a_pause_is_shorter_by_the_reserve_of_few_clients() {
     assert_eq!([34, 35, 36, 80].map(asks), [135, 140, 140, 140].map(five_times));
 }
 
+/// A tier refuses half of twenty requests for its callers' handlers. A fifth is tolerated, so that six credits are lost.
+#[test]
+fn what_handlers_refuse_costs_credits_where_that_is_wanted() {
+    let left = |refusals, service_us| {
+        let mut shard = own_shard(Config { refusals, ..Config::tuned(SLO, 1) });
+        (0..3).for_each(|id| visit(&mut shard, SessionId(id)));
+        for _ in 0..40 {
+            shard.pool.set_idle(0);
+            shard.pool.set_active();
+        }
+        for outcome in [Outcome::Served, Outcome::Shed(Reason::Delay)].repeat(10) {
+            let service = Duration::from_micros(service_us);
+            let (reached, waited, class) = (Reached::Start, Duration::ZERO, Class::default());
+            shard.count(Instant::ZERO, &RequestEnd { outcome, reached, waited, service, class });
+        }
+        shard.on_tick(Instant::from_nanos(1_000_000), Duration::ZERO, &mut Silent);
+        shard.pool.total()
+    };
+    assert_eq!(left(Some(0.2), 5), 35);
+    assert_eq!(left(Some(0.2), 0), 41, "they were refused before a handler ran");
+    assert_eq!(left(None, 5), 41);
+}
+
 #[test]
 fn a_pause_is_no_silence() {
     let mut shard = own_shard(Config::tuned(SLO, 1));

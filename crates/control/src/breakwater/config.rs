@@ -40,10 +40,10 @@ pub struct Config {
     pub signal: Signal,
     /// When the pool may grow.
     pub growth: Growth,
-    /// What the AQM lets wait, less what a request of each client, all at once, waits on average, is the clients' reserve. As
-    /// long as it holds what the pool has not issued, the pool grows unused, and a queue as long is no reason for a pause.
-    /// It falls to nothing as clients become many. Ours, for clients with many calls each, as those of a tier: without it
-    /// calls expire behind each other's answers.
+    /// What the AQM lets wait, less what a request of each client, all at once, waits on average, is the clients' reserve.
+    /// The pool grows unused while that holds what is not issued, and a queue as long is no reason for a pause. It falls to
+    /// nothing as clients become many. Ours, for clients with many calls each, as those of a tier: without it calls expire
+    /// behind each other's answers.
     pub reserve: bool,
     /// The share of requests that handlers may refuse, as where a tier behind them is overloaded. Beyond it what they
     /// refuse costs credits, and from half of it on the pool does not grow. `None`: it says nothing. Ours. Low holds back

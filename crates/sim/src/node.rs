@@ -386,11 +386,13 @@ impl Node {
             return;
         }
         let served = outcome == Outcome::Served;
-        let (until, service) = match (served, &request.task) {
-            (true, None) => (request.started, request.service),
-            (true, Some(_)) => (request.started, now.since(request.started)),
-            (false, _) => (now, Duration::ZERO),
+        let begun = request.task.as_ref().is_some_and(|task| task.stage != Stage::Fresh);
+        let service = match (served, begun) {
+            (_, true) => now.since(request.started),
+            (true, false) => request.service,
+            (false, false) => Duration::ZERO,
         };
+        let until = if served { request.started } else { now };
         let waited = until.since(request.arrived);
         let class = self.spec.class_of(request.service);
         let (client, again) = (request.client, request.answer.is_some());

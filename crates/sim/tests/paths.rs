@@ -246,3 +246,43 @@ fn few_connections_with_many_calls_are_not_held_back_below_capacity() {
     let (ours, shedding) = (drops("breakwater", 0.9), drops("aqm-only", 0.9));
     assert!(ours < shedding + 0.05, "{ours} at nine tenths, and {shedding} by the AQM alone");
 }
+
+/// Of 1,000 requests 116 were dropped with four connections and 192 with five, which were many by a rule with a sharp limit.
+#[test]
+fn a_connection_more_costs_no_more_than_the_one_before() {
+    let text = only_breakwater("");
+    let drops = [4, 5, 6].map(|connections| {
+        let text = text.replace("connections = 4", &format!("connections = {connections}"));
+        at_one_demand(&text, 1).drop_ratio
+    });
+    assert!(drops[1] < drops[0] + 0.05 && drops[2] < drops[1] + 0.05, "{drops:?}");
+}
+
+/// Three leaves of four serve a request, or it is work for nothing. At twice the capacity 36 % of it was served.
+#[test]
+fn a_front_that_counts_what_its_handlers_refuse_stops_work_that_leaves_would_refuse() {
+    let [without, with] =
+        ["", "override = { refusals = 0.2 }"].map(|line| at_one_demand(&only_breakwater(line), 3));
+    assert!(without.goodput_rps < 0.45 * CHAIN_CAPACITY, "{}", without.goodput_rps);
+    assert!(with.goodput_rps > 0.65 * CHAIN_CAPACITY, "{}", with.goodput_rps);
+    assert!(with.drop_ratio < 0.5 * without.drop_ratio, "{}", with.drop_ratio);
+}
+
+/// Requests per second that `scenarios/chain.toml` serves in a closed loop.
+const CHAIN_CAPACITY: f64 = 20_600.0;
+
+/// `scenarios/chain.toml` under one controller, with this line beside its name.
+fn only_breakwater(line: &str) -> String {
+    let text = include_str!("../../../scenarios/chain.toml");
+    let (before, _) = text.split_once("[[controller]]").expect("the scenario has controllers");
+    format!("{before}[[controller]]\nname = \"breakwater\"\n{line}\n")
+}
+
+/// The one run at the demand of this place in the list.
+fn at_one_demand(text: &str, place: usize) -> Run {
+    let mut scenario = scenario(text);
+    (scenario.repetitions, scenario.capacity.fixed) = (1, Some(Rate(CHAIN_CAPACITY)));
+    scenario.demand.courses = vec![scenario.demand.courses[place].clone()];
+    let found = run(&scenario).unwrap_or_else(|failure| panic!("{failure}"));
+    found.runs.into_iter().next().expect("one run")
+}

@@ -8,6 +8,7 @@ mod breakdown;
 mod by_demand;
 mod by_variant;
 mod classes;
+mod connections;
 mod crowds;
 mod figures;
 mod fleet;
@@ -42,6 +43,7 @@ pub(crate) fn draw(name: &str, results: &[String]) -> String {
     match results {
         _ if name == "attached" => attached::table(results),
         _ if name == "by-variant" => by_variant::results(results),
+        _ if name == "connections" => connections::table(results),
         _ if name == "crowds" => crowds::table(results),
         _ if name == "guide" => guide::table(results),
         _ if name == "loops" => loops::table(results),

@@ -40,6 +40,16 @@ pub struct Config {
     pub signal: Signal,
     /// When the pool may grow.
     pub growth: Growth,
+    /// What the AQM lets wait, less what a request of each client, all at once, waits on average, is the clients' reserve.
+    /// The pool grows unused while that holds what is not issued, and a queue as long is no reason for a pause. It falls to
+    /// nothing as clients become many. Ours, for clients with many calls each, as those of a tier: without it calls expire
+    /// behind each other's answers.
+    pub reserve: bool,
+    /// The share of requests that handlers may refuse, as where a tier behind them is overloaded. Beyond it what they
+    /// refuse costs credits, and from half of it on the pool does not grow. `None`: it says nothing. Ours. Low holds back
+    /// what the tier could serve; high leaves it to the tier to refuse most of the work. A tier that serves few of the
+    /// methods takes credits from all.
+    pub refusals: Option<f64>,
     /// How often the pool is updated.
     pub interval: Interval,
     /// Whether the loops of a server share one pool.
@@ -50,8 +60,7 @@ pub struct Config {
     pub last_credit: LastCredit,
     /// An answer asks its client to send nothing for this many times what a new request would wait beyond the
     /// target delay; paper: 0, never. Low leaves the queue to the pool, which can only take credits away;
-    /// high lets few clients idle the server. Few clients are asked for none where a request of each, all at once, would wait
-    /// for less than the target.
+    /// high lets few clients idle the server. What [`Config::reserve`] allows is no reason for a pause.
     pub pause: f64,
     /// The session that an explicit credit goes to.
     pub explicit: Explicit,
@@ -119,8 +128,7 @@ pub enum Growth {
     /// On every update below the target (paper).
     Always,
     /// Only while nearly all of the pool is out: an unused pool is an incast in waiting.
-    /// The number is the share of the pool that must be issued. The pool of few clients, as for `pause`, grows unused up to
-    /// what the AQM lets wait.
+    /// The number is the share of the pool that must be issued. See also [`Config::reserve`].
     WhileUsed(f64),
 }
 
@@ -242,6 +250,8 @@ impl Config {
             increase: Increase::AtLeastOne,
             signal: Signal::OldestAge,
             growth: Growth::Always,
+            reserve: false,
+            refusals: None,
             interval: Interval::Measured {
                 min: Duration::from_micros(1),
                 max: Duration::from_millis(100),
@@ -288,6 +298,7 @@ impl Config {
             increase: Increase::Fractional,
             signal: Signal::Predicted,
             growth: Growth::WhileUsed(0.9),
+            reserve: true,
             interval: Interval::Turnover {
                 min: Duration::from_micros(20),
                 // A hundred thousand clients to a core use their credits once in 1.5 s.
@@ -329,10 +340,12 @@ impl Config {
     }
 
     /// Ours: Breakwater's default, which steers by delay, under an efficiency law that holds it back
-    /// where delay is silent.
+    /// where delay is silent. Without a reserve: what locks refuse shrinks the pool, which would grow back unused between
+    /// iterations.
     #[must_use]
     pub fn efficiency_tuned(slo: Duration, cores: u32) -> Self {
-        Self { law: Law::Efficiency(Efficiency::TUNED), ..Self::tuned(slo, cores) }
+        let law = Law::Efficiency(Efficiency::TUNED);
+        Self { law, reserve: false, ..Self::tuned(slo, cores) }
     }
 
     /// What each of `loops` pools goes by: its share of the server's bounds.
@@ -368,6 +381,9 @@ impl Config {
             law.check()?;
         }
         within("pause", self.pause, 0.0..=100.0)?;
+        if let Some(tolerated) = self.refusals {
+            within("refusals", tolerated, 0.0..=1.0)?;
+        }
         if let Some(least) = self.classes {
             within("classes", least, 0.0..=1.0)?;
         }

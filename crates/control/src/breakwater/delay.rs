@@ -9,14 +9,15 @@ pub(super) struct Reading {
     pub(super) total: u32,
     pub(super) issued: u32,
     pub(super) sessions: u32,
-    /// Clients are few, and what the pool has not issued is no incast even if they use it at once.
+    /// What the pool has not issued is no more than the clients' reserve.
     pub(super) is_reserve_small: bool,
     pub(super) delay: Duration,
-    /// Requests that the server's queue shed since the last update, beyond what bursts explain.
+    /// Requests that the server's queue shed since the last update, beyond what bursts explain, and those that handlers
+    /// refused beyond what is tolerated.
     pub(super) shed_beyond_bursts: f64,
     /// The mean delay of the last updates, this one included; see [`follow`].
     pub(super) mean_delay: Duration,
-    /// Another law sees no use in a larger pool.
+    /// Another law sees no use in a larger pool, or handlers refuse too much.
     pub(super) held: bool,
     /// Another law weighs every request more against those dropped: it must see the effect of each step.
     pub(super) wary: bool,
@@ -113,8 +114,8 @@ fn may_grow(config: &Config, reading: &Reading) -> bool {
     }
     match config.growth {
         Growth::Always => true,
-        // One of few clients has many calls, which would wait for each other's answers with a single spare credit.
-        // Their overcommitment grows with the pool, as in the paper, up to what the queue holds.
+        // A client may have many calls, which would wait for each other's answers with a single spare credit. The
+        // overcommitment of few grows with the pool, as in the paper, up to what the queue holds.
         Growth::WhileUsed(share) => {
             let is_used = f64::from(reading.issued) >= share * f64::from(reading.total);
             is_used || reading.is_reserve_small

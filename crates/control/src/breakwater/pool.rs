@@ -8,6 +8,7 @@ use super::config::{Config, Efficiency, Law};
 use super::delay::{self, Reading};
 use super::efficiency::{self, Decision};
 use super::meter::Meter;
+use super::refusals::Refusals;
 use super::share_shed::{self, Tally};
 use crate::ewma::ROUND_TRIP;
 use std::sync::atomic::Ordering::Relaxed;
@@ -40,6 +41,7 @@ pub(super) struct Pool {
     wary: AtomicBool,
     /// What the efficiency law looks at.
     meter: Meter,
+    refusals: Refusals,
     rtt_ns: AtomicU64,
     /// Each loop's median round trip, by its place; zero while unknown.
     rtts_ns: Box<[AtomicU64]>,
@@ -86,6 +88,7 @@ impl Pool {
             held: AtomicBool::new(false),
             wary: AtomicBool::new(false),
             meter: Meter::default(),
+            refusals: Refusals::default(),
             rtt_ns: AtomicU64::new(0),
             rtts_ns: zeros(loops),
             last_delay_ns: AtomicU64::new(0),
@@ -219,29 +222,36 @@ impl Pool {
         pace / loops * requests
     }
 
-    /// Clients are few where a request of each, all at once, would wait for less than the target. `pace` as in [`Turn`];
-    /// while it is unknown they are many. Under the efficiency law none are few: what locks refuse shrinks the pool there,
-    /// and one that grows unused would grow back between iterations.
-    pub(super) fn are_few(&self, pace: Duration) -> bool {
+    /// How long a queue the clients' reserve may make: what is shed waits for as long beyond a request of each, all at
+    /// once, on average. Nothing where they are too many for that, and while `pace` ([`Turn`]) is unknown.
+    pub(super) fn reserve(&self, pace: Duration) -> Duration {
+        let Config { reserve, drop_threshold, target_delay, .. } = self.config;
+        if !reserve || pace.is_zero() {
+            return Duration::ZERO;
+        }
         let others = self.active().saturating_sub(1);
-        let is_steered_by_delay = matches!(self.config.law, Law::Delay);
-        is_steered_by_delay
-            && !pace.is_zero()
-            && self.time_for(others, pace) < self.config.target_delay
+        let longest = drop_threshold.unwrap_or(2 * target_delay);
+        longest.saturating_sub(self.time_for(others, pace) / 2)
     }
 
-    /// Whether clients are few, and what the pool has not issued would not be shed if it were used at once. By eq. 4 they
-    /// hold about as much unused as the pool keeps.
+    /// Whether the reserve holds what the pool has not issued. By eq. 4 clients hold about as much unused as the pool
+    /// keeps.
     fn is_reserve_small(&self, pace: Duration) -> bool {
-        let Config { drop_threshold, target_delay, .. } = self.config;
-        let reserve = u32::try_from(self.room().max(0)).unwrap_or(u32::MAX);
-        let longest = drop_threshold.unwrap_or(2 * target_delay);
-        self.are_few(pace) && self.time_for(reserve, pace) < longest
+        let unissued = u32::try_from(self.room().max(0)).unwrap_or(u32::MAX);
+        self.time_for(unissued, pace) < self.reserve(pace)
     }
 
     /// The delay law's update interval as things stand.
     fn interval(&self, pace: Duration) -> Duration {
-        self.config.interval_for(self.rtt(), self.turnover(pace))
+        let interval = self.config.interval_for(self.rtt(), self.turnover(pace));
+        interval.max(self.refusals.felt_after())
+    }
+
+    /// A request was served, so long after it came.
+    pub(super) fn on_served(&self, sojourn: Duration) {
+        if self.config.refusals.is_some() {
+            self.refusals.on_served(sojourn);
+        }
     }
 
     /// Where to count requests; nowhere under a law that does not ask.
@@ -330,16 +340,19 @@ impl Pool {
         let share =
             share_shed::follow(f64::from_bits(self.shed_bits.load(Relaxed)), tally, self.issued());
         self.shed_bits.store(share.to_bits(), Relaxed);
+        let follow = |tolerated| self.refusals.follow(tolerated, tally, self.issued());
+        let refused = self.config.refusals.map(follow).unwrap_or_default();
         let reading = Reading {
-            held: self.held.load(Relaxed),
+            held: self.held.load(Relaxed) || refused.holds,
             wary: self.wary.load(Relaxed),
             total: self.total(),
             issued: self.issued(),
             sessions: self.active(),
-            is_reserve_small: self.is_reserve_small(turn.pace),
+            // A pace of before the server was idle says nothing of the requests to come.
+            is_reserve_small: tally.paced && self.is_reserve_small(turn.pace),
             delay,
             mean_delay: mean,
-            shed_beyond_bursts: share_shed::beyond_bursts(share, tally),
+            shed_beyond_bursts: share_shed::beyond_bursts(share, tally) + refused.lost,
             carry: f64::from_bits(self.carry_bits.load(Relaxed)),
         };
         let (total, carry) = delay::update(&self.config, &reading);

@@ -29,13 +29,15 @@ impl PredictedWait {
         self.waiting = self.waiting.saturating_sub(count);
     }
 
-    pub(super) fn complete(&mut self, now: Instant) {
-        if let Some(last) = self.last {
+    /// A request is done. Whether that told the pace: another had waited since the last one.
+    pub(super) fn complete(&mut self, now: Instant) -> bool {
+        let last = std::mem::replace(&mut self.last, (self.waiting > 0).then_some(now));
+        if let Some(last) = last {
             let gap = now.nanos_since(last);
             let most = if self.gap_ns == 0 { gap } else { GAP_OUTLIER * self.gap_ns };
             self.gap_ns = GAP.after_any(self.gap_ns, gap.min(most));
         }
-        self.last = (self.waiting > 0).then_some(now);
+        last.is_some()
     }
 
     pub(super) const fn waiting(&self) -> u32 {
@@ -77,7 +79,8 @@ mod tests {
     fn a_gap_counts_for_a_thirty_second_of_the_pace() {
         let mut predicted = PredictedWait::default();
         (0..4).for_each(|_| predicted.join());
-        [10, 20, 62].into_iter().for_each(|us| predicted.complete(at(us)));
+        let told = [10, 20, 62].map(|us| predicted.complete(at(us)));
+        assert_eq!(told, [false, true, true], "a gap has two ends");
         assert_eq!(predicted.gap(), Duration::from_micros(11), "32 more than the 10 before");
     }
 
@@ -90,7 +93,7 @@ mod tests {
         predicted.leave(3);
         predicted.complete(at(30));
         predicted.join();
-        predicted.complete(at(9_000));
+        assert!(!predicted.complete(at(9_000)));
         assert_eq!(predicted.gap(), Duration::from_micros(10), "nothing waited meanwhile");
         predicted.complete(at(14_000));
         assert!(predicted.gap() < Duration::from_micros(13), "{:?}", predicted.gap());

@@ -117,8 +117,9 @@ impl BreakwaterShard {
         match done.outcome {
             Outcome::Served => {
                 self.service.learn(done.service);
-                self.predicted.complete(now);
+                self.tally.on_paced(self.predicted.complete(now));
                 self.tally.on_served();
+                self.pool.on_served(done.waited + done.service);
                 if let Some(meter) = meter {
                     meter.on_served(done.waited + done.service);
                 }
@@ -133,6 +134,10 @@ impl BreakwaterShard {
                 if let Some(meter) = meter {
                     meter.on_dropped();
                 }
+                // None ran for what was refused before.
+                if !done.service.is_zero() {
+                    self.tally.on_refused();
+                }
                 if reason == Reason::Deadline && done.reached == Reached::Queue {
                     self.tally.on_shed(done.waited >= self.pool.config.target_delay);
                 }
@@ -142,14 +147,15 @@ impl BreakwaterShard {
 
     /// A queue longer than it should be is told with every answer: credits that pause come back to it by
     /// themselves, where one that is taken away costs a message. From few clients answers take credits as soon, and
-    /// the pause of one would hold back many calls.
+    /// the pause of one would hold back many calls: what their reserve may make wait is no reason.
     fn pause(&self) -> Pause {
         let Config { target_delay, pause, .. } = *self.config();
         let excess = self.predicted.wait().saturating_sub(target_delay);
         // Most answers leave none, and this is asked for each.
-        if excess.is_zero() || self.pool.are_few(self.predicted.gap()) {
+        if excess.is_zero() {
             return Pause::NONE;
         }
+        let excess = excess.saturating_sub(self.pool.reserve(self.predicted.gap()));
         Pause::of(excess.mul_f64(pause))
     }
 

@@ -11,6 +11,10 @@ pub(super) struct Tally {
     /// Shed because of the server's queue. A client that asks for what was hopeless when it left is not
     /// in it: it would cost all others their credits.
     pub(super) shed: u32,
+    /// One was served while another waited, so that the pace is that of now.
+    pub(super) paced: bool,
+    /// Refused by their handlers; see `refusals`.
+    pub(super) refused: u32,
 }
 
 /// The share of requests that a pool of the right size may shed: bursts do that.
@@ -21,8 +25,16 @@ impl Tally {
         self.served = self.served.saturating_add(1);
     }
 
+    pub(super) const fn on_paced(&mut self, is_told: bool) {
+        self.paced |= is_told;
+    }
+
     pub(super) const fn on_shed(&mut self, by_queue: bool) {
         self.shed = self.shed.saturating_add(by_queue as u32);
+    }
+
+    pub(super) const fn on_refused(&mut self) {
+        self.refused = self.refused.saturating_add(1);
     }
 
     fn came(self) -> f64 {
@@ -41,7 +53,12 @@ pub(super) fn follow(share: f64, tally: Tally, issued: u32) -> f64 {
 /// issued again. So a pool that is too large by a factor shrinks by it within about the time in which every credit is
 /// used once.
 pub(super) fn beyond_bursts(share: f64, tally: Tally) -> f64 {
-    (share - TOLERATED).max(0.0) * tally.came()
+    beyond(share, TOLERATED, tally)
+}
+
+/// The same beyond another share that is tolerated.
+pub(super) fn beyond(share: f64, tolerated: f64, tally: Tally) -> f64 {
+    (share - tolerated).max(0.0) * tally.came()
 }
 
 #[cfg(test)]
@@ -54,7 +71,8 @@ mod tests {
         let (mut pool, mut share) = (1_000.0, 0.0);
         for _ in 0..5 * 16 {
             let came = pool / 16.0;
-            let tally = Tally { served: 6, shed: (came as u32).saturating_sub(6) };
+            let tally =
+                Tally { served: 6, shed: (came as u32).saturating_sub(6), ..Tally::default() };
             share = follow(share, tally, pool as u32);
             pool -= beyond_bursts(share, tally);
         }
@@ -65,7 +83,8 @@ mod tests {
     fn what_bursts_shed_costs_no_credit() {
         let mut share = 0.0;
         for update in 0..1_000 {
-            let tally = Tally { served: 6, shed: if update % 8 == 0 { 8 } else { 0 } };
+            let tally =
+                Tally { served: 6, shed: if update % 8 == 0 { 8 } else { 0 }, ..Tally::default() };
             share = follow(share, tally, 100);
             assert!(beyond_bursts(share, tally) <= 0.0, "at update {update}: {share}");
         }
@@ -91,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_is_beyond_bursts_is_the_share_above_three_tenths_of_what_came() {
-        let tally = Tally { served: 6, shed: 4 };
+        let tally = Tally { served: 6, shed: 4, ..Tally::default() };
         for (share, beyond) in [(0.25, 0.0), (0.3, 0.0), (0.5, 2.0), (1.0, 7.0)] {
             let found = beyond_bursts(share, tally);
             assert!((found - beyond).abs() < 1e-12, "{share}: {found}");

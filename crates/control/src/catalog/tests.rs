@@ -107,6 +107,8 @@ const VALUES: &[(&str, &str)] = &[
     ("increase", "carried"),
     ("signal", "predicted"),
     ("growth", "0.8"),
+    ("reserve", "false"),
+    ("refusals", "0.2"),
     ("settle", "10us"),
     ("interval", "10us"),
     ("efficiency_threshold", "0.3"),

@@ -145,9 +145,17 @@ mod tests {
         }
     }
 
-    /// A request that a worker served from its second to its fifth millisecond comes back at some time.
+    /// A request that a worker has had from its second to its fifth millisecond comes back at some time. Refused by its
+    /// handler, as for a tier that refused it, it has a time in the handler, too: without one, no handler ran.
     #[test]
     fn the_way_back_from_a_worker_is_no_service() {
+        for reply in [Reply::ok(Vec::new()), Reply::Shed(Reason::Delay)] {
+            let done = told_of(reply);
+            assert_eq!((done.waited, done.service), (ms(1), ms(3)));
+        }
+    }
+
+    fn told_of(reply: Reply) -> RequestEnd {
         let (tells, told) = channel();
         let admission = Arc::new(Tells(Mutex::new(tells)));
         let mut event_loop: EventLoop<std::future::Pending<Reply>> =
@@ -156,11 +164,10 @@ mod tests {
         connection.work.pending = 1;
         event_loop.unanswered = 1;
         let origin = Origin { bytes: 0, ..job(0, 1, 1).origin };
-        let reply = Ok(Reply::ok(Vec::new()));
+        let reply = Ok(reply);
         let ended = Ended { origin, started: at(2), reply, budget: None, mark: Mark::new() };
         event_loop.finish(ended, at(5));
-        let done = told.try_recv().unwrap();
-        assert_eq!((done.waited, done.service), (ms(1), ms(3)));
+        told.try_recv().unwrap()
     }
 
     const fn ms(millis: u64) -> Duration {

@@ -24,6 +24,8 @@ fn paper() -> Config {
         increase: Increase::AtLeastOne,
         signal: Signal::OldestAge,
         growth: Growth::Always,
+        reserve: false,
+        refusals: None,
         interval: Interval::Measured { min: us(1), max: us(100_000) },
         pools: Pools::Shared,
         issued: Issued::Unused,
@@ -64,6 +66,7 @@ fn tuned() -> Config {
         increase: Increase::Fractional,
         signal: Signal::Predicted,
         growth: Growth::WhileUsed(0.9),
+        reserve: true,
         interval: Interval::Turnover { min: us(20), max: us(100_000) },
         pools: Pools::PerLoop,
         issued: Issued::Outstanding,
@@ -120,7 +123,7 @@ fn the_profiles_of_the_efficiency_law_are_whole() {
     let growth = Growth::WhileUsed(1.0);
     let expected = Config { law: Law::Efficiency(code), drop_threshold, growth, ..artifact() };
     assert_eq!(Config::efficiency_artifact(SLO, 10), expected);
-    let expected = Config { law: Law::Efficiency(ours), ..tuned() };
+    let expected = Config { law: Law::Efficiency(ours), reserve: false, ..tuned() };
     assert_eq!(Config::efficiency_tuned(SLO, 10), expected);
 }
 
@@ -158,6 +161,7 @@ fn what_cannot_work_is_refused_by_name() {
         ("decrease_floor", Config { decrease_floor: f64::NAN, ..paper() }),
         ("pause", Config { pause: -1.0, ..paper() }),
         ("classes", Config { classes: Some(1.5), ..paper() }),
+        ("refusals", Config { refusals: Some(1.5), ..paper() }),
         ("target_delay", Config { target_delay: Duration::ZERO, ..paper() }),
         ("window_max", Config { window_max: 0, ..paper() }),
         ("interval", Config { interval: interval(6, 5), ..paper() }),

@@ -88,6 +88,21 @@ pub(super) const DELAY_LAW: &[Key<Draft<Config>>] = &[
             set(&mut draft.server.growth, growth)
         },
     },
+    Key {
+        name: "reserve",
+        help: "the pool of few clients also grows unused, and they pause for less, by what the AQM lets wait beyond a \
+               request of each; true or false",
+        apply: |draft, value| set(&mut draft.server.reserve, boolean(value)),
+    },
+    Key {
+        name: "refusals",
+        help: "off, or the share of requests that handlers may refuse, as for an overloaded tier, before the pool shrinks; \
+               0 to 1",
+        apply: |draft, value| {
+            let tolerated = if value == "off" { Ok(None) } else { number(value).map(Some) };
+            set(&mut draft.server.refusals, tolerated)
+        },
+    },
 ];
 
 /// How often that law acts.

@@ -81,18 +81,43 @@ fn answers_ask_for_a_pause_until_the_queue_is_as_it_should_be() {
 }
 
 /// Twenty requests of 10 µs wait, where six should. A connection of a tier's caller has many calls, which one pause would
-/// hold back until most of them expire.
+/// hold back until most of them expire. What the AQM lets wait is 170 µs.
 #[test]
-fn no_pause_is_asked_of_few_clients() {
+fn a_pause_is_shorter_by_the_reserve_of_few_clients() {
     let asks = |clients: u32| {
         let mut shard = own_shard(Config::tuned(SLO, 1));
         (0..clients).for_each(|id| visit(&mut shard, SessionId(id)));
         (0..20).for_each(|_| shard.predicted.join());
         shard.predicted.complete(Instant::from_nanos(10_000));
         shard.predicted.complete(Instant::from_nanos(20_000));
-        shard.pause() > Pause::NONE
+        shard.pause()
     };
-    assert_eq!([6, 7].map(asks), [false, true]);
+    let five_times = |us| Pause::of(5 * Duration::from_micros(us));
+    assert_eq!([1, 7, 8, 9].map(asks), [0, 0, 5, 10].map(five_times));
+    assert_eq!([34, 35, 36, 80].map(asks), [135, 140, 140, 140].map(five_times));
+}
+
+/// A tier refuses half of twenty requests for its callers' handlers. A fifth is tolerated, so that six credits are lost.
+#[test]
+fn what_handlers_refuse_costs_credits_where_that_is_wanted() {
+    let left = |refusals, service_us| {
+        let mut shard = own_shard(Config { refusals, ..Config::tuned(SLO, 1) });
+        (0..3).for_each(|id| visit(&mut shard, SessionId(id)));
+        for _ in 0..40 {
+            shard.pool.set_idle(0);
+            shard.pool.set_active();
+        }
+        for outcome in [Outcome::Served, Outcome::Shed(Reason::Delay)].repeat(10) {
+            let service = Duration::from_micros(service_us);
+            let (reached, waited, class) = (Reached::Start, Duration::ZERO, Class::default());
+            shard.count(Instant::ZERO, &RequestEnd { outcome, reached, waited, service, class });
+        }
+        shard.on_tick(Instant::from_nanos(1_000_000), Duration::ZERO, &mut Silent);
+        shard.pool.total()
+    };
+    assert_eq!(left(Some(0.2), 5), 35);
+    assert_eq!(left(Some(0.2), 0), 41, "they were refused before a handler ran");
+    assert_eq!(left(None, 5), 41);
 }
 
 #[test]

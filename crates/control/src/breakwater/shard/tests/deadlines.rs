@@ -52,9 +52,9 @@ fn what_is_left_must_suffice_for_service_and_the_way_back() {
 fn what_waits_before_it_counts_on_arrival_or_what_it_waited_unseen_if_that_was_longer() {
     let mut shard = taught(Config::tuned(SLO, 1), 10.0);
     (0..3).for_each(|_| shard.predicted.join());
-    [10_000, 20_000]
-        .into_iter()
-        .for_each(|at_ns| shard.predicted.complete(Instant::from_nanos(at_ns)));
+    [10_000, 20_000].into_iter().for_each(|at_ns| {
+        shard.predicted.complete(Instant::from_nanos(at_ns));
+    });
     assert_eq!(shard.predicted.wait(), us(30.0));
     assert_eq!([43.5, 44.5].map(|left| arrive(&mut shard, left, 0.0)), [LATE, Verdict::Admit]);
     assert_eq!([43.5, 44.5].map(|left| arrive(&mut shard, left, 29.0)), [LATE, Verdict::Admit]);

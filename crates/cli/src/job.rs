@@ -1,14 +1,17 @@
 //! One piece of load as data: what `tailwater load` and the orchestrator ask the generator to do.
 
 mod distribution;
+mod open_loop;
 mod waiting;
 mod watch;
+
+pub(crate) use waiting::Waiting;
+pub(crate) use watch::{Part, Watching};
 
 use crate::applications;
 use crate::failure::{Failure, say};
 use crate::reader;
 use crate::scenarios::Said;
-use distribution::distribution;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,28 +20,17 @@ use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::{RetryConfig, Site};
 use tailwater_core::duration::format_duration;
 use tailwater_core::pace::{Pace, Scheduling};
-use tailwater_core::{Instant, Nanos, Rate, Rng};
 use tailwater_experiment::retry;
-use tailwater_load::application::ReplicaCounts;
-use tailwater_load::census::Counted;
 use tailwater_load::closed::ClosedPlan;
-use tailwater_load::counts::reading;
-use tailwater_load::fleet::Retried;
 use tailwater_load::meter::Metered;
-use tailwater_load::open::Seeds;
 use tailwater_load::scheduling::schedule;
-use tailwater_load::tiers::{self, TierProcesses};
+use tailwater_load::tiers::TierProcesses;
 use tailwater_load::work::ServiceTime;
-use tailwater_load::{Application, Fleet, OpenPlan, ThreadClients, closed, open};
+use tailwater_load::{Application, Fleet, ThreadClients, closed};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
-use tailwater_stats::result::{ConnectionReading, Run};
-use tailwater_stats::traits::Traits;
-use tailwater_stats::{AuditSpec, audit};
-use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Step, Work};
-pub(crate) use waiting::Waiting;
-use watch::{Due, Place, Processes, Watch};
-pub(crate) use watch::{Part, Watching};
+use tailwater_stats::result::Run;
+use tailwater_workload::{Arrivals, Distribution, Service, Work};
 
 /// What the generator is to do. Times are in nanoseconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -266,235 +258,6 @@ impl Job {
         })?;
         Ok(Outcome::Closed { points })
     }
-
-    fn open(
-        &self,
-        job: &OpenJob,
-        controller: &Controller,
-        tell: Tell<'_>,
-    ) -> Result<Outcome, Failure> {
-        let (application, service) = self.asks.application()?;
-        let schedule = self.schedule(job, &service)?;
-        let parts = split(&schedule, self.clients, self.threads);
-        let (servers, retry) = (self.servers()?, self.asks.retry()?);
-        let mut fleets = Vec::new();
-        // One thread watches the nodes for all.
-        let mut watched = self.nodes()?;
-        let threads = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-        for (thread, (clients, _)) in (0..).zip(&parts) {
-            let nodes = std::mem::take(&mut watched);
-            let whose = ThreadClients { clients: *clients, threads, thread };
-            let fleet = Fleet::connect_to((&servers, retry), whose, controller, &nodes);
-            fleets.push(fleet.map_err(Failure::work)?);
-        }
-        // A moment for the connections to come to rest and the threads to start.
-        let start = now() + Duration::from_millis(30);
-        tell(Begins { measured_from_ns: start.as_nanos() + job.warm_up_ns })?;
-        let watch = (self.watching != Watching::Nothing)
-            .then(|| Watch::begin(self.watched(job, start, &schedule)));
-        let mut findings = Vec::new();
-        std::thread::scope(|scope| {
-            let running: Vec<_> = (0..)
-                .zip(fleets.iter_mut().zip(parts))
-                .map(|(index, (fleet, (_, schedule)))| {
-                    let seeds = Seeds { run: self.request_seed(), threads, thread: index };
-                    let plan = self.open_plan(job, schedule, application.clone(), seeds);
-                    scope.spawn(move || {
-                        self.take_place(index)?;
-                        Ok(open::run(fleet, &plan, start))
-                    })
-                })
-                .collect();
-            for thread in running {
-                let result = thread.join().map_err(|_| Failure::work("the generator panicked"));
-                findings.push(result.and_then(|result| result));
-            }
-        });
-        let findings: Vec<open::Findings> = findings.into_iter().collect::<Result<_, _>>()?;
-        let connections = findings
-            .iter()
-            .map(|part| part.connections)
-            .fold(ConnectionReading::default(), ConnectionReading::plus);
-        let wrong_answers = findings.iter().map(|part| part.wrong_answers).sum();
-        let seen = watch.is_some().then(|| distribution(&findings));
-        let mut outcome = self.conclude(job, findings)?;
-        let run = &mut outcome.run;
-        run.wrong_answers = wrong_answers;
-        // Connections that are lost as it was asked for are no trouble.
-        let is_trouble = !self.loses.connections && connections.trouble().is_some();
-        run.connections = is_trouble.then_some(connections);
-        let ReplicaCounts { lost, returned } = application.replicas();
-        (run.replicas_lost, run.replicas_returned) = (lost, returned);
-        run.traits = match (watch, seen) {
-            (Some(watch), Some((mean_us, latency))) => {
-                let told = watch.finish().ok_or_else(|| Failure::work("the watch panicked"))?;
-                Some(Traits { mean_us, latency, ..told })
-            }
-            _ => None,
-        };
-        Ok(Outcome::Open(Box::new(outcome)))
-    }
-
-    /// The servers in the measured window.
-    fn watched(&self, job: &OpenJob, start: Instant, schedule: &Schedule) -> Place {
-        // Nodes of tiers wait asleep, whatever the server does.
-        let (tier, pids) = (String::new(), self.server.pids.clone());
-        let spins = self.server_waits.is_by_time();
-        let tiers = self.tiers.iter().map(|tier| {
-            let pids = tier.metered.as_ref().map(|metered| metered.pids.clone());
-            Processes { tier: tier.tier.clone(), pids: pids.unwrap_or_default(), spins: false }
-        });
-        let from = start + Duration::from_nanos(job.warm_up_ns);
-        Place {
-            processes: std::iter::once(Processes { tier, pids, spins }).chain(tiers).collect(),
-            from,
-            to: from + Duration::from_nanos(job.measure_ns),
-            core: self.cores.first().copied(),
-            watching: self.watching,
-            due: Due::of(start, schedule),
-        }
-    }
-
-    /// Every node of every tier.
-    fn nodes(&self) -> Result<Vec<Address>, Failure> {
-        let nodes = self.tiers.iter().flat_map(|tier| &tier.nodes);
-        nodes.map(|node| node.parse().map_err(Failure::usage)).collect()
-    }
-
-    /// As the simulator's front has it.
-    fn request_seed(&self) -> u64 {
-        Rng::from_seed(self.seed).split("paths").split("node 0").seed()
-    }
-
-    fn schedule(&self, job: &OpenJob, service: &Service) -> Result<Schedule, Failure> {
-        let step = |&(rate, end, length)| Step {
-            rate: Rate(rate),
-            end: Rate(end),
-            length: Duration::from_nanos(length),
-        };
-        let steps = job.steps.iter().map(step);
-        let plan = DemandPlan { steps: steps.collect(), arrivals: job.arrivals };
-        Schedule::build(&plan, self.clients, service, self.seed).map_err(Failure::usage)
-    }
-
-    fn open_plan(
-        &self,
-        job: &OpenJob,
-        schedule: Schedule,
-        application: Arc<dyn Application>,
-        seeds: Seeds,
-    ) -> OpenPlan {
-        OpenPlan {
-            schedule,
-            application,
-            seeds,
-            slo: Duration::from_nanos(self.slo_ns),
-            warm_up: Duration::from_nanos(job.warm_up_ns),
-            measure: Duration::from_nanos(job.measure_ns),
-            drain: Duration::from_nanos(job.drain_ns),
-            bin: job.bin_ns.map(Duration::from_nanos),
-            pace: self.pace,
-            slips: job.arrivals == Arrivals::Metronome,
-            server: self.server.clone(),
-            // Of the thread that watches the nodes.
-            tiers: match seeds.thread {
-                0 => self.tiers.iter().map(|it| it.metered.clone().unwrap_or_default()).collect(),
-                _ => Vec::new(),
-            },
-        }
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
-    fn conclude(
-        &self,
-        job: &OpenJob,
-        findings: Vec<open::Findings>,
-    ) -> Result<OpenOutcome, Failure> {
-        let mut sent: Vec<u64> =
-            findings.iter().flat_map(|part| part.sent_ns.iter().copied()).collect();
-        sent.sort_unstable();
-        let mut parts = findings.into_iter();
-        let mut first = parts.next().ok_or_else(|| Failure::usage("threads is 0"))?;
-        for part in parts {
-            first.tally.merge(&part.tally);
-            first.intended += part.intended;
-            first.slipped = first.slipped.max(part.slipped);
-            first.retried = first.retried.zip(part.retried).map(|(one, other)| one.and(&other));
-        }
-        let counted = self.of_front(&mut first.counted);
-        let counts = counted.first().and_then(|front| front.counts.clone());
-        let mut run = Run {
-            clients: self.clients,
-            slo_us: self.slo_ns as f64 / 1e3,
-            noise: first.window.noise,
-            tiers: tiers::readings(
-                &self.tiers,
-                &first.window,
-                &counted,
-                self.server_waits.spends_cpu(),
-            ),
-            retry: first.retried.as_ref().map(Retried::report),
-            slipped_us: first.slipped.nanos() as f64 / 1e3,
-            ..Run::default()
-        };
-        let mut found = first.tally.finish();
-        let points = std::mem::take(&mut found.points);
-        let latency_counts_ns = found.latency.counts();
-        found.fill(&mut run, counts.as_ref().map(|counts| counts.totals.received));
-        let seconds = first.window.length.as_secs_f64().max(1e-9);
-        if let Some(counts) = &counts {
-            let per_served = |count: u64| count as f64 / counts.totals.served.max(1) as f64;
-            run.rx_per_request = per_served(counts.totals.frames_in);
-            run.tx_per_request = per_served(counts.totals.frames_out);
-            run.explicit_credits_rps = counts.totals.credit_frames as f64 / seconds;
-            run.locks = counts.locks.iter().map(reading).collect();
-            let cpu = first.window.server.usage.unwrap_or_default().cpu.nanos();
-            let spent = if self.server_waits.spends_cpu() { counts.totals.busy_ns } else { cpu };
-            run.server_cpu_ns_per_request = spent as f64 / counts.totals.received.max(1) as f64;
-        }
-        // Steps are no single process, and other arrivals have other gaps.
-        run.audit = (job.bin_ns.is_none() && job.arrivals == Arrivals::Poisson).then(|| {
-            let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
-            audit(&sent, &self.audit_spec(job, asked))
-        });
-        Ok(OpenOutcome { run, points, latency_counts_ns })
-    }
-
-    /// What was counted, all replicas of the server as one in front of all nodes.
-    fn of_front(&self, counted: &mut Vec<Counted>) -> Vec<Counted> {
-        let replicas: Vec<Counted> =
-            counted.drain(..self.addresses.len().min(counted.len())).collect();
-        let together = replicas.into_iter().reduce(|one, other| one.and(&other));
-        let front = together.filter(|_| !self.loses.counts).unwrap_or_default();
-        std::iter::once(front).chain(counted.drain(..)).collect()
-    }
-
-    fn audit_spec(&self, job: &OpenJob, asked: Rate) -> AuditSpec {
-        AuditSpec {
-            asked,
-            window: Duration::from_nanos(job.measure_ns),
-            // A turn of the generator's loop: it sends what fell due meanwhile.
-            granularity: Duration::from_micros(2),
-            offered_min: 0.98,
-        }
-    }
-}
-
-/// Shares clients and their requests out to threads: client `c` goes to thread `c % threads`.
-fn split(schedule: &Schedule, clients: u32, threads: u32) -> Vec<(u32, Schedule)> {
-    let threads = threads.clamp(1, clients.max(1));
-    (0..threads)
-        .map(|thread| {
-            let entries = schedule
-                .entries
-                .iter()
-                .filter(|entry| entry.client % threads == thread)
-                .map(|entry| tailwater_workload::Entry { client: entry.client / threads, ..*entry })
-                .collect();
-            let own = clients / threads + u32::from(thread < clients % threads);
-            (own, Schedule { entries })
-        })
-        .collect()
 }
 
 /// Ten thousand connections need as many descriptors; the soft limit is often a thousand.

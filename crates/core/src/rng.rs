@@ -55,6 +55,14 @@ impl Rng {
         self.unit() < p
     }
 
+    /// Puts the items into an order by chance, each order as likely as any other (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let other = self.below(u32::try_from(last + 1).unwrap_or(u32::MAX)) as usize;
+            items.swap(last, other);
+        }
+    }
+
     /// Exponentially distributed with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.unit()).ln()
@@ -99,6 +107,21 @@ mod tests {
         let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 200_000.0;
         assert!((mean - 10.0).abs() < 0.1, "mean {mean}");
         assert!((variance.sqrt() - 10.0).abs() < 0.2, "deviation {}", variance.sqrt());
+    }
+
+    #[test]
+    fn shuffling_keeps_every_item_and_favours_none() {
+        let mut rng = Rng::from_seed(3);
+        let (mut first, mut last) = ([0_u32; 8], [0_u32; 8]);
+        for _ in 0..8_000 {
+            let mut order: [usize; 8] = std::array::from_fn(|item| item);
+            rng.shuffle(&mut order);
+            (first[order[0]], last[order[7]]) = (first[order[0]] + 1, last[order[7]] + 1);
+            order.sort_unstable();
+            assert_eq!(order, [0, 1, 2, 3, 4, 5, 6, 7]);
+        }
+        let mut ends = first.iter().chain(&last);
+        assert!(ends.all(|count| (850..1_150).contains(count)), "{first:?}, {last:?}");
     }
 
     #[test]

@@ -8,18 +8,9 @@ pub(crate) fn of_block<T>(items: &mut [T], repetition: u32, drifts: bool, seed: 
     if !drifts {
         return;
     }
-    shuffle(items, seed);
+    Rng::from_seed(seed).split("order").shuffle(items);
     if repetition % 2 == 1 {
         items.reverse();
-    }
-}
-
-/// Fisher–Yates.
-fn shuffle<T>(items: &mut [T], seed: u64) {
-    let mut rng = Rng::from_seed(seed).split("order");
-    for last in (1..items.len()).rev() {
-        let other = rng.below(u32::try_from(last + 1).unwrap_or(u32::MAX)) as usize;
-        items.swap(last, other);
     }
 }
 

@@ -46,6 +46,7 @@ mod threads;
 mod tiers;
 mod topology;
 mod trace;
+mod window;
 mod world;
 
 pub use checks::Rule;

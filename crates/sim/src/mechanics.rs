@@ -3,26 +3,23 @@
 //! Nothing here judges. What happens is told as [`Fact`](crate::facts::Fact)s in [`Space::facts`], for
 //! whoever drives the mechanics to take after each event.
 
-use crate::callers::plus;
 use crate::clients::{Answered, Books, Clients};
 use crate::fabric::Fabric;
 use crate::facts::Thing;
 use crate::faults::{Front, Members};
 use crate::locks::LockReport;
-use crate::node::{Counts, Node};
+use crate::node::Node;
 use crate::space::{Event, Packet, Space};
 use crate::standing::Standing;
 use crate::threads::Switch;
 use crate::topology::{Parts, Plan, Topology};
 use crate::trace::Sample;
+use crate::window::{OfTier, Window};
 use crate::world::{Intended, World};
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_control::retry::HedgeCounts;
-use tailwater_control::{Admission, Client, Reason};
-use tailwater_core::{Instant, Nanos, Rng};
-use tailwater_stats::result::{HedgeReading, Run, TierReading};
+use tailwater_control::{Admission, Client};
+use tailwater_core::{Instant, Rng};
 use tailwater_stats::{Tally, TallySpec};
 use tailwater_workload::scenario::{Fault, FaultKind};
 
@@ -37,24 +34,9 @@ pub(crate) struct Mechanics<'a> {
     switches: Vec<Switch>,
     sample: Option<Duration>,
     samples: Vec<Sample>,
-    /// The totals of each node at both ends of the window.
-    window: [Vec<Counts>; 2],
-    /// The second tries of calls to each tier there.
-    hedges: [Vec<HedgeCounts>; 2],
-    /// The queueing delays that their controllers knew at its end.
-    delays: Vec<Duration>,
+    window: Window,
     pub(crate) events: u64,
     now: Instant,
-}
-
-/// What the nodes of a tier did in the window.
-pub(crate) struct OfTier {
-    nodes: u32,
-    pub(crate) counts: Counts,
-    /// The queueing delay that a controller knew at the end, of the node where it was longest.
-    delay: Duration,
-    /// Of calls to it.
-    hedges: HedgeCounts,
 }
 
 /// What is left of them when nothing more happens.
@@ -90,9 +72,7 @@ impl<'a> Mechanics<'a> {
             client: parts.client,
             sample: world.sample,
             samples: Vec::new(),
-            window: [Vec::new(), Vec::new()],
-            hedges: [Vec::new(), Vec::new()],
-            delays: Vec::new(),
+            window: Window::default(),
             events: 0,
             now: Instant::ZERO,
         }
@@ -165,7 +145,7 @@ impl<'a> Mechanics<'a> {
 
     /// Closes the books at the end of the run.
     pub(crate) fn finish(self, end: Instant) -> Remains {
-        let tiers = self.tiers();
+        let tiers = self.window.tiers(&self.topology);
         let books = self.clients.finish(end, &self.space);
         let nodes = self.topology.nodes.into_iter();
         Remains {
@@ -174,42 +154,6 @@ impl<'a> Mechanics<'a> {
             tiers,
             locks: nodes.flat_map(|node| node.lock_reports(end)).collect(),
             events: self.events,
-        }
-    }
-
-    /// The front and each tier, in the order of their nodes. A run that broke before the window's end has none.
-    fn tiers(&self) -> Vec<OfTier> {
-        let [from, to] = &self.window;
-        let since: Vec<Counts> = to.iter().zip(from).map(|(to, from)| to.since(from)).collect();
-        let of = |(group, nodes): (usize, &Range<usize>)| OfTier {
-            nodes: nodes.len() as u32,
-            hedges: group.checked_sub(1).map(|tier| self.hedges_of(tier)).unwrap_or_default(),
-            counts: since
-                .get(nodes.clone())
-                .unwrap_or_default()
-                .iter()
-                .copied()
-                .fold(Counts::default(), Counts::plus),
-            delay: self
-                .delays
-                .get(nodes.clone())
-                .unwrap_or_default()
-                .iter()
-                .copied()
-                .max()
-                .unwrap_or_default(),
-        };
-        self.topology.groups().iter().enumerate().map(of).collect()
-    }
-
-    /// Second tries of calls to a tier in the window.
-    fn hedges_of(&self, tier: usize) -> HedgeCounts {
-        let [from, to] = self.hedges.each_ref().map(|all| all.get(tier).copied());
-        let Some((from, to)) = from.zip(to) else { return HedgeCounts::default() };
-        HedgeCounts {
-            sent: to.sent - from.sent,
-            won: to.won - from.won,
-            over_budget: to.over_budget - from.over_budget,
         }
     }
 
@@ -255,16 +199,7 @@ impl<'a> Mechanics<'a> {
                 Some(node) => node.on_caller_due(now, client, space),
                 None => self.clients.on_due(now, client, space),
             },
-            Event::Window(begins) => {
-                let nodes = &topology.nodes;
-                self.window[usize::from(!begins)] = nodes.iter().map(|node| node.counts).collect();
-                let tiers = topology.groups().len() - 1;
-                let of = |tier| {
-                    nodes.iter().map(|node| node.hedges(tier)).fold(HedgeCounts::default(), plus)
-                };
-                self.hedges[usize::from(!begins)] = (0..tiers).map(of).collect();
-                self.delays = nodes.iter().map(|node| node.control().gauges().delay).collect();
-            }
+            Event::Window(begins) => self.window.read(begins, topology),
             Event::Patience(key) => self.clients.on_patience(now, key, space),
             Event::Late(key) => {
                 let number = space.requests.get(key).map(|request| request.client);
@@ -403,77 +338,4 @@ fn schedule_switches(world: &World, space: &mut Space) -> Vec<Switch> {
         *switch
     };
     switches.enumerate().map(plan).collect()
-}
-
-impl Counts {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            requests: self.requests + other.requests,
-            rx: self.rx + other.rx,
-            tx: self.tx + other.tx,
-            explicit: self.explicit + other.explicit,
-            served: self.served + other.served,
-            shed: std::array::from_fn(|reason| self.shed[reason] + other.shed[reason]),
-            busy_ns: self.busy_ns + other.busy_ns,
-        }
-    }
-
-    fn since(&self, earlier: &Self) -> Self {
-        Self {
-            requests: self.requests - earlier.requests,
-            rx: self.rx - earlier.rx,
-            tx: self.tx - earlier.tx,
-            explicit: self.explicit - earlier.explicit,
-            served: self.served - earlier.served,
-            shed: std::array::from_fn(|reason| self.shed[reason] - earlier.shed[reason]),
-            busy_ns: self.busy_ns - earlier.busy_ns,
-        }
-    }
-
-    /// Requests that were refused, for whatever reason.
-    fn shed_total(&self) -> u64 {
-        self.shed.iter().sum()
-    }
-
-    /// What the server's own counters say about a run.
-    pub(crate) fn fill(&self, run: &mut Run, window: Duration) {
-        let per = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-        run.server_cpu_ns_per_request = per(self.busy_ns, self.requests);
-        run.rx_per_request = per(self.rx, self.served);
-        run.tx_per_request = per(self.tx, self.served);
-        run.explicit_credits_rps = self.explicit as f64 * 1e9 / window.nanos().max(1) as f64;
-    }
-}
-
-impl OfTier {
-    /// As results tell it; `tier` is its name, empty for the front.
-    pub(crate) fn reading(&self, tier: &str, window: Duration) -> TierReading {
-        let Self { nodes, counts, delay, hedges } = self;
-        let window_ns = window.nanos().max(1) as f64;
-        let per_second = |count: u64| count as f64 * 1e9 / window_ns;
-        let requests = counts.requests.max(1) as f64;
-        let by_reason = Reason::ALL.into_iter().zip(counts.shed);
-        TierReading {
-            tier: tier.to_owned(),
-            nodes: *nodes,
-            received_rps: Some(per_second(counts.requests)),
-            served_rps: Some(per_second(counts.served)),
-            drop_ratio: Some(counts.shed_total() as f64 / requests),
-            shed_by_reason: by_reason
-                .filter(|(_, count)| *count > 0)
-                .map(|(reason, count)| (reason.name().to_owned(), count))
-                .collect(),
-            cores_used: Some(counts.busy_ns as f64 / window_ns),
-            cpu_ns_per_request: Some(counts.busy_ns as f64 / requests),
-            delay_us: delay.nanos() as f64 / 1e3,
-            run_delay_ratio: Some(0.0),
-            involuntary_per_s: Some(0.0),
-            hedges: (*hedges != HedgeCounts::default()).then(|| HedgeReading {
-                sent_per_s: per_second(hedges.sent),
-                won_per_s: per_second(hedges.won),
-                over_budget_per_s: per_second(hedges.over_budget),
-            }),
-            ..TierReading::default()
-        }
-    }
 }

@@ -3,12 +3,14 @@
 //! The same walk as in the runtime: a packet waits for a core, is received and parsed, gets its
 //! verdict, waits in the queue of requests, runs, and is answered; credits ride on the answer.
 //! `node/run_loop.rs` decides what a core does next; this file does the book-keeping of each step. All that a step tells
-//! the controller or asks of it goes through [`Control`]. Requests with locks and calls walk on in
-//! `node/walk.rs`; stalls of single cores are in `node/cores.rs`, and what befalls the whole node and
-//! its connections in `node/outage.rs`. Where a node has threads, `node/staff.rs` knows what each has to do,
+//! the controller or asks of it goes through [`Control`]. Requests with locks and calls walk on in `node/walk.rs`;
+//! `node/calls.rs` hears of those calls. Stalls of single cores are in `node/cores.rs`, and what befalls the whole node
+//! and its connections in `node/outage.rs`. Where a node has threads, `node/staff.rs` knows what each has to do,
 //! `node/schedule.rs` which of them has a core, and `node/hand_over.rs` what they pass to each other.
 
+mod calls;
 mod cores;
+mod counts;
 mod hand_over;
 mod outage;
 mod packets;
@@ -16,6 +18,8 @@ mod run_loop;
 mod schedule;
 pub(crate) mod staff;
 pub(crate) mod walk;
+
+pub(crate) use counts::Counts;
 
 use crate::control::Control;
 use crate::facts::{Fact, Thing};
@@ -86,22 +90,6 @@ enum Work {
 pub(crate) struct Place {
     pub(crate) node: u16,
     pub(crate) first_core: u16,
-}
-
-/// Totals since the beginning.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Counts {
-    /// Requests parsed.
-    pub(crate) requests: u64,
-    /// Messages of any kind.
-    pub(crate) rx: u64,
-    pub(crate) tx: u64,
-    pub(crate) explicit: u64,
-    pub(crate) served: u64,
-    /// Answers that refuse, in order of [`Reason::ALL`].
-    pub(crate) shed: [u64; Reason::ALL.len()],
-    /// Time that cores were given work for.
-    pub(crate) busy_ns: u64,
 }
 
 impl Node {

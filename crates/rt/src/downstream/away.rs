@@ -1,56 +1,23 @@
 //! A thread's fans whose calls the crew makes.
 
 use super::call::{Planned, Terms};
-use super::crew::{Cargo, Crew, Leg, WayBack};
-use super::home::{Countdown, Home};
+use super::crew::{Cargo, Leg, WayBack};
+use super::home::{Countdown, FanKey};
+use super::post::{Post, Sent};
 use super::room::Lent;
-use super::state::State;
-use crate::bell::Doorbell;
-use crate::poll::EventBell;
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use super::state::{AwayFans, State, Trip};
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use tailwater_core::Instant;
 
-pub(super) use super::home::FanKey;
-
-/// The crew, and where a thread hears from it.
-pub(crate) struct Post {
-    crew: Arc<Crew>,
-    home: Arc<Home>,
-    /// The thread's number among all that have handlers.
-    number: usize,
-}
-
-impl Post {
-    /// `thread` ends the thread's sleep, and `held` its sleep while a handler holds it.
-    pub(super) fn new(
-        crew: Arc<Crew>,
-        thread: Arc<Doorbell>,
-        held: EventBell,
-        number: usize,
-    ) -> Self {
-        Self { crew, home: Arc::new(Home::new(thread, held)), number }
-    }
-}
-
 /// The fans of one thread whose calls the crew makes.
 pub(super) struct Away {
-    post: Post,
+    post: Rc<Post>,
     /// Legs and fans so far.
     numbers: Cell<u64>,
-    /// Those whose calls have not all ended: as many as there is room for calls, at most.
-    fans: RefCell<HashMap<FanKey, Rc<State>>>,
-    /// Those of them whose deadline has not passed, by that.
-    due: RefCell<BTreeSet<FanKey>>,
-}
-
-/// One call that the crew has, or is about to.
-#[derive(Clone)]
-pub(super) struct Sent {
-    leg: Arc<Leg>,
-    count: Arc<Countdown>,
+    fans: Rc<AwayFans>,
 }
 
 /// Calls of one fan that are about to leave.
@@ -64,7 +31,7 @@ pub(super) struct Parcel {
 
 impl Away {
     pub(super) fn new(post: Post) -> Self {
-        Self { post, numbers: Cell::new(0), fans: RefCell::default(), due: RefCell::default() }
+        Self { post: Rc::new(post), numbers: Cell::new(0), fans: Rc::default() }
     }
 
     fn number(&self) -> u64 {
@@ -80,9 +47,8 @@ impl Away {
         let fan = (terms.deadline, self.number());
         let count = Arc::new(Countdown::new(state.least()));
         let way_back = WayBack { home: self.post.home.clone(), fan, count };
-        state.is_away_as(fan);
-        self.fans.borrow_mut().insert(fan, state.clone());
-        self.due.borrow_mut().insert(fan);
+        state.leaves(Trip { post: self.post.clone(), fans: self.fans.clone(), key: fan });
+        self.fans.add(fan, state.clone());
         let size = if forks { 1 } else { calls.len() };
         let mut calls = calls.into_iter();
         while calls.len() > 0 {
@@ -99,29 +65,9 @@ impl Away {
         }
     }
 
-    /// Takes back a call that is not wanted any more, nor any other of its leg.
-    pub(super) fn recall(&self, sent: &Sent) {
-        self.post.crew.recall(&sent.leg);
-    }
-
-    /// Takes a call back, and with it all of its leg. False if a member has begun it.
-    pub(super) fn revoke(&self, sent: &Sent) -> bool {
-        let is_back = self.post.crew.revoke(&sent.leg);
-        if is_back {
-            // No ring: this is the home's own thread, which looks once more before it sleeps.
-            sent.count.count_off();
-        }
-        is_back
-    }
-
-    pub(super) fn forget(&self, fan: FanKey) {
-        self.due.borrow_mut().remove(&fan);
-        self.fans.borrow_mut().remove(&fan);
-    }
-
     /// All fans, which will not be awaited.
     pub(super) fn take_all(&self) -> HashMap<FanKey, Rc<State>> {
-        self.fans.take()
+        self.fans.take_all()
     }
 
     /// Takes what the crew has brought, and takes back what is overdue. True if there was something.
@@ -129,37 +75,29 @@ impl Away {
         let mut found = false;
         while let Some(returned) = self.post.home.take() {
             found = true;
-            let state = self.fans.borrow().get(&returned.fan).cloned();
             // Otherwise it was given up meanwhile.
-            if let Some(state) = state {
+            if let Some(state) = self.fans.find(returned.fan) {
                 state.end(returned.place, returned.outcome);
                 if state.is_ended() {
-                    self.forget(returned.fan);
+                    self.fans.forget(returned.fan);
                 }
             }
         }
         // All of the crew may be held by others.
-        while let Some(fan) = self.next_overdue(time) {
+        while let Some(fan) = self.fans.next_overdue(time) {
             found = true;
-            let state = self.fans.borrow().get(&fan).cloned();
-            let Some(state) = state else { continue };
-            state.expire();
+            let Some(state) = self.fans.find(fan) else { continue };
+            state.expire(&self.post);
             if state.is_ended() {
-                self.forget(fan);
+                self.fans.forget(fan);
             }
         }
         found
     }
 
-    fn next_overdue(&self, time: Instant) -> Option<FanKey> {
-        let mut due = self.due.borrow_mut();
-        due.first().filter(|(deadline, _)| *deadline <= time)?;
-        due.pop_first()
-    }
-
     /// When the first fan is overdue.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.due.borrow().first().map(|&(deadline, _)| deadline)
+        self.fans.next_due()
     }
 
     /// The crew has brought something.

@@ -1,19 +1,17 @@
-//! Where the handlers of a thread leave their calls, and the thread leaves the answers.
+//! Where the handlers of a thread leave their calls.
 
 use super::TierConfig;
-use super::away::{Away, FanKey, Post, Sent};
-use super::call::Outcome;
+use super::away::Away;
 use super::counts::Tallies;
+use super::notes::Notes;
 use super::part::Part;
+use super::post::Post;
 use super::room::Room;
-use super::state::Then;
 use crate::client::Order;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Waker;
-use tailwater_core::caught;
 use tailwater_core::threads::Completion;
 
 /// One thread's. Nothing of it is borrowed while foreign code runs.
@@ -27,12 +25,8 @@ pub(crate) struct Desk {
     orders: RefCell<Vec<Vec<Order<Part>>>>,
     /// How many these are.
     ordered: Cell<usize>,
-    /// Calls that the thread has taken and nobody awaits, by shard and token.
-    given_up: RefCell<Vec<(usize, u64)>>,
-    /// Of handlers that have what they need.
-    wakers: RefCell<Vec<Waker>>,
-    /// Outcomes that no handler awaits, and what hears of them.
-    told: RefCell<Vec<(Then, Vec<Outcome>)>>,
+    /// What fans leave for the thread.
+    notes: Rc<Notes>,
     /// Why servers are not reached, by shard.
     troubles: RefCell<Vec<Option<String>>>,
 }
@@ -66,9 +60,7 @@ impl Desk {
             away: post.map(Away::new),
             orders: RefCell::new((0..first).map(|_| Vec::new()).collect()),
             ordered: Cell::new(0),
-            given_up: RefCell::default(),
-            wakers: RefCell::default(),
-            told: RefCell::default(),
+            notes: Rc::default(),
             troubles: RefCell::new(vec![None; first]),
         }
     }
@@ -85,23 +77,8 @@ impl Desk {
         self.away.as_ref()
     }
 
-    /// A call that was sent to the crew is given up.
-    pub(super) fn recall(&self, sent: &Sent) {
-        if let Some(away) = &self.away {
-            away.recall(sent);
-        }
-    }
-
-    /// A call that was sent to the crew is taken back. False if a member has begun it.
-    pub(super) fn revoke(&self, sent: &Sent) -> bool {
-        self.away.as_ref().is_some_and(|away| away.revoke(sent))
-    }
-
-    /// Forgets a fan that was sent to the crew and is not awaited any more.
-    pub(super) fn forget_away(&self, fan: FanKey) {
-        if let Some(away) = &self.away {
-            away.forget(fan);
-        }
+    pub(super) const fn notes(&self) -> &Rc<Notes> {
+        &self.notes
     }
 
     /// The tier of this name.
@@ -128,23 +105,9 @@ impl Desk {
         self.ordered.set(self.ordered.get() + 1);
     }
 
-    pub(super) fn give_up(&self, shard: usize, token: u64) {
-        self.given_up.borrow_mut().push((shard, token));
-    }
-
-    pub(super) fn will_wake(&self, waker: Waker) {
-        self.wakers.borrow_mut().push(waker);
-    }
-
-    pub(super) fn will_tell(&self, then: Then, outcomes: Vec<Outcome>) {
-        self.told.borrow_mut().push((then, outcomes));
-    }
-
-    /// Nothing is left for the loop to take.
+    /// Nothing is left for the thread to take.
     pub(super) fn is_empty(&self) -> bool {
-        self.ordered.get() == 0
-            && self.given_up.borrow().is_empty()
-            && self.told.borrow().is_empty()
+        self.ordered.get() == 0 && self.notes.is_empty()
     }
 
     /// How many calls are left for the thread.
@@ -169,32 +132,9 @@ impl Desk {
         }
     }
 
-    pub(super) fn take_given_up(&self) -> Vec<(usize, u64)> {
-        self.given_up.take()
-    }
-
     /// Takes all calls, which the thread will not make.
     pub(super) fn take_all_orders(&self) -> Vec<Order<Part>> {
         self.ordered.set(0);
         self.orders.borrow_mut().iter_mut().flat_map(std::mem::take).collect()
-    }
-
-    /// Wakes the handlers that have what they need, and tells outcomes that none awaits.
-    pub(super) fn wake(&self) {
-        let mut wakers = self.wakers.take();
-        for waker in wakers.drain(..) {
-            // Foreign code, if a handler polls its fan by an executor of its own.
-            let _ = caught(|| waker.wake());
-        }
-        // The memory is used again, unless that code has brought more.
-        let mut next = self.wakers.borrow_mut();
-        if next.is_empty() {
-            *next = wakers;
-        }
-        drop(next);
-        // Foreign code, too; what it leaves here is told in the next turn.
-        for (then, outcomes) in self.told.take() {
-            let _ = caught(|| then(outcomes));
-        }
     }
 }

@@ -42,7 +42,7 @@ impl Errands {
     /// A leg is not awaited any more; it may have ended.
     pub(crate) fn give_up(&self, key: LegKey) {
         if let Some(errand) = self.board.find(key) {
-            errand.give_up(|shard, token| self.desk.give_up(shard, token));
+            errand.give_up(|shard, token| self.desk.notes().give_up(shard, token));
         }
     }
 

@@ -129,7 +129,7 @@ impl Fan {
         let Self { tier, terms, enough, fails_fast, .. } = self;
         let desk = &tier.desk;
         let calls = (planned.len(), *enough);
-        let state = Rc::new(State::new(desk.clone(), calls, *fails_fast, tier.answers_max));
+        let state = Rc::new(State::new(desk.notes().clone(), calls, *fails_fast, tier.answers_max));
         let completion = desk.completion();
         let planned = planned.into_iter().enumerate();
         if let Some(away) = desk.away().filter(|_| completion.crew() > 0) {
@@ -187,7 +187,7 @@ impl Future for Fan {
                 drop(state.set_waker(Some(waker)));
                 self.phase = Phase::Made(state.clone());
                 // Only here: one that was made before the model changed goes on as it was begun.
-                if state.desk.completion().is_sync() {
+                if self.tier.desk.completion().is_sync() {
                     // No wake-up is needed meanwhile: the handler is being polled.
                     let waker = state.set_waker(None);
                     let Self { tier, terms, .. } = &*self;

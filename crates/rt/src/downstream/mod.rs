@@ -6,11 +6,11 @@
 //! handler, which the answers wake once it has what it needs, or its thread.
 //!
 //! `desk` is where handlers leave their calls, and where the thread finds them; `fan` is what a handler awaits, and
-//! `state` what it shares with its calls; `stage` is the thread's part, with one exchange for each shard, and `turns` gives
-//! it its turns.
+//! `state` what it shares with its calls, which leave in `notes` what their thread is to do. `stage` is the thread's part,
+//! with one exchange for each shard, and `turns` gives it its turns.
 //!
-//! Where the model has a `crew`, its members make the calls as `errands`, each with a stage of its own. `away` is what the
-//! handler's thread knows of them, and `home` where it gets the outcomes.
+//! Where the model has a `crew`, its members make the calls as `errands`, each with a stage of its own. `post` is a
+//! thread's way to the crew, `away` what the thread knows of the calls there, and `home` where it gets the outcomes.
 
 mod away;
 mod call;
@@ -22,7 +22,9 @@ mod errand;
 mod errands;
 mod fan;
 mod home;
+mod notes;
 mod part;
+mod post;
 mod room;
 mod stage;
 mod state;

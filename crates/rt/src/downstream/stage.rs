@@ -168,7 +168,7 @@ impl Stage {
         if self.desk.is_empty() {
             return;
         }
-        for (shard, token) in self.desk.take_given_up() {
+        for (shard, token) in self.desk.notes().take_given_up() {
             self.touch(shard).given_up.push(token);
         }
         for (index, shard) in self.shards.iter_mut().enumerate() {

@@ -1,19 +1,22 @@
 //! What a fan and its calls share.
 
-use super::away::{FanKey, Sent};
+mod away_fans;
+
+pub(super) use away_fans::AwayFans;
+
 use super::call::Outcome;
-use super::desk::Desk;
+use super::home::FanKey;
+use super::notes::{Notes, Then};
+use super::post::{Post, Sent};
 use crate::client::CallError;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Waker;
 
-/// What hears of the outcomes of calls that nobody awaits.
-pub(super) type Then = Box<dyn FnOnce(Vec<Outcome>)>;
-
 /// Nothing of it is borrowed while foreign code runs.
 pub(super) struct State {
-    pub(super) desk: Rc<Desk>,
+    /// Where it leaves what its thread is to do.
+    notes: Rc<Notes>,
     places: RefCell<Vec<Place>>,
     /// Calls that have not ended.
     open: Cell<usize>,
@@ -26,8 +29,16 @@ pub(super) struct State {
     /// Bytes that its answers may have yet, of so many.
     answers_left: Cell<usize>,
     answers_max: usize,
-    /// What the crew calls it, if that makes its calls.
-    away: Cell<Option<FanKey>>,
+    /// Of a fan whose calls the crew makes, until nobody awaits them.
+    trip: Cell<Option<Trip>>,
+}
+
+/// How a fan's calls went to the crew.
+pub(super) struct Trip {
+    pub(super) post: Rc<Post>,
+    /// Where the fan is found until it ends, by its key.
+    pub(super) fans: Rc<AwayFans>,
+    pub(super) key: FanKey,
 }
 
 enum Place {
@@ -49,13 +60,13 @@ impl Place {
 impl State {
     /// Of so many calls, of which `enough` answers are enough, and whose answers have so many bytes together.
     pub(super) fn new(
-        desk: Rc<Desk>,
+        notes: Rc<Notes>,
         (calls, enough): (usize, usize),
         fails_fast: bool,
         answers_max: usize,
     ) -> Self {
         Self {
-            desk,
+            notes,
             places: RefCell::new((0..calls).map(|_| Place::Open(None)).collect()),
             open: Cell::new(calls),
             wanted: Cell::new(enough),
@@ -64,7 +75,7 @@ impl State {
             then: Cell::new(None),
             answers_left: Cell::new(answers_max),
             answers_max,
-            away: Cell::new(None),
+            trip: Cell::new(None),
         }
     }
 
@@ -108,9 +119,9 @@ impl State {
         self.places.borrow_mut()[place] = Place::Away(sent);
     }
 
-    /// The crew calls the fan by this.
-    pub(super) fn is_away_as(&self, key: FanKey) {
-        self.away.set(Some(key));
+    /// The crew is about to have the calls.
+    pub(super) fn leaves(&self, trip: Trip) {
+        self.trip.set(Some(trip));
     }
 
     /// One call has ended; nothing if its outcome is not wanted any more.
@@ -136,10 +147,10 @@ impl State {
     /// It is done: what awaits that is woken in this turn, or told.
     fn finish(&self) {
         if let Some(waker) = self.waker.take() {
-            self.desk.will_wake(waker);
+            self.notes.will_wake(waker);
         }
         if let Some(then) = self.then.take() {
-            self.desk.will_tell(then, self.take());
+            self.notes.will_tell(then, self.take());
         }
     }
 
@@ -155,14 +166,14 @@ impl State {
 
     /// The deadline has passed: what no member of the crew has begun is taken back. What one has, it ends by itself, and
     /// knows whether it was sent.
-    pub(super) fn expire(&self) {
+    pub(super) fn expire(&self, post: &Post) {
         let places = self.places.borrow().len();
         for place in 0..places {
             let sent = match &self.places.borrow()[place] {
                 Place::Away(sent) => Some(sent.clone()),
                 _ => None,
             };
-            if sent.is_some_and(|sent| self.desk.revoke(&sent)) {
+            if sent.is_some_and(|sent| post.revoke(&sent)) {
                 self.end(place, Err(CallError::Expired));
             }
         }
@@ -170,12 +181,12 @@ impl State {
 
     /// The outcomes. What has not ended is given up.
     pub(super) fn take(&self) -> Vec<Outcome> {
-        let key = self.away.take();
+        let trip = self.trip.take();
         let mut recalled = Vec::new();
         let take = |place: &mut Place| match std::mem::replace(place, Place::Over) {
             Place::Ended(outcome) => outcome,
             Place::Open(Some((shard, token))) => {
-                self.desk.give_up(shard, token);
+                self.notes.give_up(shard, token);
                 Err(CallError::NotAwaited)
             }
             Place::Away(sent) => {
@@ -185,11 +196,11 @@ impl State {
             Place::Open(None) | Place::Over => Err(CallError::NotAwaited),
         };
         let outcomes = self.places.borrow_mut().iter_mut().map(take).collect();
-        // Behind the borrow: it drops arguments, which may be foreign.
-        recalled.iter().for_each(|sent| self.desk.recall(sent));
-        // Last: it may be the last but one that knows of this.
-        if let Some(key) = key {
-            self.desk.forget_away(key);
+        if let Some(Trip { post, fans, key }) = trip {
+            // Behind the borrow: it drops arguments, which may be foreign.
+            recalled.iter().for_each(|sent| post.recall(sent));
+            // Last: it may be the last but one that knows of this.
+            fans.forget(key);
         }
         outcomes
     }

@@ -1,11 +1,12 @@
 //! The calls of a thread's handlers have their turns: between two handlers, or while one holds the thread for its own.
 
 use super::TierConfig;
-use super::away::{Away, Post};
+use super::away::Away;
 use super::crew::Crew;
 use super::desk::Desk;
 use super::errands::Errands;
 use super::install;
+use super::post::Post;
 use super::stage::{CREW, Stage};
 use crate::bell::Doorbell;
 use crate::executor::{add_held, held};
@@ -143,7 +144,7 @@ impl Drop for Downstream {
     fn drop(&mut self) {
         drop(self.desk.take_all_orders());
         drop(self.desk.away().map(Away::take_all));
-        self.desk.wake();
+        self.desk.notes().wake();
     }
 }
 
@@ -183,7 +184,7 @@ impl Turns {
         let worked =
             self.stage.try_borrow_mut().is_ok_and(|mut stage| stage.turn(time)) || returned;
         if worked {
-            desk.wake();
+            desk.notes().wake();
         }
         worked
     }

@@ -19,7 +19,6 @@ use crate::task::{Stage, Task};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::asqm::{Budget, Entry, Estimator};
-use tailwater_control::retry::HedgeCounts;
 use tailwater_control::{Client, Echo, Outcome, Reached, Reason};
 use tailwater_core::Instant;
 use tailwater_workload::scenario::Wake;
@@ -30,7 +29,7 @@ use tailwater_workload::{Service, request_seed};
 pub(crate) struct Walk {
     paths: Arc<Paths>,
     locks: Locks,
-    callers: Callers,
+    pub(super) callers: Callers,
     estimator: Estimator,
     seed: u64,
     /// Connections of the same client to other replicas differ by this.
@@ -87,11 +86,6 @@ impl Walk {
     /// The new process connects to those that it calls.
     pub(super) fn boot(&mut self, now: Instant, space: &mut Space) {
         self.callers.boot(now, space);
-    }
-
-    /// Calls that wait in this node for permission to be sent.
-    pub(super) fn waiting_calls(&self) -> u64 {
-        self.callers.waiting()
     }
 }
 
@@ -169,120 +163,6 @@ impl Node {
         }
     }
 
-    /// An answer or credit of another node was received; returns what the core must do at once.
-    pub(super) fn heard(
-        &mut self,
-        now: Instant,
-        key: Key,
-        credit: bool,
-        space: &mut Space,
-    ) -> Option<Work> {
-        let Some(walk) = &mut self.walk else {
-            space.astray(Thing::Call, "an answer reached a node that never calls");
-            return None;
-        };
-        if credit {
-            walk.callers.on_credit(now, key, space);
-        } else {
-            walk.callers.on_reply(now, key, space);
-        }
-        // Of those that credit woke or refused besides, none is told by a responder.
-        let first = walk.callers.next_woken()?;
-        let ring = self.must_ring(now, first, space).then_some(Work::Ring(first));
-        if ring.is_none() {
-            self.wake(now, first, false, space);
-        }
-        self.wake_callers(now, space);
-        ring
-    }
-
-    /// A deadline of a connection to another node may have come.
-    pub(crate) fn on_caller_due(&mut self, now: Instant, number: u32, space: &mut Space) {
-        if self.is_stopped(now) {
-            return;
-        }
-        if let Some(walk) = &mut self.walk {
-            walk.callers.on_due(now, number, space);
-            self.wake_callers(now, space);
-            self.assign(now, space);
-        }
-    }
-
-    /// A call of this node has been out for as long as most take. A process that stands still learns it from the answer.
-    pub(crate) fn on_call_late(&mut self, now: Instant, key: Key, space: &mut Space) {
-        if self.is_stopped(now) {
-            return;
-        }
-        if let Some(walk) = &mut self.walk {
-            walk.callers.on_late(now, key, space);
-            self.wake_callers(now, space);
-            self.assign(now, space);
-        }
-    }
-
-    /// Second tries of this node's calls to a tier so far.
-    pub(crate) fn hedges(&self, tier: usize) -> HedgeCounts {
-        self.walk.as_ref().map_or_else(HedgeCounts::default, |walk| walk.callers.hedges(tier))
-    }
-
-    /// A call of this node gets no answer.
-    pub(crate) fn on_call_lost(&mut self, now: Instant, key: Key, space: &mut Space) {
-        if let Some(walk) = &mut self.walk {
-            walk.callers.on_call_lost(now, key, space);
-            self.wake_callers(now, space);
-            self.assign(now, space);
-        }
-    }
-
-    /// A connection to another node is lost.
-    pub(crate) fn on_caller_lost(
-        &mut self,
-        now: Instant,
-        number: u32,
-        connection: u16,
-        space: &mut Space,
-    ) {
-        if let Some(walk) = &mut self.walk {
-            walk.callers.on_lost(now, number, connection, space);
-        }
-    }
-
-    /// A connection to another node stands again, and its WELCOME is here.
-    pub(crate) fn on_caller_opened(&mut self, now: Instant, key: Key, space: &mut Space) {
-        if let Some(walk) = &mut self.walk {
-            walk.callers.on_opened(now, key, space);
-        }
-        if !self.is_stopped(now) {
-            self.drive_callers(now, space);
-            self.assign(now, space);
-        }
-    }
-
-    /// Time to connect to another node again; a paused process does it when it goes on.
-    pub(crate) fn on_caller_reconnect(
-        &mut self,
-        now: Instant,
-        number: u32,
-        connection: u16,
-        space: &mut Space,
-    ) {
-        if now < self.frozen_until {
-            let again = Event::Reconnect { client: number, connection };
-            return space.calendar.at(self.frozen_until, again);
-        }
-        if let Some(walk) = &self.walk {
-            walk.callers.on_reconnect(now, number, connection, space);
-        }
-    }
-
-    /// After a pause, in which deadlines of those connections may have come.
-    pub(super) fn drive_callers(&mut self, now: Instant, space: &mut Space) {
-        if let Some(walk) = &mut self.walk {
-            walk.callers.drive_all(now, space);
-            self.wake_callers(now, space);
-        }
-    }
-
     /// What a request that is answered tells: whether its books are right, and how long it took.
     pub(super) fn settle(&mut self, now: Instant, key: Key, outcome: Outcome, space: &mut Space) {
         let (Some(walk), Some(request)) = (&mut self.walk, space.requests.get_mut(key)) else {
@@ -311,11 +191,6 @@ impl Node {
     /// Locks that are held or waited for; see [`Locks::audit`].
     pub(crate) fn busy_locks(&self) -> Vec<(u32, Option<Key>, Vec<Key>)> {
         self.walk.iter().flat_map(|walk| walk.locks.audit()).collect()
-    }
-
-    /// Calls of this node that wait for permission to be sent.
-    pub(crate) fn waiting_calls(&self) -> u64 {
-        self.walk.as_ref().map_or(0, Walk::waiting_calls)
     }
 
     /// What was seen of the locks.
@@ -503,19 +378,6 @@ impl Node {
         let waited = now.since(request.queued);
         request.task.as_mut()?.budget.deduct(waited);
         self.walk_on(now, key, space)
-    }
-
-    pub(super) fn call(&mut self, now: Instant, asked: Asked, space: &mut Space) {
-        if let Some(walk) = &mut self.walk {
-            walk.callers.call(now, &asked, space);
-            self.wake_callers(now, space);
-        }
-    }
-
-    fn wake_callers(&mut self, now: Instant, space: &mut Space) {
-        while let Some(key) = self.walk.as_mut().and_then(|walk| walk.callers.next_woken()) {
-            self.wake(now, key, false, space);
-        }
     }
 }
 

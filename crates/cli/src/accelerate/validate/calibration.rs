@@ -79,7 +79,7 @@ impl Calibration {
             requests.insert(*part, count.clamp(PILOT as f64, REQUESTS_MAX) as usize);
         }
         for _ in 0..effort.rounds {
-            shuffle(&mut parts, &mut rng);
+            rng.shuffle(&mut parts);
             for part in &parts {
                 let time = calibration.quiet(host, *part, requests[part])?;
                 calibration.found.entry(*part).or_default().push(time);
@@ -263,12 +263,5 @@ const fn threads(threading: Threading) -> usize {
     match threading {
         Threading::SyncOs => OVERSUBSCRIBED,
         _ => 1,
-    }
-}
-
-/// Fisher and Yates.
-pub(super) fn shuffle<T>(list: &mut [T], rng: &mut Rng) {
-    for last in (1..list.len()).rev() {
-        list.swap(last, rng.below(last as u32 + 1) as usize);
     }
 }

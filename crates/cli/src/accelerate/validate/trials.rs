@@ -1,6 +1,6 @@
 //! The gain, measured: quads of blocks with and without the accelerator, of all cells in turn.
 
-use super::calibration::{Calibration, Effort, shuffle};
+use super::calibration::{Calibration, Effort};
 use super::host::Host;
 use crate::failure::Failure;
 use tailwater_core::Rng;
@@ -27,7 +27,7 @@ pub(super) fn measure(
         if sweep.is_empty() {
             break;
         }
-        shuffle(&mut sweep, &mut rng);
+        rng.shuffle(&mut sweep);
         for at in sweep {
             let requests = calibration.requests(&cells[at], host.work, effort.block);
             let mut block =

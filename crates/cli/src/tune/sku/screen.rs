@@ -100,7 +100,9 @@ pub(super) fn screen(
         progress.say(&format!("screening, {} of {}", played + 1, wanted.replicates));
         let seed = bench.next_seed();
         let mut responses = vec![0.0; design.runs()];
-        for run in shuffled(design.runs(), &mut rng) {
+        let mut order: Vec<usize> = (0..design.runs()).collect();
+        rng.shuffle(&mut order);
+        for run in order {
             let setting = setting(wanted, &knobs, &design.levels(run));
             responses[run] = match response(bench, wanted, &setting, seed) {
                 Ok(response) => response,
@@ -168,34 +170,4 @@ fn is_quiet(block: &Block, wanted: &Wanted) -> bool {
     let readings = wanted.rules.noise.iter().zip(&block.noise);
     let quiet = readings.into_iter().all(|(rule, reading)| *reading <= rule.max);
     quiet && block.invalid.is_none() && block.metric > 0.0 && block.metric.is_finite()
-}
-
-/// All numbers below `count` in an order by chance (Fisher and Yates).
-fn shuffled(count: usize, rng: &mut Rng) -> Vec<usize> {
-    let mut all: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        // Designs have 32 runs at most.
-        let other = rng.below(u32::try_from(last + 1).unwrap_or(u32::MAX)) as usize;
-        all.swap(last, other);
-    }
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shuffling_keeps_every_number_and_favours_none() {
-        let mut rng = Rng::from_seed(3);
-        let mut first = [0_u32; 8];
-        for _ in 0..8_000 {
-            let order = shuffled(8, &mut rng);
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            assert_eq!(sorted, (0..8).collect::<Vec<_>>());
-            first[order[0]] += 1;
-        }
-        assert!(first.iter().all(|count| (850..1_150).contains(count)), "{first:?}");
-    }
 }

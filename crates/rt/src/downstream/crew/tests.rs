@@ -1,9 +1,9 @@
 //! What waits for the crew, what it costs, and who takes it. The members are the tests themselves.
 
-use super::super::away::Post;
 use super::super::desk::Desk;
 use super::super::errands::Errands;
 use super::super::fan::Fan;
+use super::super::post::Post;
 use super::super::{Tier, TierConfig};
 use super::*;
 use crate::bell::Doorbell;

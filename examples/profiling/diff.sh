@@ -1,14 +1,14 @@
 #!/bin/sh
 # What `tailwater profile diff` names between two builds of SQLite, one of which takes 5 % longer in each call of the function
-# that compiles a statement, and what it names between recordings of one build. Both of a pair are recorded at once, and run by
-# turns of a quarter of a second.
+# that compiles a statement, and what it names between recordings of one build. For each pair either build is recorded 20 times,
+# by turns, since processes of one build differ.
 #
-# Usage: examples/profiling/diff.sh [IDENTICAL [PLANTED [SECONDS]]]      20 and 5 pairs of recordings of 10 s when not given
+# Usage: examples/profiling/diff.sh [IDENTICAL [PLANTED [SECONDS]]]      20 and 5 pairs, each process half a second, when not given
 #
 # Writes results/profile-diff.json. Needs `tailwater` on the PATH with its pass (make pass). What it built, and the last pair's
 # traces, lie in out/diff.
 set -eu
-identical=${1:-20} planted=${2:-5} seconds=${3:-10}
+identical=${1:-20} planted=${2:-5} seconds=${3:-0.5}
 cd "$(dirname "$0")/../.."
 command -v patch >/dev/null || { echo "diff.sh: found no patch; type: apt-get install patch" >&2; exit 1; }
 # With tailwater, so that what both stand on is compiled once.
@@ -20,10 +20,11 @@ mkdir -p "$folder"
 cp "$("$bench" sqlite)"/sqlite3.[ch] benches/profile/programs/queries.c benches/profile/programs/slower.h "$folder"
 patch --quiet --strip 0 --directory "$folder" <examples/profiling/patches/sqlite.patch
 
-# `build NAME FLAGS`.
+# `build NAME FLAGS`. Functions begin at cache lines in both, or the longer one would shift all that come after it: what was not
+# changed would run another way, too.
 build() {
     (cd "$folder" && tailwater profile build -- \
-        sh -c "\$CC -O2 -include slower.h $2 -o $1 queries.c sqlite3.c -lpthread -ldl -lm")
+        sh -c "\$CC -O2 -falign-functions=64 -include slower.h $2 -o $1 queries.c sqlite3.c -lpthread -ldl -lm")
 }
 build queries ''
 build slower -DSLOWER_PERCENT=5

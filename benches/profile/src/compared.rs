@@ -1,11 +1,12 @@
 //! What `tailwater profile diff` names between two builds of which one is slower in one function, and between recordings of
-//! one build. Both of a pair are recorded at once, and have their turns to run. Pairs of either kind take turns, too.
+//! one build. For a pair either build is recorded often, a short process at a time, by turns. Pairs of either kind take turns,
+//! too.
 
 use crate::Result;
-use crate::alternating::alternate;
 use crate::trial::Trial;
 use clap::Args;
 use machine::Machine;
+use machine::command;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -28,32 +29,36 @@ pub(crate) struct ComparedArgs {
     /// Pairs of recordings of the program itself.
     #[arg(long, default_value_t = 20)]
     identical: usize,
-    /// Pairs of a recording of it and one of the slower build.
+    /// Pairs of recordings of it and of the slower build.
     #[arg(long, default_value_t = 5)]
     planted: usize,
-    /// How long each runs while it is recorded; it stands still for as long.
-    #[arg(long, default_value_t = 10)]
-    seconds: u64,
+    /// Recordings of either build in a pair.
+    #[arg(long, default_value_t = 20)]
+    recordings: usize,
+    /// How long each runs.
+    #[arg(long, default_value_t = 0.5)]
+    seconds: f64,
 }
 
 #[derive(Debug, Default, Serialize)]
 struct Compared {
     title: String,
     machine: Machine,
-    seconds: u64,
+    recordings: usize,
+    seconds: f64,
     function: String,
     percent: f64,
     identical: Vec<Pair>,
     planted: Vec<Pair>,
 }
 
-/// What was found of two traces.
+/// What was found of the recordings of two builds.
 #[derive(Debug, PartialEq, Serialize)]
 struct Pair {
     /// Functions that were compared, and how many comparisons were corrected for.
     functions: usize,
     comparisons: u64,
-    /// Those that are named, as `profile diff --json` has them.
+    /// Those that are named, by themselves or with what they call, as `profile diff --json` has them.
     moved: Vec<Value>,
     /// The planted one, named or not.
     function: Option<Value>,
@@ -65,6 +70,7 @@ pub(crate) fn compared(args: &ComparedArgs) -> Result {
     let mut found = Compared {
         title: args.of.title.clone(),
         machine: Machine::here(),
+        recordings: args.recordings,
         seconds: args.seconds,
         function: args.function.clone(),
         percent: args.percent,
@@ -89,25 +95,42 @@ fn turns(identical: usize, planted: usize) -> Vec<bool> {
     (0..all).map(|number| until(number + 1) > until(number)).collect()
 }
 
-/// A recording of the program and one of `second`, compared; backwards the second begins.
+/// Recordings of the program and as many of `second`, compared; backwards the second begins.
 fn pair(args: &ComparedArgs, second: &Path, backwards: bool) -> Result<Pair> {
-    let traces = ["a.trace", "b.trace"].map(|name| args.of.folder.join(name));
-    // Half of its time each stands still.
-    let seconds = 2 * args.seconds;
-    let mut both =
-        [record(&args.of.program, &traces[0], seconds), record(second, &traces[1], seconds)];
-    if backwards {
-        both.reverse();
+    let folders = ["a", "b"].map(|name| args.of.folder.join(name));
+    folders.iter().try_for_each(|folder| empty(folder))?;
+    let programs = [args.of.program.as_path(), second];
+    let mut expected = None;
+    for (number, side) in order(args.recordings, backwards).into_iter().enumerate() {
+        let trace = folders[side].join(format!("{number:03}.trace"));
+        let said = command::output(&mut record(programs[side], &trace, args.seconds))?;
+        let found = answer(&said)?.to_owned();
+        let expected = expected.get_or_insert_with(|| found.clone());
+        if found != *expected {
+            return Err(format!("the builds found {expected} and {found}"));
+        }
     }
-    let [one, other] = alternate(both)?;
-    let (one, other) = (answer(&one)?, answer(&other)?);
-    if one != other {
-        return Err(format!("the builds found {one} and {other}"));
-    }
-    Pair::read(&diff(&traces)?, &args.function)
+    Pair::read(&diff(&folders)?, &args.function)
 }
 
-fn record(program: &Path, trace: &Path, seconds: u64) -> Command {
+/// Which of two is recorded when: A, B, B, A and so on, so that what drifts meets both alike.
+fn order(recordings: usize, backwards: bool) -> Vec<usize> {
+    let first = usize::from(backwards);
+    let turn =
+        |number: usize| if number % 2 == 0 { [first, 1 - first] } else { [1 - first, first] };
+    (0..recordings).flat_map(turn).collect()
+}
+
+/// A folder without the traces of before.
+fn empty(folder: &Path) -> Result {
+    let trouble = |error: std::io::Error| format!("{}: {error}", folder.display());
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(trouble)?;
+    }
+    std::fs::create_dir_all(folder).map_err(trouble)
+}
+
+fn record(program: &Path, trace: &Path, seconds: f64) -> Command {
     let mut record = Command::new("tailwater");
     record.args(["profile", "record", "-o"]).arg(trace).arg("--").arg(program);
     record.arg(seconds.to_string());
@@ -119,9 +142,9 @@ fn answer(said: &str) -> Result<&str> {
     said.split_whitespace().nth(1).ok_or_else(|| format!("a program said `{}`", said.trim()))
 }
 
-fn diff(traces: &[PathBuf; 2]) -> Result<String> {
+fn diff(folders: &[PathBuf; 2]) -> Result<String> {
     let mut diff = Command::new("tailwater");
-    let done = diff.args(["profile", "diff", "--json"]).args(traces).output();
+    let done = diff.args(["profile", "diff", "--json"]).args(folders).output();
     let done = done.map_err(|error| format!("could not start tailwater: {error}"))?;
     // 1: functions have moved.
     if !matches!(done.status.code(), Some(0 | 1)) {
@@ -142,8 +165,19 @@ impl Pair {
         Ok(Self { functions: all.len(), comparisons, moved, function: planted.into_iter().next() })
     }
 
-    fn names(&self) -> Vec<&str> {
-        self.moved.iter().filter_map(|one| one["name"].as_str()).collect()
+    /// Those that are named; with a mark, those that moved with what they call.
+    fn names(&self) -> Vec<String> {
+        let name = |one: &Value| {
+            let mark = if one["by_itself"] == true { "" } else { " (with its calls)" };
+            Some(format!("{}{mark}", one["name"].as_str()?))
+        };
+        self.moved.iter().filter_map(name).collect()
+    }
+
+    /// Whether this function is named by itself, and no other in any way.
+    fn is_alone(&self, function: &str) -> bool {
+        let is_it = |one: &Value| one["name"] == function && one["by_itself"] == true;
+        matches!(&self.moved[..], [one] if is_it(one))
     }
 
     fn line(&self) -> String {
@@ -156,7 +190,7 @@ impl Pair {
 impl Compared {
     fn summary(&self) -> String {
         let named = self.identical.iter().filter(|pair| !pair.moved.is_empty()).count();
-        let alone = self.planted.iter().filter(|pair| pair.names() == [&*self.function]).count();
+        let alone = self.planted.iter().filter(|pair| pair.is_alone(&self.function)).count();
         format!(
             "{}: of {} pairs of one build {named} name a function; of {} planted ones {alone} name {} and only it",
             self.title,
@@ -172,6 +206,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn builds_are_recorded_by_turns_in_which_each_is_first_as_often() {
+        assert_eq!(order(3, false), [0, 1, 1, 0, 0, 1]);
+        assert_eq!(order(2, true), [1, 0, 0, 1]);
+    }
+
+    #[test]
     fn planted_pairs_lie_among_the_others() {
         let all = turns(20, 5);
         assert_eq!((all.len(), all.iter().filter(|planted| **planted).count()), (25, 5));
@@ -181,23 +221,32 @@ mod tests {
 
     #[test]
     fn a_pair_that_names_another_beside_the_planted_one_does_not_name_it_alone() {
-        let verdict = |moved: [bool; 2]| {
-            let functions = serde_json::json!([{ "name": "f", "moved": moved[0] }, { "name": "g", "moved": moved[1] }]);
+        let verdict = |moved: [bool; 2], itself: bool| {
+            let one = |name: &str, moved: bool, by_itself: bool| serde_json::json!({ "name": name, "moved": moved, "by_itself": by_itself });
+            let functions = [one("f", moved[0], itself), one("g", moved[1], false)];
             let verdict = serde_json::json!({ "comparisons": 4, "functions": functions });
             Pair::read(&verdict.to_string(), "f").expect("a verdict")
         };
         let found = Compared {
             title: "x".into(),
             function: "f".into(),
-            identical: vec![verdict([false, false]), verdict([false, true])],
-            planted: vec![verdict([true, false]), verdict([true, true]), verdict([false, false])],
+            identical: vec![verdict([false, false], false), verdict([false, true], false)],
+            planted: vec![
+                verdict([true, false], true),
+                verdict([true, false], false),
+                verdict([true, true], true),
+                verdict([false, false], false),
+            ],
             ..Compared::default()
         };
         assert_eq!(
             found.summary(),
-            "x: of 2 pairs of one build 1 name a function; of 3 planted ones 1 name f and only it"
+            "x: of 2 pairs of one build 1 name a function; of 4 planted ones 1 name f and only it"
         );
-        assert_eq!(found.planted[1].line(), "2 functions, 4 comparisons; named: f, g");
+        assert_eq!(
+            found.planted[2].line(),
+            "2 functions, 4 comparisons; named: f, g (with its calls)"
+        );
         assert_eq!(found.identical[0].function.as_ref().expect("compared")["name"], "f");
         assert!(Pair::read("{}", "f").is_err());
     }

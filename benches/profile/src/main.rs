@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
-mod alternating;
 mod calls;
 mod compared;
 mod granularity;

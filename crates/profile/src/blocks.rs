@@ -1,23 +1,51 @@
-//! How long the calls of each function took in one block of the recording after another.
+//! How long the calls of each function took in one block after another: parts of a recording, or whole recordings.
 //!
 //! Calls that are near in time are alike: what slows one down slows its neighbours down. So not the calls are compared
-//! with those of another trace, as if each told something of its own, but blocks.
+//! with those of another build, as if each told something of its own, but blocks. Parts of one process are alike, too: two
+//! processes of one build differ for as long as they live. Where a build was recorded often, a recording is one block.
 
-use crate::functions::{Interval, Report};
+use crate::clock::TickRate;
+use crate::functions::{Interval, Nested, Report};
 use crate::hash::Map;
-use crate::record::{Call, CallFlags, FunctionId, Record, Ticks};
+use crate::record::{Call, CallFlags, FunctionId, Record, ThreadId, Ticks};
 use crate::trace::Header;
 use hdrhistogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Blocks of a recording, all of one length.
+/// Blocks of a recording that is compared with one other, all of one length.
 pub const BLOCKS: usize = 20;
-/// Functions to be read at most; a histogram takes some 10 KB, and each has up to [`BLOCKS`] of them.
-pub const FUNCTIONS_MAX: usize = 2048;
+/// Functions to be read at most; a histogram takes some 10 KB, and each has two of them in up to [`BLOCKS`] blocks.
+pub const FUNCTIONS_MAX: usize = 1024;
+/// Threads told apart; calls of further ones do not count.
+const THREADS_MAX: usize = 16_384;
+/// Calls of a block of which there is a median.
+const MEDIAN_CALLS: u64 = 8;
 /// Calls of a block of which there is a 99th percentile.
 const TAIL_CALLS: u64 = 100;
 /// Longer calls count as this many ticks, 26 h at 3 GHz.
 const LONGEST: u64 = 1 << 48;
+
+/// What a first reading of a trace found, as far as the second needs it.
+#[derive(Clone, Debug)]
+pub struct First {
+    /// How ticks become time.
+    pub rate: TickRate,
+    /// How long was recorded, in nanoseconds.
+    pub length_ns: u64,
+    /// All functions with a call.
+    pub functions: Vec<Known>,
+}
+
+/// A function of a trace.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Its number in the trace.
+    pub id: FunctionId,
+    /// Demangled.
+    pub name: String,
+    /// Its calls, those of unknown length included.
+    pub calls: u64,
+}
 
 /// Blocks in the making, in a second reading of a trace.
 pub struct Blocks {
@@ -31,13 +59,23 @@ pub struct Blocks {
     places: Map<FunctionId, usize>,
     names: Vec<String>,
     functions: Vec<Function>,
+    /// The calls that others may yet turn out to lie around.
+    threads: Map<ThreadId, Nested>,
 }
 
 #[derive(Clone)]
 struct Function {
-    blocks: Vec<Option<Histogram<u32>>>,
+    blocks: Vec<Option<Block>>,
     calls: u64,
     short: u64,
+}
+
+/// Durations of calls in ticks.
+#[derive(Clone)]
+struct Block {
+    whole: Histogram<u32>,
+    /// Without the calls that were seen within.
+    itself: Histogram<u32>,
 }
 
 /// A function's calls, block by block.
@@ -47,16 +85,38 @@ pub struct FunctionBlocks {
     pub calls: u64,
     /// Of these, shorter than the resolution, or seen by one look alone: how many of such are seen depends on the scanner.
     pub short: u64,
-    /// Medians in nanoseconds, of blocks with at least eight calls.
+    /// How long calls took.
+    pub whole: Quantiles,
+    /// How long of that they were in the function itself, and in calls that were not seen.
+    pub itself: Quantiles,
+    /// How many calls the blocks with a 99th percentile have: that of few calls is lower than that of many.
+    pub tail_calls: Vec<u64>,
+}
+
+/// Quantiles of blocks, in nanoseconds.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Quantiles {
+    /// Medians, of blocks with at least eight calls.
     pub p50_ns: Vec<f64>,
     /// 99th percentiles, of blocks with at least a hundred.
     pub p99_ns: Vec<f64>,
-    /// The median of how many calls these blocks have: the 99th percentile of few calls is lower than that of many.
-    pub p99_calls: u64,
+}
+
+impl First {
+    /// Of a trace with this report.
+    #[must_use]
+    pub fn of(report: &Report) -> Self {
+        let known = report.functions.iter().map(|row| Known {
+            id: row.id,
+            name: row.name.clone(),
+            calls: row.calls.count + row.calls.left_out,
+        });
+        Self { rate: report.rate, length_ns: report.length_ns, functions: known.collect() }
+    }
 }
 
 impl Blocks {
-    /// Begins, for the trace with this header, of which `report` is the first reading's. Calls shorter than
+    /// Begins, for the trace with this header that is cut into so many parts of one length. Calls shorter than
     /// `resolution_ns` are counted apart, in nanoseconds.
     ///
     /// `names` has the functions to be read, demangled, the first [`FUNCTIONS_MAX`] of which count. Those of one name are
@@ -64,24 +124,27 @@ impl Blocks {
     #[must_use]
     pub fn new(
         header: &Header,
-        report: &Report,
+        first: &First,
         resolution_ns: u64,
         names: &BTreeSet<String>,
+        parts: usize,
     ) -> Self {
-        let ns_per_tick = report.rate.ns_per_tick;
+        let ns_per_tick = first.rate.ns_per_tick;
         let ticks = |ns: u64| (ns as f64 / ns_per_tick) as Ticks;
         let names: Vec<String> = names.iter().take(FUNCTIONS_MAX).cloned().collect();
         let place = |name: &String| names.binary_search(name).ok();
-        let rows = report.functions.iter();
-        let places = rows.filter_map(|row| Some((row.id, place(&row.name)?))).collect();
+        let known = first.functions.iter();
+        let places = known.filter_map(|one| Some((one.id, place(&one.name)?))).collect();
+        let parts = parts.max(1);
         Self {
             ns_per_tick,
             began: header.clock.ticks,
-            length: (ticks(report.length_ns) / BLOCKS as u64).max(1),
+            length: (ticks(first.length_ns) / parts as u64).max(1),
             resolution: ticks(resolution_ns),
             places,
-            functions: vec![Function::new(); names.len()],
+            functions: vec![Function::new(parts); names.len()],
             names,
+            threads: Map::default(),
         }
     }
 
@@ -100,6 +163,8 @@ impl Blocks {
     }
 
     fn call(&mut self, call: &Call) {
+        // Also of calls that do not count: others lie around them.
+        let Some(within) = self.within(call) else { return };
         let is_cut = call.flags.has(CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE);
         let duration = Interval::of(call);
         if is_cut || duration.is_unknown() {
@@ -110,41 +175,80 @@ impl Blocks {
         else {
             return;
         };
-        let block = (call.end.saturating_sub(self.began) / self.length).min(BLOCKS as u64 - 1);
+        let last = function.blocks.len() - 1;
+        let block = (call.end.saturating_sub(self.began) / self.length).min(last as u64);
         let took = call.length().min(LONGEST);
         function.calls += 1;
         // Without a lower bound it was seen by one look: it may be shorter than the time between two, which the budget
         // makes longer than most are, and others like it were not seen.
         function.short += u64::from(took < self.resolution || duration.low == 0);
-        let block = function.blocks[block as usize].get_or_insert_with(empty);
-        block.record(took).expect("the histogram grows");
+        function.blocks[block as usize].get_or_insert_with(Block::new).add(took, within);
+    }
+
+    /// How long the calls that it made were together, those that were seen; `None` on a thread too many.
+    fn within(&mut self, call: &Call) -> Option<Ticks> {
+        let is_known = self.threads.contains_key(&call.thread);
+        if !is_known && self.threads.len() >= THREADS_MAX {
+            return None;
+        }
+        let took = Interval { low: call.length(), high: call.length() };
+        let within = self.threads.entry(call.thread).or_default().ended(call, Some(took));
+        Some(within.time.low)
     }
 }
 
-fn empty() -> Histogram<u32> {
-    Histogram::new(2).expect("two digits are within the library's range")
+impl Block {
+    fn new() -> Self {
+        let empty = Histogram::new(2).expect("two digits are within the library's range");
+        Self { whole: empty.clone(), itself: empty }
+    }
+
+    fn add(&mut self, took: Ticks, within: Ticks) {
+        self.whole.record(took).expect("the histogram grows");
+        self.itself.record(took.saturating_sub(within)).expect("the histogram grows");
+    }
 }
 
 impl Function {
-    fn new() -> Self {
-        Self { blocks: vec![None; BLOCKS], calls: 0, short: 0 }
+    fn new(parts: usize) -> Self {
+        Self { blocks: vec![None; parts], calls: 0, short: 0 }
     }
 
     fn told(&self, ns_per_tick: f64) -> FunctionBlocks {
-        let quantiles = |q: f64, least: u64| -> Vec<f64> {
-            let blocks = self.blocks.iter().flatten().filter(|block| block.len() >= least);
-            blocks.map(|block| middle(block, q) * ns_per_tick).collect()
+        let blocks = |least: u64| {
+            self.blocks.iter().flatten().filter(move |block| block.whole.len() >= least)
         };
-        let calls = self.blocks.iter().flatten().map(Histogram::len);
-        let mut of_tail: Vec<u64> = calls.filter(|calls| *calls >= TAIL_CALLS).collect();
-        of_tail.sort_unstable();
+        let quantiles = |of: fn(&Block) -> &Histogram<u32>| {
+            let told = |q: f64, least: u64| -> Vec<f64> {
+                blocks(least).map(|block| middle(of(block), q) * ns_per_tick).collect()
+            };
+            Quantiles { p50_ns: told(0.5, MEDIAN_CALLS), p99_ns: told(0.99, TAIL_CALLS) }
+        };
         FunctionBlocks {
             calls: self.calls,
             short: self.short,
-            p50_ns: quantiles(0.5, 8),
-            p99_ns: quantiles(0.99, TAIL_CALLS),
-            p99_calls: of_tail.get(of_tail.len() / 2).copied().unwrap_or(0),
+            whole: quantiles(|block| &block.whole),
+            itself: quantiles(|block| &block.itself),
+            tail_calls: blocks(TAIL_CALLS).map(|block| block.whole.len()).collect(),
         }
+    }
+}
+
+impl FunctionBlocks {
+    /// Adds the blocks of another recording.
+    pub fn append(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.short += other.short;
+        self.whole.append(other.whole);
+        self.itself.append(other.itself);
+        self.tail_calls.extend(other.tail_calls);
+    }
+}
+
+impl Quantiles {
+    fn append(&mut self, other: Self) {
+        self.p50_ns.extend(other.p50_ns);
+        self.p99_ns.extend(other.p99_ns);
     }
 }
 

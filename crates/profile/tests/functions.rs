@@ -4,7 +4,7 @@ mod sample;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
-use tailwater_profile::blocks::Blocks;
+use tailwater_profile::blocks::{BLOCKS, Blocks, First};
 use tailwater_profile::functions::{Functions, Report};
 use tailwater_profile::quality::FileEnd;
 use tailwater_profile::record::{
@@ -241,9 +241,51 @@ fn what_one_look_alone_has_seen_is_short_however_wide_its_bounds_are() {
         .chain([sample::function(1, "glimpsed"), sample::function(2, "watched")])
         .collect();
     let names = ["glimpsed", "watched"].map(str::to_owned).into();
-    let mut blocks = Blocks::new(&sample::header(), &report(&records), 100, &names);
+    let first = First::of(&report(&records));
+    let mut blocks = Blocks::new(&sample::header(), &first, 100, &names, BLOCKS);
     records.iter().for_each(|record| blocks.add(record));
     let found = blocks.finish();
     let told = |name: &str| (found[name].calls, found[name].short);
     assert_eq!((told("glimpsed"), told("watched")), ((200, 200), (200, 0)));
+}
+
+/// Of 100 µs, `outer` is 40 in `inner`, which is 10 of these in a function of no interest, and 20 in one that was cut.
+#[test]
+fn a_function_itself_is_without_all_calls_that_were_seen_within() {
+    let of = |nth: u64| {
+        let call = |later: u64, path: &[u32], start: u64, end: u64| {
+            let at = nth * 200_000;
+            sample::call_on(4 * nth + later, path, at + start * 1_000, at + end * 1_000)
+        };
+        let cut = Call { flags: CallFlags(CallFlags::UNFINISHED), ..call(3, &[1, 4], 70, 90) };
+        [call(2, &[1, 2, 3], 20, 30), call(1, &[1, 2], 10, 50), cut, call(0, &[1], 0, 100)]
+    };
+    let calls = (0..100).flat_map(of).map(Record::Call);
+    let names = [sample::function(1, "outer"), sample::function(2, "inner")];
+    let records: Vec<Record> =
+        names.into_iter().chain([sample::second_clock()]).chain(calls).collect();
+    let first = First::of(&report(&records));
+    let names = ["outer", "inner"].map(str::to_owned).into();
+    let read = |parts: usize| {
+        let mut blocks = Blocks::new(&sample::header(), &first, 100, &names, parts);
+        records.iter().for_each(|record| blocks.add(record));
+        blocks.finish()
+    };
+    let mut found = read(1);
+    let near = |found: &[f64], us: f64| found.iter().all(|ns| (ns / us / 1e3 - 1.0).abs() < 0.01);
+    for (name, whole, itself) in [("outer", 100.0, 40.0), ("inner", 40.0, 30.0)] {
+        let one = found.remove(name).expect("it was to be read");
+        assert_eq!((one.calls, one.short, &one.tail_calls[..]), (100, 0, &[100][..]));
+        for (quantiles, us) in [(&one.whole, whole), (&one.itself, itself)] {
+            assert_eq!((quantiles.p50_ns.len(), quantiles.p99_ns.len()), (1, 1));
+            assert!(near(&quantiles.p50_ns, us) && near(&quantiles.p99_ns, us), "{one:?}");
+        }
+        // Five calls in each of twenty parts are too few; ten in each of ten are a median.
+        assert!(read(BLOCKS)[name].whole.p50_ns.is_empty());
+        let mut both = read(10)[name].clone();
+        assert!(both.itself.p50_ns.len() == 10 && both.whole.p99_ns.is_empty(), "{both:?}");
+        both.append(one);
+        assert_eq!((both.calls, both.itself.p50_ns.len(), both.whole.p99_ns.len()), (200, 11, 1));
+        assert!(near(&both.itself.p50_ns, itself), "{both:?}");
+    }
 }

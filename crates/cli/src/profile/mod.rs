@@ -70,9 +70,10 @@ pub(crate) enum ProfileVerb {
     /// Stacks have the time that threads spent in each function itself; with --function and --above those of the tail
     /// alone. What the trace does not tell stands on standard error.
     Export(export::ExportOptions),
-    /// The functions whose calls take another time in a second trace, corrected for how many were looked at.
+    /// The functions whose calls take another time in another build, corrected for how many were looked at.
     ///
-    /// Ends with exit code 1 where any has moved, with 2 where nothing could be compared.
+    /// Those that moved by themselves come before those that moved with what they call. Ends with exit code 1 where any has
+    /// moved, with 2 where nothing could be compared. Two folders of recordings tell builds apart; two traces, two processes.
     Diff(diff::DiffOptions),
 }
 

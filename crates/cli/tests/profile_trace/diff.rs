@@ -1,10 +1,10 @@
-//! `diff`: two traces side by side.
+//! `diff`: two traces, or two folders of them, side by side.
 
 use crate::made::{function, trace, vague};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tailwater_core::rng::Rng;
-use tailwater_profile::record::{Call, Clock, Record};
+use tailwater_profile::record::{Call, Clock, FunctionId, Record};
 
 /// Twelve functions, each called 4,000 times in two seconds for some ten microseconds and more; `slow` takes so many times as
 /// long.
@@ -45,17 +45,20 @@ fn traces_of_one_program_do_not_differ_and_five_percent_are_found() {
     let same = diff(&before, &recorded("same.trace", 2, 1.0), &[]);
     assert_eq!(same.status.code(), Some(0), "{same:?}");
     assert!(
-        text(&same).contains("0 of 12 functions have moved by more than 1 %, at 99 %"),
+        text(&same).contains(
+            "0 of 12 functions have moved by themselves by more than 1 %, 0 with what they call, at 99 %"
+        ),
         "{same:?}"
     );
     let after = recorded("after.trace", 3, 1.05);
     let moved = diff(&before, &after, &[]);
     assert_eq!(moved.status.code(), Some(1), "{moved:?}");
     let said = text(&moved);
-    assert!(said.contains("1 of 12 functions have moved"), "{said}");
+    assert!(said.contains("1 of 12 functions have moved by themselves"), "{said}");
+    assert!(said.contains("type: tailwater profile diff FOLDER-OF-A FOLDER-OF-B"), "{said}");
     let row =
         said.lines().find(|line| line.starts_with("slow")).unwrap_or_else(|| panic!("{said}"));
-    assert!(row.contains("p50") && row.contains("1.0"), "{row}");
+    assert!(row.contains("p50") && row.contains("+4.9 %"), "{row}");
     assert_eq!(diff(&before, &after, &["--within", "10%"]).status.code(), Some(0));
     assert_eq!(diff(&before, &after, &["-f", "f*"]).status.code(), Some(0));
 }
@@ -66,10 +69,15 @@ fn the_verdict_is_json_too_with_all_that_was_compared() {
     let after = recorded("json-after.trace", 5, 1.0 / 1.05);
     let output = diff(&before, &after, &["--json"]);
     let json: serde_json::Value = serde_json::from_str(&text(&output)).expect("JSON");
-    assert_eq!((&json["confidence"], &json["comparisons"]), (&0.99.into(), &24.into()));
+    assert_eq!((&json["confidence"], &json["comparisons"]), (&0.99.into(), &48.into()));
     let functions = json["functions"].as_array().expect("a list");
     assert_eq!(functions.len(), 12);
     assert_eq!((&functions[0]["name"], &functions[0]["moved"]), (&"slow".into(), &true.into()));
+    assert_eq!(functions[0]["by_itself"], true);
+    assert_eq!(
+        (&json["recordings"], &functions[0]["p50"]["self"]["moved"]),
+        (&[1, 1].into(), &true.into())
+    );
     let change = &functions[0]["p50"];
     let number = |name: &str| change[name].as_f64().expect("a number");
     assert!(
@@ -89,7 +97,7 @@ fn what_cannot_be_compared_is_refused() {
     assert_eq!(diff(&path, Path::new("/nowhere"), &[]).status.code(), Some(2));
 }
 
-/// Two thousand and more functions end a call before the one that matters does.
+/// Two thousand functions end a call before the one that matters does.
 #[test]
 fn the_most_called_functions_are_compared_and_none_vanishes() {
     let many = |name: &str, seed: u64, slow: f64| {
@@ -116,7 +124,84 @@ fn the_most_called_functions_are_compared_and_none_vanishes() {
     let output = diff(&before, &after, &[]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let said = text(&output).replace('\n', " ");
-    assert!(said.contains("1 of 1 functions have moved"), "{said}");
-    assert!(said.contains("53 called less often than the 2,048 that are read"), "{said}");
+    assert!(said.contains("1 of 1 functions have moved by themselves"), "{said}");
+    assert!(said.contains("1,077 called less often than the 1,024 that are read"), "{said}");
     assert!(said.contains("0 with calls in A only, 0 in B only"), "{said}");
+}
+
+/// A process: `outer` does something itself and calls `inner`, which takes so many times as long. All that it does takes so
+/// many times as long as in other processes of the build.
+fn process(path: &str, seed: u64, slow: f64, luck: f64) -> PathBuf {
+    let mut rng = Rng::from_seed(seed);
+    let clock = Clock { ticks: 1 << 40, raw_ns: 1 << 40, real_ns: 1 << 40 };
+    let mut records = vec![Record::Clock(clock), function(1, "outer"), function(2, "inner")];
+    for nth in 0..400u64 {
+        let mut some = |ns: f64| (ns * luck * (1.0 + rng.exponential(0.1))) as u64;
+        let (own, within) = (some(20_000.0), some(100_000.0 * slow));
+        let start = nth * 500_000;
+        let end = start + own + within;
+        let call = Call { start, end, generation: 2 * nth, ..vague(1, (0, 0), (0, 0), 0) };
+        let inner = Call {
+            function: FunctionId(2),
+            parent: Some(FunctionId(1)),
+            depth: 1,
+            start: start + own,
+            generation: 2 * nth + 1,
+            ..call
+        };
+        records.extend([Record::Call(inner), Record::Call(call)]);
+    }
+    trace(path, &records, 0)
+}
+
+/// So many processes of a build, which differ by up to 3 % either way.
+fn folder(name: &str, seed: u64, processes: u64, slow: f64) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("the target folder can be written to");
+    let mut rng = Rng::from_seed(seed);
+    for nth in 0..processes {
+        let luck = 0.97 + 0.06 * rng.unit();
+        process(&format!("{name}/{nth:02}.trace"), seed + nth, slow, luck);
+    }
+    std::fs::write(folder.join("00.trace.kernel"), "not a trace").expect("a file");
+    folder
+}
+
+#[test]
+fn folders_of_recordings_tell_builds_apart_and_a_callee_from_its_caller() {
+    let before = folder("diff-before", 100, 12, 1.0);
+    let same = diff(&before, &folder("diff-same", 200, 12, 1.0), &[]);
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+    assert!(text(&same).contains("over 12 recordings of A and 12 of B"), "{same:?}");
+    assert!(!text(&same).contains("type: tailwater profile diff"), "{same:?}");
+    let after = folder("diff-after", 300, 12, 1.1);
+    let output = diff(&before, &after, &[]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = text(&output);
+    let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("no {words} in {said}"));
+    assert!(said.starts_with("1 of 2 functions have moved by themselves by more than 1 %, 1 with"));
+    assert!(
+        at("\ninner") < at("\nWith what they call") && at("With what they call") < at("\nouter")
+    );
+    assert!(said.contains("A: 12 recordings, "), "{said}");
+    // What the folders are for: one process of each build, and its luck is taken for the build's.
+    let one = |path: &str, luck: f64| process(path, 7, 1.0, luck);
+    let lucky = diff(&one("diff-slow.trace", 1.02), &one("diff-quick.trace", 0.98), &[]);
+    assert_eq!(lucky.status.code(), Some(1), "{lucky:?}");
+}
+
+#[test]
+fn a_folder_has_as_many_recordings_as_can_be_compared() {
+    let (few, one) = (folder("diff-few", 400, 3, 1.0), process("diff-one.trace", 8, 1.0, 1.0));
+    for (before, after) in [(&few, &few), (&few, &one), (&one, &few)] {
+        let refused = diff(before, after, &[]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(said.contains("one of each is needed, or 8 to 40 of each"), "{said}");
+    }
+    let empty = Path::new(env!("CARGO_TARGET_TMPDIR")).join("diff-empty");
+    std::fs::create_dir_all(&empty).expect("the target folder can be written to");
+    let refused = diff(&empty, &few, &[]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("ends in .trace"), "{refused:?}");
 }

@@ -123,16 +123,17 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
-/// Pairs of recordings, and of how many any function was named, or the planted one, or another.
+/// Pairs of builds, and of how many any function was named, or the planted one for what it does itself, or another.
 pub(super) fn diff(result: &str) -> String {
     let result = read(result);
     let planted = word(&result, "function");
     let percent = result["percent"].as_f64().expect("a number");
     let slower = format!("{percent} % more in `{planted}`");
-    let named = format!("name `{planted}`");
+    let named = format!("name `{planted}` by itself");
     let heads = [
         "second build",
         "pairs",
+        "recordings of each",
         "functions compared",
         "name a function",
         named.as_str(),
@@ -143,26 +144,22 @@ pub(super) fn diff(result: &str) -> String {
         let pairs = result[key].as_array().expect("a list");
         let compared: Vec<f64> =
             pairs.iter().map(|pair| pair["functions"].as_f64().expect("a number")).collect();
-        let pairs: Vec<Vec<&str>> = pairs.iter().map(moved).collect();
-        let naming = |names: &dyn Fn(&&str) -> bool| {
-            pairs.iter().filter(|pair| pair.iter().any(names)).count().to_string()
+        let naming = |is_meant: &dyn Fn(&Value) -> bool| {
+            let moved =
+                |pair: &&Value| pair["moved"].as_array().expect("a list").iter().any(is_meant);
+            pairs.iter().filter(moved).count().to_string()
         };
         text += &line(&[
             shown.to_owned(),
             pairs.len().to_string(),
+            result["recordings"].to_string(),
             format!("{:.0}", Spread::of(&compared).median),
             naming(&|_| true),
-            naming(&|name| *name == planted),
-            naming(&|name| *name != planted),
+            naming(&|one| one["name"] == planted && one["by_itself"] == true),
+            naming(&|one| one["name"] != planted),
         ]);
     }
     text
-}
-
-/// The functions that a comparison named.
-fn moved(pair: &Value) -> Vec<&str> {
-    let functions = pair["moved"].as_array().expect("a list").iter();
-    functions.map(|function| word(function, "name")).collect()
 }
 
 fn word<'a>(value: &'a Value, key: &str) -> &'a str {

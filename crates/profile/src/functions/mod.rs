@@ -16,6 +16,7 @@ pub use rows::{Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRo
 pub use together::Together;
 
 pub(crate) use interval::Interval;
+pub(crate) use nested::Nested;
 pub(crate) use report::wait_name;
 pub(crate) use rows::bounds;
 pub(crate) use spread::BoundedDurations;

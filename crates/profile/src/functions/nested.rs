@@ -14,7 +14,7 @@ const ENTRIES_MAX: usize = 64;
 /// of another between them was not told of. So beyond the bound they become one entry, and depths grow from entry to
 /// entry.
 #[derive(Default)]
-pub(super) struct Nested {
+pub(crate) struct Nested {
     open: Vec<Entry>,
     /// What nothing can lie around any more.
     settled: Sum,
@@ -22,9 +22,9 @@ pub(super) struct Nested {
 
 /// Calls of the set, none within another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Sum {
-    pub(super) calls: u64,
-    pub(super) time: Interval,
+pub(crate) struct Sum {
+    pub(crate) calls: u64,
+    pub(crate) time: Interval,
 }
 
 struct Entry {
@@ -42,16 +42,16 @@ impl Sum {
 }
 
 impl Nested {
-    /// A call is over. `time` is what it took, if it is of the set. Returns how many calls of the set were within it,
-    /// and no longer count.
-    pub(super) fn ended(&mut self, call: &Call, time: Option<Interval>) -> u64 {
+    /// A call is over. `time` is what it took, if it is of the set. Returns the calls of the set that were within it:
+    /// they no longer count.
+    pub(crate) fn ended(&mut self, call: &Call, time: Option<Interval>) -> Sum {
         let mut within = Sum::default();
         while let Some(last) = self.open.pop_if(|last| last.generation > call.generation) {
             within.add(last.sum);
         }
         let (sum, swallowed) = match time {
-            Some(time) => (Sum { calls: 1, time }, within.calls),
-            None => (within, 0),
+            Some(time) => (Sum { calls: 1, time }, within),
+            None => (within, Sum::default()),
         };
         if call.depth == 0 {
             // What is left came before it, on an empty stack.
@@ -156,7 +156,7 @@ mod tests {
                     naive.add(Sum { calls: 1, time });
                 }
                 if one.is_told {
-                    swallowed += nested.ended(&one.call, one.is_in_set.then_some(time));
+                    swallowed += nested.ended(&one.call, one.is_in_set.then_some(time)).calls;
                 }
             }
             prop_assert_eq!(nested.sum(), naive);
@@ -173,7 +173,7 @@ mod tests {
         for one in run(&steps) {
             let length = one.call.end - one.call.start;
             let time = one.is_in_set.then_some(Interval { low: length, high: length });
-            swallowed += nested.ended(&one.call, time);
+            swallowed += nested.ended(&one.call, time).calls;
             assert!(nested.open.len() <= ENTRIES_MAX + 3);
         }
         let time = Interval { low: 20_001, high: 20_001 };

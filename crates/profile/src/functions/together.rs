@@ -59,7 +59,7 @@ impl Set {
                     self.seen.insert(call.function);
                 }
                 let thread = self.threads.entry(call.thread).or_default();
-                self.nested += thread.ended(call, is_member.then_some(time));
+                self.nested += thread.ended(call, is_member.then_some(time)).calls;
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! What must hold for any bytes whatever; shared by `fuzz/` and by the tests.
 
-use tailwater_profile::blocks::Blocks;
+use tailwater_profile::blocks::{BLOCKS, Blocks, First};
 use tailwater_profile::functions::Functions;
 use tailwater_profile::history::History;
 use tailwater_profile::record::Record;
@@ -134,7 +134,7 @@ fn blocks_and_paths(bytes: &[u8], report: &tailwater_profile::functions::Report,
     let mut slowest = Slowest::new(&header, 10, |_| true);
     let (mut tail, mut history) = (Tail::new(Some(0.5), |_| true), History::new(&header));
     let names = report.functions.iter().map(|row| row.name.clone()).collect();
-    let mut blocks = Blocks::new(&header, report, 100, &names);
+    let mut blocks = Blocks::new(&header, &First::of(report), 100, &names, BLOCKS);
     let mut all = Stacks::new(&header, Choice::All);
     for record in reader().flatten() {
         slowest.add(&record);
@@ -161,6 +161,13 @@ fn blocks_and_paths(bytes: &[u8], report: &tailwater_profile::functions::Report,
     let history = history.finish(ending);
     assert!(history.calls.is_sorted_by_key(|one| (one.thread, one.start_ns)));
     for one in blocks.finish().values() {
-        assert!(one.short <= one.calls && one.p99_ns.len() <= one.p50_ns.len(), "{one:?}");
+        assert!(one.short <= one.calls, "{one:?}");
+        for (itself, whole) in
+            [(&one.itself.p50_ns, &one.whole.p50_ns), (&one.itself.p99_ns, &one.whole.p99_ns)]
+        {
+            assert_eq!(itself.len(), whole.len());
+            assert!(itself.iter().zip(whole).all(|(itself, whole)| itself <= whole), "{one:?}");
+        }
+        assert!(one.whole.p99_ns.len() <= one.whole.p50_ns.len(), "{one:?}");
     }
 }

@@ -1,21 +1,21 @@
-//! Which functions of two traces are compared, and which are only named: known from the first reading of both.
+//! Which functions of both sides are compared, and which are only named: known from the first reading of both.
 
+use super::sides::Side;
 use crate::profile::glob::is_named;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use tailwater_profile::blocks::FUNCTIONS_MAX;
-use tailwater_profile::functions::Report;
 
-/// The functions of two traces, by name.
+/// The functions of both sides, by name.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub(super) struct Chosen {
-    /// Functions of both traces.
+    /// Functions of both sides.
     #[serde(skip)]
     pub(super) both: BTreeSet<String>,
-    /// Functions of both traces that are not compared, since so many others have more calls.
+    /// Functions of both sides that are not compared, since so many others have more calls.
     pub(super) beyond: Vec<String>,
-    /// Functions with a call in one trace only. Empty where either reading met its bounds: the call may be beyond them.
+    /// Functions with a call on one side only. Empty where either reading met its bounds: the call may be beyond them.
     pub(super) only_before: Vec<String>,
     pub(super) only_after: Vec<String>,
     /// Calls and names beyond the bounds of either reading.
@@ -24,8 +24,8 @@ pub(super) struct Chosen {
 
 impl Chosen {
     /// Of functions that match a glob, if there is one. Where there are too many, those with the most calls.
-    pub(super) fn of([before, after]: [&Report; 2], globs: &[String]) -> Self {
-        let unread = before.quality.beyond_bounds.saturating_add(after.quality.beyond_bounds);
+    pub(super) fn of([before, after]: &[Side; 2], globs: &[String]) -> Self {
+        let unread = before.unread().saturating_add(after.unread());
         Self::among([calls(before, globs), calls(after, globs)], unread, FUNCTIONS_MAX)
     }
 
@@ -44,12 +44,12 @@ impl Chosen {
     }
 }
 
-/// Calls of each name, those of unknown length included.
-fn calls<'a>(report: &'a Report, globs: &[String]) -> BTreeMap<&'a str, u64> {
+/// Calls of each name.
+fn calls<'a>(side: &'a Side, globs: &[String]) -> BTreeMap<&'a str, u64> {
     let mut calls = BTreeMap::new();
-    for row in &report.functions {
-        if globs.is_empty() || is_named(globs, &row.name, &row.name) {
-            *calls.entry(row.name.as_str()).or_insert(0) += row.calls.count + row.calls.left_out;
+    for known in side.recordings.iter().flat_map(|one| &one.first.functions) {
+        if globs.is_empty() || is_named(globs, &known.name, &known.name) {
+            *calls.entry(known.name.as_str()).or_insert(0) += known.calls;
         }
     }
     calls
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_to_be_in_one_trace_only_where_a_reading_met_its_bounds() {
+    fn nothing_is_said_to_be_on_one_side_only_where_a_reading_met_its_bounds() {
         let found = Chosen::among([trace(&[("a", 1)]), trace(&[("b", 1)])], 7, 2);
         assert!(found.only_before.is_empty() && found.only_after.is_empty(), "{found:?}");
         assert_eq!(found.unread, 7);

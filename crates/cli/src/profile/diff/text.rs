@@ -1,93 +1,124 @@
 //! What has moved, for people.
 
-use super::verdict::{Change, Verdict};
+use super::sides::{Recording, Side};
+use super::verdict::{Change, Moved, UNITS_MIN, Verdict};
 use crate::profile::bounds::shown;
 use crate::profile::footer::footer;
 use tailwater_profile::blocks::FUNCTIONS_MAX;
-use tailwater_profile::functions::Report;
 use tailwater_profile::names::clipped_apart;
+use tailwater_profile::quality::FileEnd;
 use tailwater_report::{count, grid};
 
 /// Characters of a name.
 const NAME_MAX: usize = 56;
+/// Recordings of a side of which is told what they lack.
+const FLAWED_MAX: usize = 4;
+
+const HEADS: [&str; 8] = ["function", "calls A", "calls B", "of", "A", "B", "change", "between"];
+
+/// Below a table with rows of functions themselves.
+const SELF: &str = "self: in the function itself, and in calls too short to be seen; its change is a share of the whole call.\n";
 
 /// Below a table with such rows.
-const UNEVEN: &str = "* Parts of one trace have more than twice as many calls as those of the other: \
+const UNEVEN: &str = "* Recordings, or parts, of one side have more than twice as many calls as those of the other: \
                       a 99th percentile of few calls is lower by that alone.\n";
 
-pub(super) fn text(verdict: &Verdict, reports: [&Report; 2], limit: usize) -> String {
+pub(super) fn text(verdict: &Verdict, sides: &[Side; 2], limit: usize) -> String {
     let asked = verdict.asked;
-    let compared = count(verdict.functions.len() as u64);
-    let moved: Vec<_> = verdict.functions.iter().filter(|one| one.moved).collect();
+    let (itself, with): (Vec<_>, Vec<_>) =
+        (verdict.by_themselves().collect(), verdict.with_others().collect());
     let mut out = format!(
-        "{} of {compared} functions have moved by more than {}, at {} over all of them\n",
-        count(moved.len() as u64),
+        "{} of {} functions have moved by themselves by more than {}, {} with what they call, at {} over all of them\n",
+        count(itself.len() as u64),
+        count(verdict.functions.len() as u64),
         percent(asked.within),
+        count(with.len() as u64),
         percent(asked.confidence),
     );
+    out.push_str(&table(&itself, limit));
+    if !with.is_empty() {
+        out.push_str("\nWith what they call, or by themselves by so little that it is not sure:\n");
+        out.push_str(&table(&with, limit));
+    }
+    out.push_str(&format!("\n{}\n", not_compared(verdict)));
+    if asked.recordings == [1, 1] {
+        out.push_str(&format!(
+            "Processes of one build may differ by more than parts of one process tell. To tell builds apart, record each \
+             {UNITS_MIN} times or more, best 20, by turns, and type: tailwater profile diff FOLDER-OF-A FOLDER-OF-B\n"
+        ));
+    }
+    for (name, side) in ["A", "B"].into_iter().zip(sides) {
+        out.push_str(&recorded(name, side));
+    }
+    out.trim_end().to_owned()
+}
+
+/// Nothing of no functions.
+fn table(moved: &[&Moved], limit: usize) -> String {
     let limit = if limit == 0 { moved.len() } else { limit };
     let listed = &moved[..moved.len().min(limit)];
-    if !listed.is_empty() {
-        let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
-        let rows =
-            clipped_apart(&names, NAME_MAX).into_iter().zip(listed).flat_map(|(name, one)| {
-                let counts = [count(one.calls_before), count(one.calls_after)];
-                let tail = if one.uneven { "p99 *" } else { "p99" };
-                let changes = [("p50", &one.p50), (tail, &one.p99)];
-                let told =
-                    changes.into_iter().filter_map(|(what, change)| Some((what, change.as_ref()?)));
-                let told = told.filter(|(_, change)| change.moved).enumerate();
-                let row = move |(nth, (what, change)): (usize, (&str, &Change))| {
-                    let first = nth == 0;
-                    let mut cells = vec![if first { name.clone() } else { String::new() }];
-                    cells.extend(
-                        counts
-                            .iter()
-                            .map(|count| if first { count.clone() } else { String::new() }),
-                    );
-                    cells.extend(cells_of(what, change));
-                    cells
-                };
-                told.map(row).collect::<Vec<_>>()
-            });
-        let rows: Vec<Vec<String>> = rows.collect();
-        let heads = ["function", "calls A", "calls B", "of", "A", "B", "B/A", "between"];
-        out.push_str(&format!("\n{}\n", grid(&heads, 1, &rows)));
+    if listed.is_empty() {
+        return String::new();
     }
-    if listed.iter().any(|one| one.uneven && one.p99.is_some_and(|change| change.moved)) {
+    let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
+    let names = clipped_apart(&names, NAME_MAX);
+    let rows: Vec<Vec<String>> =
+        names.into_iter().zip(listed).flat_map(|(name, one)| rows(name, one)).collect();
+    let mut out = format!("\n{}\n", grid(&HEADS, 1, &rows));
+    if listed.iter().any(|one| one.by_itself) {
+        out.push_str(SELF);
+    }
+    if listed.iter().any(|one| one.uneven && one.p99.is_some_and(|p99| p99.whole.moved)) {
         out.push_str(UNEVEN);
     }
     let more = moved.len() - listed.len();
     if more > 0 {
         out.push_str(&format!("and {} more; --limit 0 lists them\n", count(more as u64)));
     }
-    out.push_str(&format!("\n{}\n", not_compared(verdict)));
-    for (name, report) in ["A", "B"].into_iter().zip(reports) {
-        let footer = footer(report.records, report.rate, &report.quality);
-        out.push_str(&format!("{name}: {footer}\n"));
-    }
-    out.trim_end().to_owned()
+    out
 }
 
-fn cells_of(what: &str, change: &Change) -> [String; 5] {
-    let side =
-        |side: Option<f64>| side.map_or_else(|| "?".to_owned(), |ratio| format!("{ratio:.3}"));
+/// A row for each quantile that has moved, and below it one of the function itself where that has moved with it.
+fn rows(name: String, one: &Moved) -> Vec<Vec<String>> {
+    let tail = if one.uneven { "p99 *" } else { "p99" };
+    let quantiles = [("p50", &one.p50), (tail, &one.p99)];
+    let told = quantiles.into_iter().filter_map(|(what, found)| Some((what, found.as_ref()?)));
+    let cells = told.filter(|(_, found)| found.whole.moved).flat_map(|(what, found)| {
+        let itself = found.is_by_itself().then(|| cells("  self", &found.itself));
+        std::iter::once(cells(what, &found.whole)).chain(itself)
+    });
+    let first = [name, count(one.calls_before), count(one.calls_after)];
+    let firsts = std::iter::once(first).chain(std::iter::repeat_with(Default::default));
+    firsts.zip(cells).map(|(first, cells)| first.into_iter().chain(cells).collect()).collect()
+}
+
+fn cells(what: &str, change: &Change) -> [String; 5] {
+    let side = |side: Option<f64>| side.map_or_else(|| "?".to_owned(), more);
     [
         what.to_owned(),
         shown(change.before_ns as u64),
         shown(change.after_ns as u64),
-        format!("{:.3}", change.ratio),
-        format!("{}–{}", side(change.low), side(change.high)),
+        format!("{} %", more(change.ratio)),
+        format!("{} to {} %", side(change.low), side(change.high)),
     ]
+}
+
+/// By how many percent something has grown, with its sign.
+fn more(ratio: f64) -> String {
+    format!("{:+.1}", (ratio - 1.0) * 100.0)
 }
 
 /// What the verdict does not cover.
 fn not_compared(verdict: &Verdict) -> String {
     let number = |names: &[String]| count(names.len() as u64);
     let chosen = &verdict.chosen;
+    let (over, few) = match verdict.asked.recordings {
+        [1, 1] => ("twenty parts of either recording".to_owned(), "parts"),
+        [a, b] => (format!("{a} recordings of A and {b} of B"), "recordings"),
+    };
     let mut parts = vec![
         format!(
-            "{} functions with calls in too few parts to be sure of anything ({} more by their median alone)",
+            "{} functions with calls in too few {few} to be sure of anything ({} more by their median alone)",
             number(&verdict.too_few),
             number(&verdict.median_only),
         ),
@@ -111,14 +142,58 @@ fn not_compared(verdict: &Verdict) -> String {
             number(&chosen.only_after),
         ),
         unread => format!(
-            "{} calls and names beyond the bounds of a reading, so which functions are in one trace only is not known",
+            "{} calls and names beyond the bounds of a reading, so which functions are on one side only is not known",
             count(unread)
         ),
     });
     format!(
-        "Each quantile is compared over twenty parts of either recording. Not compared, and listed by --json: {}.",
+        "Each quantile is compared over {over}. Not compared, and listed by --json: {}.",
         parts.join(", ")
     )
+}
+
+/// What a side's recordings do not tell.
+fn recorded(name: &str, side: &Side) -> String {
+    if let [one] = &side.recordings[..] {
+        return format!("{name}: {}\n", what_is_lost(one));
+    }
+    let sum =
+        |of: fn(&Recording) -> u64| side.recordings.iter().map(of).fold(0, u64::saturating_add);
+    let mut out = format!(
+        "{name}: {} recordings, {} records. Lost: {} calls at most (too short to be seen). Scanner away: {} times, {} in all.\n",
+        side.recordings.len(),
+        count(sum(|one| one.records)),
+        count(sum(|one| one.quality.lost_calls)),
+        count(sum(|one| one.quality.gaps)),
+        shown(sum(|one| one.quality.gap_ns)),
+    );
+    let flawed: Vec<&Recording> = side.recordings.iter().filter(|one| one.is_flawed()).collect();
+    for one in flawed.iter().take(FLAWED_MAX) {
+        out.push_str(&format!("{}: {}\n", one.path.display(), what_is_lost(one)));
+    }
+    if flawed.len() > FLAWED_MAX {
+        let more = flawed.len() - FLAWED_MAX;
+        out.push_str(&format!(
+            "and {more} more that are not whole; `report` tells what each lacks\n"
+        ));
+    }
+    out
+}
+
+fn what_is_lost(one: &Recording) -> String {
+    footer(one.records, one.first.rate, &one.quality)
+}
+
+impl Recording {
+    /// Whether it lacks what recordings need not lack.
+    fn is_flawed(&self) -> bool {
+        let quality = &self.quality;
+        quality.ending != FileEnd::Finished
+            || quality.kept.is_some()
+            || [quality.damages, quality.beyond_bounds, quality.mixed_stacks, quality.lost_threads]
+                .iter()
+                .any(|count| *count > 0)
+    }
 }
 
 fn percent(share: f64) -> String {

@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 use tailwater_profile::blocks::FunctionBlocks;
 use tailwater_stats::shift::{RankSum, Shift, holm};
 
-/// Blocks that must have a quantile, in either trace; more where the corrected confidence asks for more.
-const BLOCKS_MIN: usize = 8;
+/// Blocks that must have a quantile, on either side; more where the corrected confidence asks for more.
+pub(super) const UNITS_MIN: usize = 8;
 /// Where more of the seen calls than this share are shorter than the scanner surely sees, others like them were not seen.
 const SHORT_MAX: f64 = 0.1;
 
-/// Where the blocks of one trace have so many times as many calls as those of the other, 99th percentiles differ by that.
+/// Where the blocks of one side have so many times as many calls as those of the other, 99th percentiles differ by that.
 const UNEVEN: u64 = 2;
 
-/// What is to be found out.
+/// What is to be found out, and of what.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub(super) struct Asked {
     /// That no function is told of by chance alone.
@@ -25,6 +25,8 @@ pub(super) struct Asked {
     pub(super) within: f64,
     /// Calls that are shorter may be missed.
     pub(super) resolution_ns: u64,
+    /// Of before and of after: each is a block. Of one each, parts are.
+    pub(super) recordings: [usize; 2],
 }
 
 /// What was found.
@@ -32,15 +34,16 @@ pub(super) struct Asked {
 pub(super) struct Verdict {
     #[serde(flatten)]
     pub(super) asked: Asked,
-    /// Comparisons that were made, and corrected for: two for most functions.
+    /// Comparisons that were made, and corrected for: four for most functions.
     pub(super) comparisons: usize,
-    /// All functions that were compared: those that moved first, the greatest change first.
+    /// All functions that were compared: those that moved by themselves first, then those that moved with others, the
+    /// greatest change first.
     pub(super) functions: Vec<Moved>,
-    /// Functions of both traces with calls in too few of twenty parts of the time: no difference could be sure enough.
+    /// Functions of both sides with calls in too few blocks: no difference could be sure enough.
     pub(super) too_few: Vec<String>,
     /// Functions of which for that reason the median alone is compared.
     pub(super) median_only: Vec<String>,
-    /// Functions of both traces many calls of which are shorter than the resolution, or were seen by one look alone.
+    /// Functions of both sides many calls of which are shorter than the resolution, or were seen by one look alone.
     pub(super) too_short: Vec<String>,
     #[serde(flatten)]
     pub(super) chosen: Chosen,
@@ -52,15 +55,28 @@ pub(super) struct Moved {
     pub(super) name: String,
     pub(super) calls_before: u64,
     pub(super) calls_after: u64,
-    /// Whether one of the two has moved.
+    /// Whether its calls take another time, by the one or the other quantile.
     pub(super) moved: bool,
-    pub(super) p50: Option<Change>,
-    pub(super) p99: Option<Change>,
-    /// Parts of one trace have more than twice as many calls as those of the other: 99th percentiles differ by that alone.
+    /// Whether they do so for what the function does itself.
+    pub(super) by_itself: bool,
+    pub(super) p50: Option<Quantile>,
+    pub(super) p99: Option<Quantile>,
+    /// Blocks of one side have more than twice as many calls as those of the other: 99th percentiles differ by that alone.
     pub(super) uneven: bool,
 }
 
-/// How a quantile has changed.
+/// How a quantile of its calls has changed.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub(super) struct Quantile {
+    #[serde(flatten)]
+    pub(super) whole: Change,
+    /// The same quantile of the time in it and in no call that was seen within. As a ratio of the whole: by what that has
+    /// changed if nothing else has.
+    #[serde(rename = "self")]
+    pub(super) itself: Change,
+}
+
+/// How a time has changed.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub(super) struct Change {
     /// The median of the blocks' quantiles.
@@ -76,7 +92,7 @@ pub(super) struct Change {
     pub(super) moved: bool,
 }
 
-/// Blocks of one function in both traces, as logarithms: shifts are ratios.
+/// Blocks of one function on both sides.
 struct Pair<'a> {
     name: &'a str,
     blocks: [&'a FunctionBlocks; 2],
@@ -103,7 +119,8 @@ pub(super) fn compare(
     let mut laws = Laws::default();
     let alpha = 1.0 - asked.confidence;
     let least: Vec<[Option<f64>; 2]> = pairs.iter().map(|pair| pair.least(&mut laws)).collect();
-    let all: Vec<f64> = least.iter().flatten().flatten().copied().collect();
+    // Of either quantile both the whole and the function itself are compared.
+    let all: Vec<f64> = least.iter().flatten().flatten().flat_map(|least| [*least; 2]).collect();
     let number = testable(&all, alpha);
     let can_pass = |least: Option<f64>| least.is_some_and(|least| least * (number as f64) < alpha);
     let comparisons = all.iter().filter(|least| can_pass(Some(**least))).count();
@@ -121,7 +138,7 @@ pub(super) fn compare(
     }
     correct(&mut functions, asked);
     functions.sort_by(|a, b| {
-        let key = |one: &Moved| (!one.moved, -one.greatest());
+        let key = |one: &Moved| (!one.by_itself, !one.moved, -one.greatest());
         key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
     });
     Verdict { asked, comparisons, functions, too_few, median_only, too_short, chosen }
@@ -138,35 +155,71 @@ fn correct(functions: &mut [Moved], asked: Asked) {
             let is_sure = change.p < 1.0 - asked.confidence;
             change.moved = is_sure && change.ratio.ln().abs() > asked.within.ln_1p();
         }
-        let has_moved = function.changes().any(|change| change.moved);
-        function.moved = has_moved;
+        let quantiles = [function.p50, function.p99];
+        function.moved = quantiles.iter().flatten().any(|one| one.whole.moved);
+        function.by_itself = quantiles.iter().flatten().any(Quantile::is_by_itself);
+    }
+}
+
+impl Verdict {
+    /// Functions that moved for what they do themselves.
+    pub(super) fn by_themselves(&self) -> impl Iterator<Item = &Moved> {
+        self.functions.iter().filter(|one| one.by_itself)
+    }
+
+    /// Functions that moved, and of which that is not sure: with what they call, most likely.
+    pub(super) fn with_others(&self) -> impl Iterator<Item = &Moved> {
+        self.functions.iter().filter(|one| one.moved && !one.by_itself)
+    }
+}
+
+impl Quantile {
+    /// Whether the whole has moved, and the function itself with it. Where only the latter has, work may have come into
+    /// the function from those that it calls, or more of their calls were too short to be seen.
+    pub(super) fn is_by_itself(&self) -> bool {
+        let Self { whole, itself } = self;
+        whole.moved && itself.moved && (whole.ratio > 1.0) == (itself.ratio > 1.0)
     }
 }
 
 impl Pair<'_> {
-    /// The smallest chance that the comparison of medians, and that of 99th percentiles, can have; `None` where there are
-    /// too few blocks for one.
+    /// The smallest chance that a comparison of medians, and one of 99th percentiles, can have; `None` where there are too
+    /// few blocks for one.
     fn least(&self, laws: &mut Laws) -> [Option<f64>; 2] {
-        let [a, b] = self.blocks;
+        let [a, b] = self.blocks.map(|one| &one.whole);
         [(&a.p50_ns, &b.p50_ns), (&a.p99_ns, &b.p99_ns)].map(|(a, b)| {
-            let is_enough = a.len().min(b.len()) >= BLOCKS_MIN;
+            let is_enough = a.len().min(b.len()) >= UNITS_MIN;
             is_enough.then(|| laws.law((a.len(), b.len()))).flatten().map(RankSum::least)
         })
     }
 
     fn moved(&self, laws: &mut Laws, confidence: f64, (median, tail): (bool, bool)) -> Moved {
         let [a, b] = self.blocks;
-        let mut change = |is_made: bool, a: &[f64], b: &[f64]| {
-            is_made.then(|| laws.change(a, b, confidence)).flatten()
+        let mut quantile = |is_made: bool, whole: [&[f64]; 2], itself: [&[f64]; 2]| {
+            is_made.then(|| laws.quantile(whole, itself, confidence)).flatten()
         };
-        let (few, many) = (a.p99_calls.min(b.p99_calls), a.p99_calls.max(b.p99_calls));
+        let p50 = quantile(
+            median,
+            [&a.whole.p50_ns, &b.whole.p50_ns],
+            [&a.itself.p50_ns, &b.itself.p50_ns],
+        );
+        let p99 = quantile(
+            tail,
+            [&a.whole.p99_ns, &b.whole.p99_ns],
+            [&a.itself.p99_ns, &b.itself.p99_ns],
+        );
+        let [few, many] = {
+            let [a, b] = [middle(&a.tail_calls), middle(&b.tail_calls)];
+            [a.min(b), a.max(b)]
+        };
         Moved {
             name: self.name.to_owned(),
             calls_before: a.calls,
             calls_after: b.calls,
             moved: false,
-            p50: change(median, &a.p50_ns, &b.p50_ns),
-            p99: change(tail, &a.p99_ns, &b.p99_ns),
+            by_itself: false,
+            p50,
+            p99,
             uneven: tail && many > few * UNEVEN,
         }
     }
@@ -180,17 +233,39 @@ impl Laws {
         })
     }
 
-    fn change(&mut self, before: &[f64], after: &[f64], confidence: f64) -> Option<Change> {
+    fn quantile(
+        &mut self,
+        whole: [&[f64]; 2],
+        itself: [&[f64]; 2],
+        confidence: f64,
+    ) -> Option<Quantile> {
+        // Shifts of logarithms are ratios. A call of no ticks is one of a tick at most.
+        let log = |ns: f64| ns.max(0.1).ln();
+        // It may be nothing in one build, so its own ratio would say little. It is a part of the whole.
+        let all = median(whole[0]).max(0.1);
+        Some(Quantile {
+            whole: self.change(whole, confidence, log, f64::exp)?,
+            itself: self.change(itself, confidence, |ns| ns / all, |more| (1.0 + more).max(0.0))?,
+        })
+    }
+
+    /// Compares values on the scale of `of`; `back` makes a ratio of a shift on it.
+    fn change(
+        &mut self,
+        [before, after]: [&[f64]; 2],
+        confidence: f64,
+        of: impl Fn(f64) -> f64,
+        back: impl Fn(f64) -> f64,
+    ) -> Option<Change> {
         let law = self.law((before.len(), after.len()))?;
-        // A call of no ticks is one of a tick at most.
-        let logs = |values: &[f64]| values.iter().map(|ns| ns.max(0.1).ln()).collect::<Vec<f64>>();
-        let found = law.shift(&logs(before), &logs(after), confidence)?;
+        let scaled = |values: &[f64]| values.iter().map(|ns| of(*ns)).collect::<Vec<f64>>();
+        let found = law.shift(&scaled(before), &scaled(after), confidence)?;
         let Shift { p, estimate, low, high } = found;
-        let ratio = |log: f64| log.is_finite().then(|| log.exp());
+        let ratio = |shift: f64| shift.is_finite().then(|| back(shift));
         Some(Change {
             before_ns: median(before),
             after_ns: median(after),
-            ratio: estimate.exp(),
+            ratio: back(estimate),
             low: ratio(low),
             high: ratio(high),
             p,
@@ -205,14 +280,23 @@ fn median(values: &[f64]) -> f64 {
     f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
 }
 
+/// Of counts; nothing of none.
+fn middle(counts: &[u64]) -> u64 {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0)
+}
+
 impl Moved {
     fn changes(&mut self) -> impl Iterator<Item = &mut Change> {
-        self.p50.iter_mut().chain(self.p99.iter_mut())
+        let quantiles = self.p50.iter_mut().chain(self.p99.iter_mut());
+        quantiles.flat_map(|one| [&mut one.whole, &mut one.itself])
     }
 
     /// Of its changes, those that count before others.
     fn greatest(&self) -> f64 {
-        let changes = self.p50.iter().chain(&self.p99).filter(|one| one.moved || !self.moved);
+        let changes = self.p50.iter().chain(&self.p99).map(|one| one.whole);
+        let changes = changes.filter(|one| one.moved || !self.moved);
         changes.map(|one| one.ratio.ln().abs()).fold(0.0, f64::max)
     }
 }
@@ -221,24 +305,68 @@ impl Moved {
 mod tests {
     use super::*;
     use tailwater_core::rng::Rng;
-    use tailwater_profile::blocks::BLOCKS;
+    use tailwater_profile::blocks::{BLOCKS, Quantiles};
 
-    const ASKED: Asked = Asked { confidence: 0.99, within: 0.01, resolution_ns: 100 };
+    const ASKED: Asked =
+        Asked { confidence: 0.99, within: 0.01, resolution_ns: 100, recordings: [1, 1] };
     const FUNCTIONS: u32 = 40;
+    /// What functions do themselves, of their time.
+    const OWN: f64 = 0.6;
 
-    /// Of a made-up recording: blocks whose quantiles scatter by some percent, as those of real ones do, with a tail that
-    /// scatters more. One function takes `slower` times as long.
+    /// Quantiles of blocks that scatter by some percent, as those of real recordings do, with a tail that scatters more.
+    /// Skewed: a disturbance makes slower, never quicker. `factor` tells how much longer each block takes.
+    fn scattered(rng: &mut Rng, around: f64, mut factor: impl FnMut(&mut Rng) -> f64) -> Quantiles {
+        let mut blocks = |around: f64, by: f64| -> Vec<f64> {
+            let mut block = || around * factor(rng) * (1.0 + rng.exponential(by));
+            (0..BLOCKS).map(|_| block()).collect()
+        };
+        Quantiles { p50_ns: blocks(around, 0.02), p99_ns: blocks(around * 8.0, 0.1) }
+    }
+
+    fn function(whole: Quantiles, itself: Quantiles) -> FunctionBlocks {
+        let tail_calls = vec![500; BLOCKS];
+        FunctionBlocks { calls: 10_000, short: 0, whole, itself, tail_calls }
+    }
+
+    /// Of a made-up recording. One function takes `slower` times as long, by what it does itself.
     fn recording(seed: u64, slower: f64) -> BTreeMap<String, FunctionBlocks> {
         let mut rng = Rng::from_seed(seed);
-        let mut scatter = |around: f64, by: f64| -> Vec<f64> {
-            // Skewed: a disturbance makes slower, never quicker.
-            (0..BLOCKS).map(|_| around * (1.0 + rng.exponential(by))).collect()
-        };
         let function = |n: u32| {
-            let base = 1_000.0 * f64::from(n + 1) * if n == 7 { slower } else { 1.0 };
-            let (p50_ns, p99_ns) = (scatter(base, 0.02), scatter(base * 8.0, 0.1));
-            let blocks = FunctionBlocks { calls: 10_000, short: 0, p50_ns, p99_ns, p99_calls: 500 };
-            (format!("f{n}"), blocks)
+            let base = 1_000.0 * f64::from(n + 1);
+            let more = if n == 7 { slower - 1.0 } else { 0.0 };
+            let whole = scattered(&mut rng, base * (1.0 + more), |_| 1.0);
+            let itself = scattered(&mut rng, base * (OWN + more), |_| 1.0);
+            (format!("f{n}"), function(whole, itself))
+        };
+        (0..FUNCTIONS).map(function).collect()
+    }
+
+    /// Processes of one build differ in each function by up to 3 %, for as long as they live: layout, pages, cores.
+    fn luck(rng: &mut Rng) -> f64 {
+        0.97 + 0.06 * rng.unit()
+    }
+
+    /// Twenty recordings of a build, each a block.
+    fn recordings(seed: u64, slower: f64) -> BTreeMap<String, FunctionBlocks> {
+        let mut rng = Rng::from_seed(seed);
+        let function = |n: u32| {
+            let base = 1_000.0 * f64::from(n + 1);
+            let more = if n == 7 { slower - 1.0 } else { 0.0 };
+            let whole = scattered(&mut rng, base * (1.0 + more), luck);
+            let itself = scattered(&mut rng, base * (OWN + more), luck);
+            (format!("f{n}"), function(whole, itself))
+        };
+        (0..FUNCTIONS).map(function).collect()
+    }
+
+    /// Twenty parts of one process of the same build.
+    fn parts(seed: u64) -> BTreeMap<String, FunctionBlocks> {
+        let mut rng = Rng::from_seed(seed);
+        let function = |n: u32| {
+            let (base, lucky) = (1_000.0 * f64::from(n + 1), luck(&mut rng));
+            let whole = scattered(&mut rng, base, |_| lucky);
+            let itself = scattered(&mut rng, base * OWN, |_| lucky);
+            (format!("f{n}"), function(whole, itself))
         };
         (0..FUNCTIONS).map(function).collect()
     }
@@ -257,17 +385,49 @@ mod tests {
         verdict.functions.iter().filter(|one| one.moved).map(|one| one.name.as_str()).collect()
     }
 
-    /// 400 pairs of 40 functions and 80 comparisons: uncorrected, some 320 would be told of.
+    fn by_themselves(verdict: &Verdict) -> Vec<&str> {
+        verdict.by_themselves().map(|one| one.name.as_str()).collect()
+    }
+
+    /// 400 pairs of 40 functions and 160 comparisons: uncorrected, some 640 would be told of.
     #[test]
     fn of_recordings_of_one_program_no_function_has_moved() {
         let alarms = (0..400u64).map(|seed| {
             let verdict = compare(&recording(seed * 2, 1.0), &recording(seed * 2 + 1, 1.0), ASKED);
-            assert_eq!((verdict.functions.len(), verdict.comparisons), (40, 80));
+            assert_eq!((verdict.functions.len(), verdict.comparisons), (40, 160));
             usize::from(!moved(&verdict).is_empty())
         });
         // One in a hundred pairs may have one: four, and no more than three standard errors beyond.
         let alarms: usize = alarms.sum();
         assert!(alarms <= 10, "{alarms} of 400 pairs");
+    }
+
+    /// As measured on SQLite: of nine pairs of recordings of one build, five named functions, up to six of them.
+    #[test]
+    fn processes_that_differ_name_nothing_as_recordings_and_do_as_parts() {
+        let named = |of: &dyn Fn(u64) -> BTreeMap<String, FunctionBlocks>| {
+            let tries = 0..200u64;
+            let verdicts = tries.map(|seed| compare(&of(seed * 2), &of(seed * 2 + 1), ASKED));
+            verdicts.filter(|verdict| !moved(verdict).is_empty()).count()
+        };
+        // Two of 200 are promised, and no more than three standard errors beyond.
+        let alarms = named(&|seed| recordings(seed, 1.0));
+        assert!(alarms <= 6, "{alarms} of 200 pairs of recordings");
+        let alarms = named(&parts);
+        assert!(alarms > 150, "{alarms} of 200 pairs of parts: such processes would not differ");
+    }
+
+    #[test]
+    fn five_percent_are_found_among_processes_that_differ() {
+        let (mut finds, mut alarms) = (0, 0);
+        for seed in 2_000..2_100 {
+            let verdict = compare(&recordings(seed, 1.0), &recordings(seed + 500, 1.05), ASKED);
+            finds += usize::from(by_themselves(&verdict).contains(&"f7"));
+            alarms += usize::from(moved(&verdict).iter().any(|name| *name != "f7"));
+        }
+        assert!(finds >= 85, "{finds} of 100 pairs");
+        // One pair in a hundred may have one, and no more than three standard errors beyond.
+        assert!(alarms <= 4, "{alarms} of 100 pairs");
     }
 
     #[test]
@@ -276,11 +436,13 @@ mod tests {
         for (seed, slower) in (1_000..1_100).zip([1.05, 1.0 / 1.05].into_iter().cycle()) {
             let verdict = compare(&recording(seed, 1.0), &recording(seed + 500, slower), ASKED);
             let found = verdict.functions.iter().find(|one| one.name == "f7").expect("compared");
-            let change = found.p50.expect("it was compared");
-            let (low, high) = (change.low.expect("enough"), change.high.expect("enough"));
-            assert!(low <= slower && slower <= high, "seed {seed}: {change:?}");
-            assert_eq!(change.moved, change.p < 0.01, "seed {seed}: {change:?}");
-            finds += usize::from(change.moved);
+            let quantile = found.p50.expect("it was compared");
+            for change in [quantile.whole, quantile.itself] {
+                let (low, high) = (change.low.expect("enough"), change.high.expect("enough"));
+                assert!(low <= slower && slower <= high, "seed {seed}: {change:?}");
+                assert_eq!(change.moved, change.p < 0.01, "seed {seed}: {change:?}");
+            }
+            finds += usize::from(quantile.is_by_itself());
             alarms += usize::from(moved(&verdict).iter().any(|name| *name != "f7"));
         }
         assert!(finds >= 95, "{finds} of 100 pairs");
@@ -289,26 +451,81 @@ mod tests {
     }
 
     #[test]
+    fn a_caller_that_moved_with_what_it_calls_comes_after_what_moved_by_itself() {
+        let before = recording(1, 1.0);
+        let mut after = recording(2, 1.05);
+        let caller = after.get_mut("f8").expect("a function");
+        caller.whole.p50_ns.iter_mut().for_each(|ns| *ns *= 1.5);
+        let verdict = compare(&before, &after, ASKED);
+        let told: Vec<_> = verdict.functions.iter().take(2).map(|one| one.name.as_str()).collect();
+        assert_eq!(told, ["f7", "f8"], "the greater change comes later");
+        assert_eq!(by_themselves(&verdict), ["f7"]);
+        let with: Vec<_> = verdict.with_others().map(|one| one.name.as_str()).collect();
+        assert_eq!(with, ["f8"]);
+    }
+
+    /// A callee that was too short to be seen in one build is so long in the other that it is.
+    #[test]
+    fn a_function_itself_that_moves_alone_or_against_the_whole_is_not_named_for_it() {
+        let (before, mut after) = (recording(1, 1.0), recording(2, 1.0));
+        for (name, whole, itself) in [("f3", 1.0, 0.8), ("f4", 1.2, 0.8), ("f5", 1.2, 1.2)] {
+            let function = after.get_mut(name).expect("a function");
+            function.whole.p50_ns.iter_mut().for_each(|ns| *ns *= whole);
+            function.itself.p50_ns.iter_mut().for_each(|ns| *ns *= itself);
+        }
+        let verdict = compare(&before, &after, ASKED);
+        assert_eq!(by_themselves(&verdict), ["f5"]);
+        assert_eq!(moved(&verdict), ["f5", "f4"]);
+        let alone = verdict.functions.iter().find(|one| one.name == "f3").expect("compared");
+        assert!(alone.p50.expect("compared").itself.moved && !alone.moved, "{alone:?}");
+    }
+
+    #[test]
+    fn of_a_function_itself_a_change_counts_as_a_share_of_the_whole() {
+        let (mut before, mut after) = (recording(1, 1.0), recording(2, 1.0));
+        for (trace, own) in [(&mut before, [0.0, 1.0]), (&mut after, [5.0, 51.0])] {
+            // Of 4,000 ns that all of it takes.
+            let function = trace.get_mut("f3").expect("a function");
+            function.itself.p50_ns.fill(own[0]);
+            trace.get_mut("f0").expect("a function").itself.p50_ns.fill(own[1]);
+        }
+        let verdict = compare(&before, &after, ASKED);
+        let of = |name: &str| {
+            let found = verdict.functions.iter().find(|one| one.name == name);
+            found.and_then(|one| one.p50).expect("compared").itself
+        };
+        assert!(!of("f3").moved && of("f3").p < 0.01, "{:?}", of("f3"));
+        assert!(of("f0").moved && (1.04..1.05).contains(&of("f0").ratio), "{:?}", of("f0"));
+    }
+
+    #[test]
     fn a_tail_alone_moves_too_and_small_changes_do_not_count() {
         let before = recording(1, 1.0);
         let mut after = recording(2, 1.0);
         let tail = after.get_mut("f3").expect("a function");
-        tail.p99_ns.iter_mut().for_each(|ns| *ns *= 2.0);
+        tail.whole.p99_ns.iter_mut().chain(&mut tail.itself.p99_ns).for_each(|ns| *ns *= 2.0);
         let verdict = compare(&before, &after, ASKED);
-        assert_eq!(moved(&verdict), ["f3"]);
-        assert!(!verdict.functions[0].p50.expect("compared").moved);
+        assert_eq!((moved(&verdict), by_themselves(&verdict)), (vec!["f3"], vec!["f3"]));
+        assert!(!verdict.functions[0].p50.expect("compared").whole.moved);
         let lax = Asked { within: 1.5, ..ASKED };
         assert!(moved(&compare(&before, &after, lax)).is_empty());
+    }
+
+    /// Leaves so many of a function's blocks.
+    fn truncate(blocks: &mut BTreeMap<String, FunctionBlocks>, name: &str, p50: usize, p99: usize) {
+        let one = blocks.get_mut(name).expect("a function");
+        for quantiles in [&mut one.whole, &mut one.itself] {
+            quantiles.p50_ns.truncate(p50);
+            quantiles.p99_ns.truncate(p99);
+        }
     }
 
     #[test]
     fn what_cannot_be_compared_is_named() {
         let (mut before, mut after) = (recording(1, 1.0), recording(2, 1.0));
-        let rare = before.get_mut("f1").expect("a function");
-        rare.p50_ns.truncate(7);
-        rare.p99_ns.truncate(7);
+        truncate(&mut before, "f1", 7, 7);
         after.get_mut("f2").expect("a function").short = 1_001;
-        after.get_mut("f3").expect("a function").p99_ns.truncate(7);
+        truncate(&mut after, "f3", BLOCKS, 7);
         let verdict = compare(&before, &after, ASKED);
         assert_eq!(
             (&verdict.too_few[..], &verdict.too_short[..]),
@@ -318,32 +535,30 @@ mod tests {
         let without_tail =
             verdict.functions.iter().find(|one| one.name == "f3").expect("its median is");
         assert!(without_tail.p50.is_some() && without_tail.p99.is_none());
-        assert_eq!(verdict.comparisons, 2 * 38 - 1);
+        assert_eq!(verdict.comparisons, 4 * 38 - 2);
     }
 
-    /// 80 comparisons at 1 % ask for a chance of 1.25e-4; eight parts against eight have 1.55e-4 at least.
+    /// 160 comparisons at 1 % ask for a chance of 6.25e-5; eight blocks against eight have 1.55e-4 at least.
     #[test]
     fn what_could_never_be_found_is_named_and_makes_nothing_stricter() {
         let (mut before, mut after) = (recording(1, 1.0), recording(2, 1.0));
         for name in ["f1", "f2"] {
             for trace in [&mut before, &mut after] {
-                let blocks = trace.get_mut(name).expect("a function");
-                blocks.p50_ns.truncate(8);
-                blocks.p99_ns.truncate(8);
+                truncate(trace, name, 8, 8);
             }
         }
         let verdict = compare(&before, &after, ASKED);
         assert_eq!(verdict.too_few, ["f1", "f2"]);
-        assert_eq!((verdict.functions.len(), verdict.comparisons), (38, 76));
+        assert_eq!((verdict.functions.len(), verdict.comparisons), (38, 152));
         let lax = compare(&before, &after, Asked { confidence: 0.9, ..ASKED });
-        assert_eq!((lax.too_few.len(), lax.comparisons), (0, 80));
+        assert_eq!((lax.too_few.len(), lax.comparisons), (0, 160));
     }
 
     #[test]
     fn tails_of_parts_of_other_sizes_are_marked() {
         let (before, mut after) = (recording(1, 1.0), recording(2, 1.0));
-        after.get_mut("f1").expect("a function").p99_calls = 1_001;
-        after.get_mut("f2").expect("a function").p99_calls = 1_000;
+        after.get_mut("f1").expect("a function").tail_calls.fill(1_001);
+        after.get_mut("f2").expect("a function").tail_calls.fill(1_000);
         let verdict = compare(&before, &after, ASKED);
         let uneven = verdict.functions.iter().filter(|one| one.uneven);
         assert_eq!(uneven.map(|one| one.name.as_str()).collect::<Vec<_>>(), ["f1"]);

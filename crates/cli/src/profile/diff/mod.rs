@@ -50,7 +50,8 @@ pub(super) fn diff(options: &DiffOptions) -> Result<(), Failure> {
     let DiffOptions { confidence, within, .. } = *options;
     let asked = Asked { confidence, within, resolution_ns, recordings };
     let chosen = Chosen::of(&sides, &options.function);
-    let (a, b) = (before.blocks(resolution_ns, &chosen)?, after.blocks(resolution_ns, &chosen)?);
+    let names = &chosen.both;
+    let (a, b) = (before.blocks(resolution_ns, names)?, after.blocks(resolution_ns, names)?);
     let verdict = compare([&a, &b], chosen, asked);
     if options.json {
         say(&serde_json::to_string_pretty(&verdict).map_err(Failure::work)?)?;

@@ -1,15 +1,16 @@
 //! Either side of a comparison: a trace, or those of a folder, read one after another.
 
-use super::chosen::Chosen;
-use super::verdict::UNITS_MIN;
 use crate::failure::Failure;
 use crate::profile::reading::Trace;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tailwater_profile::blocks::{BLOCKS, Blocks, First, FunctionBlocks};
 use tailwater_profile::functions::Functions;
 use tailwater_profile::quality::Quality;
 use tailwater_stats::shift::SAMPLE_MAX;
+
+/// Blocks that must have a quantile, on either side; more where the corrected confidence asks for more.
+pub(super) const UNITS_MIN: usize = 8;
 
 /// Recordings of one build.
 pub(super) struct Side {
@@ -91,13 +92,12 @@ impl Side {
     pub(super) fn blocks(
         &self,
         resolution_ns: u64,
-        chosen: &Chosen,
+        names: &BTreeSet<String>,
     ) -> Result<BTreeMap<String, FunctionBlocks>, Failure> {
         let parts = if self.recordings.len() == 1 { BLOCKS } else { 1 };
         let mut all: BTreeMap<String, FunctionBlocks> = BTreeMap::new();
         for one in &self.recordings {
             let trace = Trace::open(&one.path)?;
-            let names = &chosen.both;
             let mut blocks = Blocks::new(trace.header(), &one.first, resolution_ns, names, parts);
             trace.read(|item| {
                 // Damage was counted in the first reading.

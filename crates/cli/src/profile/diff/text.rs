@@ -1,7 +1,7 @@
 //! What has moved, for people.
 
-use super::sides::{Recording, Side};
-use super::verdict::{Change, Moved, UNITS_MIN, Verdict};
+use super::sides::{Recording, Side, UNITS_MIN};
+use super::verdict::{Change, Moved, Verdict};
 use crate::profile::bounds::shown;
 use crate::profile::footer::footer;
 use tailwater_profile::blocks::FUNCTIONS_MAX;

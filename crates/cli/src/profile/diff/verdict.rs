@@ -1,6 +1,7 @@
 //! Which functions have moved, corrected for how many were looked at.
 
 use super::chosen::Chosen;
+use super::sides::UNITS_MIN;
 use super::testable::testable;
 use serde::Serialize;
 use std::collections::hash_map::Entry;
@@ -8,8 +9,6 @@ use std::collections::{BTreeMap, HashMap};
 use tailwater_profile::blocks::FunctionBlocks;
 use tailwater_stats::shift::{RankSum, Shift, holm};
 
-/// Blocks that must have a quantile, on either side; more where the corrected confidence asks for more.
-pub(super) const UNITS_MIN: usize = 8;
 /// Where more of the seen calls than this share are shorter than the scanner surely sees, others like them were not seen.
 const SHORT_MAX: f64 = 0.1;
 
@@ -174,8 +173,8 @@ impl Verdict {
 }
 
 impl Quantile {
-    /// Whether the whole has moved, and the function itself with it. Where only the latter has, work may have come into
-    /// the function from those that it calls, or more of their calls were too short to be seen.
+    /// Whether the whole has moved, and the function itself with it. Where only the latter has, it may have taken over
+    /// work of those that it calls. Or more of their calls were too short to be seen.
     pub(super) fn is_by_itself(&self) -> bool {
         let Self { whole, itself } = self;
         whole.moved && itself.moved && (whole.ratio > 1.0) == (itself.ratio > 1.0)

@@ -6,6 +6,7 @@
 use crate::process::{self, cargo};
 use crate::tally::Tally;
 use crate::{Result, bench, cpu, examples, format, pass, readme, test, tidy};
+use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -75,9 +76,40 @@ fn clippy(root: &Path) -> Result<Tally> {
 }
 
 fn docs(root: &Path) -> Result<Tally> {
-    // With the features of clippy and the tests: what our crates stand on is checked once.
+    // With the features of clippy: examples bring those of tests, so that what our crates stand on is checked once. All
+    // programs would be those, too, that are told to have no page, since their library has it.
     let mut command = cargo(root, &["doc", "--no-deps", "--all-features", "--locked"]);
+    command.args(["--lib", "--examples"]);
+    for name in programs_with_a_page(&metadata(root)?)? {
+        command.args(["--bin", &name]);
+    }
     process::run(command.env("RUSTDOCFLAGS", "-D warnings")).map(|()| Tally::passed(1))
+}
+
+/// What cargo knows of the workspace.
+fn metadata(root: &Path) -> Result<Value> {
+    let mut command = cargo(root, &["metadata", "--no-deps", "--format-version=1", "--locked"]);
+    let output = command.output().map_err(|error| format!("could not start cargo: {error}"))?;
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))
+}
+
+/// The programs of all packages but the benches that have documentation of their own.
+fn programs_with_a_page(metadata: &Value) -> Result<Vec<String>> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let ours = list(&metadata["workspace_default_members"]);
+    let packages = list(&metadata["packages"]).into_iter();
+    let targets = packages
+        .filter(|package| ours.contains(&package["id"]))
+        .flat_map(|package| list(&package["targets"]));
+    let programs: Vec<String> = targets
+        .filter(|target| target["kind"][0] == "bin" && target["doc"] == true)
+        .filter_map(|target| target["name"].as_str().map(str::to_owned))
+        .collect();
+    if programs.is_empty() {
+        Err("found no program in `cargo metadata`".into())
+    } else {
+        Ok(programs)
+    }
 }
 
 /// Crates with features without them, as most users have them: the other steps have all features, so that nothing
@@ -101,21 +133,57 @@ fn profiled(root: &Path) -> Result<Tally> {
     process::run(command.env("PATH", readme::path(root)?)).map(|()| Tally::passed(1))
 }
 
-/// Every figure of every paper, too short to mean anything. Needs the release binary.
+/// The paper whose figures no document draws.
+const PAPER: &str = "protego";
+
+/// Its figures, too short to mean anything; a document's command draws those of the other. Needs the release binary.
 fn figures(root: &Path) -> Result<Tally> {
     let mut command = Command::new(process::built(root, "release").join("tailwater"));
-    command.args(["figures", "--short", "--out", "out/figures-short"]).current_dir(root);
+    command.args(["figures", PAPER, "--short", "--out", "out/figures-short"]).current_dir(root);
     process::run(&mut command).map(|()| Tally::passed(1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::Tree;
+    use std::collections::BTreeSet;
 
     #[test]
     fn rows_align() {
         let [took, computed] = [1_250, 12_340].map(Duration::from_millis);
         let row = row("tidy", took, computed, &Tally::passed(1));
         assert_eq!(row, "tidy                   1.2 s    12.3 s of CPU  1 passed, 0 failed\n");
+    }
+
+    #[test]
+    fn programs_without_a_page_and_those_of_benches_are_left_out() {
+        let metadata = serde_json::json!({
+            "workspace_default_members": ["one", "two"],
+            "packages": [
+                { "id": "one", "targets": [
+                    { "kind": ["lib"], "name": "one", "doc": true },
+                    { "kind": ["bin"], "name": "one", "doc": false },
+                ] },
+                { "id": "two", "targets": [{ "kind": ["bin"], "name": "two", "doc": true }] },
+                { "id": "bench", "targets": [{ "kind": ["bin"], "name": "bench", "doc": true }] },
+            ],
+        });
+        assert_eq!(programs_with_a_page(&metadata), Ok(vec!["two".to_owned()]));
+        assert!(programs_with_a_page(&Value::Null).is_err());
+    }
+
+    #[test]
+    fn each_papers_figures_are_drawn_once() {
+        let tree = Tree::read(&crate::root().unwrap()).unwrap();
+        let files = tree.matching("scenarios/paper/figures/", ".toml");
+        let papers: BTreeSet<&str> =
+            files.filter_map(|(path, _)| path.rsplit('/').next()?.split('-').next()).collect();
+        let commands = tree.text("docs/figures.md").unwrap();
+        let is_drawn = |paper: &&str| {
+            commands.contains(&format!("```sh long\ntailwater figures {paper}\n```"))
+        };
+        let left: Vec<&str> = papers.into_iter().filter(|paper| !is_drawn(paper)).collect();
+        assert_eq!(left, [PAPER]);
     }
 }

@@ -51,7 +51,7 @@ impl Suite {
     /// anew. Both crates in one build: what they stand on is compiled once.
     fn models(root: &Path) -> Self {
         Self {
-            how: words("--release"),
+            how: words("--profile models"),
             which: words("-p tailwater-sync -p tailwater-rt --lib --test loom"),
             env: apart(root, "loom", "--cfg loom"),
             of_libraries: Some("models"),
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(Suite::of_flags(&words("-p x --lib")).typed(), "cargo test -p x --lib");
         let models = Suite::models(Path::new("x")).typed();
         assert!(models.starts_with("RUSTFLAGS=\"--cfg loom\" CARGO_TARGET_DIR="), "{models}");
-        assert!(models.ends_with("loom cargo test --release"), "{models}");
+        assert!(models.ends_with("loom cargo test --profile models"), "{models}");
         let tsan = Suite::thread_sanitizer(Path::new("x")).typed();
         assert!(tsan.contains("cargo +nightly test --target x86_64"), "{tsan}");
         assert!(tsan.contains("TSAN_OPTIONS=suppressions=x/crates/sync/tests/tsan.supp"), "{tsan}");

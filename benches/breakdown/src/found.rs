@@ -54,6 +54,8 @@ pub(crate) struct Broken {
     interrupts: Vec<Part>,
     /// Of the threads' time, awake or not: what the kernel's events do not tell.
     untold: f64,
+    /// Of the kernel's events, those that found no room: time on a core is missing with them.
+    lost_events: u64,
     /// Calls too short to be seen, at most: they count for their callers.
     calls_unseen: u64,
     /// Of the recording, in which the scanner did not look.
@@ -121,6 +123,7 @@ impl Broken {
             in_kernel: used.in_kernel,
             interrupts: parts("/account/interrupts"),
             untold: number("/account/unknown_ns")? / number("/account/total_ns")?,
+            lost_events: number("/lost_kernel")? as u64,
             scanner_away: number("/quality/gap_ns")? / number("/length_ns")?,
             calls_unseen: told["quality"]["lost_calls"].as_u64().unwrap_or(0),
         };
@@ -143,9 +146,14 @@ impl Broken {
         self.cpu_ns / self.seconds / self.accounted_ns_per_second
     }
 
+    /// Whether all of the kernel's events came, and their sum is that of the kernel's own account.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.lost_events == 0 && (self.strays() - 1.0).abs() <= STRAYS_MAX
+    }
+
     fn is_good(&self) -> bool {
-        self.unknown + self.outside <= UNKNOWN_MAX
-            && (self.strays() - 1.0).abs() <= STRAYS_MAX
+        self.is_whole()
+            && self.unknown + self.outside <= UNKNOWN_MAX
             && self.scanner_away <= AWAY_MAX
     }
 }
@@ -172,11 +180,12 @@ impl fmt::Display for Broken {
         write!(
             f,
             "  in the kernel {in_kernel}, of it interrupts: {}; {:.0} ms of a core in a second, {:.3} of the kernel's account; the \
-             scanner was away for {:.1} %",
+             scanner was away for {:.1} %; {} of the kernel's events were lost",
             shown(&self.interrupts),
             self.cpu_ns / self.seconds / 1e6,
             self.strays(),
-            self.scanner_away * 100.0
+            self.scanner_away * 100.0,
+            self.lost_events
         )
     }
 }
@@ -190,7 +199,7 @@ mod tests {
     /// A second of which the service had a core for 200 ms.
     fn told() -> Value {
         json!({
-            "on_core": true, "total_ns": 2e8, "length_ns": 1e9,
+            "on_core": true, "total_ns": 2e8, "length_ns": 1e9, "lost_kernel": 0,
             "breakdown": {
                 "categories": [{ "name": "I/O", "ns": 1.5e8 }, { "name": "hashing", "ns": 0.3e8 }],
                 "inherited_ns": 0.5e8, "unknown_ns": 0.15e8, "outside_ns": 0.05e8,
@@ -262,5 +271,6 @@ mod tests {
         assert!(!Broken { unknown: 0.08, ..good() }.is_good());
         assert!(!Broken { outside: 0.03, ..good() }.is_good());
         assert!(!Broken { scanner_away: 0.051, ..good() }.is_good());
+        assert!(!Broken { lost_events: 1, ..good() }.is_good());
     }
 }

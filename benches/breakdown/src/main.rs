@@ -68,7 +68,7 @@ fn measured(args: &Args) -> Result<bool> {
     let length = Duration::from_secs(if args.short { 1 } else { args.seconds });
     let mut found = Found::begin(length);
     for service in chosen {
-        let one = run::measured(&place, service, length)?;
+        let one = run::whole(&place, service, length)?;
         println!("{one}");
         found.services.push(one);
     }

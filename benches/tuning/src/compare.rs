@@ -12,21 +12,23 @@ const ALARMS_OF_TWENTY: u32 = 3;
 const FOUND: [&str; 2] = ["better", "worse"];
 
 /// Comparisons of the program with itself.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Default)]
 pub(crate) struct Live {
     comparisons: u32,
     /// How they ended.
     verdicts: Vec<String>,
     found: u32,
+    /// What decided the orders of their blocks; of the first ones of older results it is not known.
+    #[serde(default)]
+    seeds: Vec<u64>,
 }
 
 impl Live {
-    /// Those of two runs.
-    pub(crate) fn both(mut before: Self, more: Self) -> Self {
-        before.comparisons += more.comparisons;
-        before.verdicts.extend(more.verdicts);
-        before.found += more.found;
-        before
+    pub(crate) fn add(&mut self, more: Self) {
+        self.comparisons += more.comparisons;
+        self.verdicts.extend(more.verdicts);
+        self.found += more.found;
+        self.seeds.extend(more.seeds);
     }
 
     pub(crate) const fn is_good(&self) -> bool {
@@ -42,9 +44,9 @@ impl fmt::Display for Live {
 }
 
 /// Comparisons with more work.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Planted {
-    effect: f64,
+    pub(crate) effect: f64,
     comparisons: u32,
     right: u32,
     wrong: u32,
@@ -56,11 +58,50 @@ pub(crate) struct Planted {
     seconds: Vec<f64>,
     /// Intervals that hold the planted effect, and all intervals.
     covered: (u32, u32),
+    /// See [`Live`].
+    #[serde(default)]
+    seeds: Vec<u64>,
 }
 
 impl Planted {
+    /// No comparison as yet.
+    pub(crate) const fn none(effect: f64) -> Self {
+        Self {
+            effect,
+            comparisons: 0,
+            right: 0,
+            wrong: 0,
+            promised: 0.0,
+            quads: Vec::new(),
+            seconds: Vec::new(),
+            covered: (0, 0),
+            seeds: Vec::new(),
+        }
+    }
+
+    /// More of the same effect.
+    pub(crate) fn add(&mut self, more: Self) {
+        let [before, after] = [self.comparisons, more.comparisons].map(f64::from);
+        if after > 0.0 {
+            self.promised = (self.promised * before + more.promised * after) / (before + after);
+        }
+        self.comparisons += more.comparisons;
+        self.right += more.right;
+        self.wrong += more.wrong;
+        self.covered.0 += more.covered.0;
+        self.covered.1 += more.covered.1;
+        self.quads.extend(more.quads);
+        self.quads.sort_unstable();
+        self.seconds.extend(more.seconds);
+        self.seconds.sort_by(f64::total_cmp);
+        self.seeds.extend(more.seeds);
+    }
+
     /// As often as promised, within three standard errors.
     pub(crate) fn is_good(&self) -> bool {
+        if self.comparisons == 0 {
+            return true;
+        }
         let count = f64::from(self.comparisons);
         let error = (self.promised * (1.0 - self.promised) / count).sqrt().max(0.5 / count);
         self.wrong == 0 && f64::from(self.right) / count >= self.promised - 3.0 * error
@@ -87,59 +128,47 @@ impl fmt::Display for Planted {
     }
 }
 
-pub(crate) fn live(units: u64, comparisons: u32, short: bool) -> Result<Live, String> {
-    let mut verdicts = Vec::new();
-    for _ in 0..comparisons {
-        let knob = ["--knob", "arm=b", "--against", "a"].map(String::from);
-        let result = ab(&knob, &[units.to_string(), "--arm".into(), "{arm}".into()], 0.01, short)?;
-        verdicts.push(verdict(&result));
-    }
-    let found = verdicts.iter().filter(|verdict| FOUND.contains(&verdict.as_str())).count();
-    Ok(Live { comparisons, verdicts, found: u32::try_from(found).unwrap_or(u32::MAX) })
+/// One comparison of the program with itself.
+pub(crate) fn live(units: u64, short: bool) -> Result<Live, String> {
+    let knob = ["--knob", "arm=b", "--against", "a"].map(String::from);
+    let result = ab(&knob, &[units.to_string(), "--arm".into(), "{arm}".into()], 0.01, short)?;
+    let verdict = verdict(&result);
+    let found = u32::from(FOUND.contains(&verdict.as_str()));
+    Ok(Live { comparisons: 1, verdicts: vec![verdict], found, seeds: vec![seed(&result)?] })
 }
 
-pub(crate) fn planted(
-    units: u64,
-    effect: f64,
-    comparisons: u32,
-    short: bool,
-) -> Result<Planted, String> {
+/// One comparison with so much more work.
+pub(crate) fn planted(units: u64, effect: f64, short: bool) -> Result<Planted, String> {
     let more = (units as f64 * (1.0 + effect)).round() as u64;
+    let knob = ["--knob".into(), format!("units={more}"), "--against".into(), units.to_string()];
+    let began = Instant::now();
+    let result = ab(&knob, &["{units}".into()], effect, short)?;
+    let verdict = verdict(&result);
+    let (is_right, is_wrong) = (verdict == "worse", verdict == "better");
+    let last = result["looks"].as_array().and_then(|looks| looks.last());
     let mut found = Planted {
-        effect,
-        comparisons,
-        right: 0,
-        wrong: 0,
-        promised: 0.0,
-        quads: Vec::new(),
-        seconds: Vec::new(),
-        covered: (0, 0),
+        comparisons: 1,
+        right: is_right.into(),
+        wrong: is_wrong.into(),
+        promised: result["forecast"]["power"].as_f64().unwrap_or(f64::NAN),
+        seeds: vec![seed(&result)?],
+        ..Planted::none(effect)
     };
-    for _ in 0..comparisons {
-        let knob =
-            ["--knob".into(), format!("units={more}"), "--against".into(), units.to_string()];
-        let began = Instant::now();
-        let result = ab(&knob, &["{units}".into()], effect, short)?;
-        let power = result["forecast"]["power"].as_f64().unwrap_or(f64::NAN);
-        found.promised += power / f64::from(comparisons);
-        let verdict = verdict(&result);
-        found.right += u32::from(verdict == "worse");
-        found.wrong += u32::from(verdict == "better");
-        let last = result["looks"].as_array().and_then(|looks| looks.last());
-        if verdict == "worse" {
-            found.seconds.push(began.elapsed().as_secs_f64());
-            found.quads.extend(last.and_then(|look| look["quads"].as_u64()));
-        }
-        let ends = last.map(|look| (look["interval"][0].as_f64(), look["interval"][1].as_f64()));
-        if let Some((Some(low), Some(high))) = ends {
-            let planted = (more as f64 / units as f64).ln();
-            found.covered.0 += u32::from((low..=high).contains(&planted));
-            found.covered.1 += 1;
-        }
+    if is_right {
+        found.seconds.push(began.elapsed().as_secs_f64());
+        found.quads.extend(last.and_then(|look| look["quads"].as_u64()));
     }
-    found.quads.sort_unstable();
-    found.seconds.sort_by(f64::total_cmp);
+    let ends = last.map(|look| (look["interval"][0].as_f64(), look["interval"][1].as_f64()));
+    if let Some((Some(low), Some(high))) = ends {
+        let planted = (more as f64 / units as f64).ln();
+        found.covered = (u32::from((low..=high).contains(&planted)), 1);
+    }
     Ok(found)
+}
+
+/// What decided the order of its blocks: another in each comparison.
+fn seed(result: &Value) -> Result<u64, String> {
+    result["seed"].as_u64().ok_or_else(|| "tailwater tune ab: no seed in its result".into())
 }
 
 /// The word of a verdict, and `alarm` where a guard ended it.
@@ -161,4 +190,40 @@ fn ab(knob: &[String], block: &[String], effect: f64, short: bool) -> Result<Val
     serde_json::from_slice(&output.stdout).map_err(|_| {
         format!("tailwater tune ab: {}", String::from_utf8_lossy(&output.stderr).trim_end())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparisons_add_up_and_nothing_of_an_older_result_is_lost() {
+        let old = r#"{ "comparisons": 2, "verdicts": ["open", "worse"], "found": 1 }"#;
+        let mut live: Live = serde_json::from_str(old).unwrap();
+        let verdicts = vec!["open".to_owned()];
+        live.add(Live { comparisons: 1, verdicts, found: 0, seeds: vec![7] });
+        assert_eq!((live.comparisons, live.found, &live.seeds[..]), (3, 1, &[7][..]));
+        assert_eq!(live.verdicts, ["open", "worse", "open"]);
+    }
+
+    #[test]
+    fn what_was_promised_is_a_mean_over_all_comparisons() {
+        let old = r#"{ "effect": 0.02, "comparisons": 3, "right": 2, "wrong": 0, "promised": 0.8, "quads": [20, 50],
+            "seconds": [10.0, 30.0], "covered": [2, 3] }"#;
+        let mut planted: Planted = serde_json::from_str(old).unwrap();
+        planted.add(Planted::none(0.02));
+        planted.add(Planted {
+            comparisons: 1,
+            right: 1,
+            promised: 0.4,
+            quads: vec![30],
+            seconds: vec![20.0],
+            covered: (1, 1),
+            seeds: vec![9],
+            ..Planted::none(0.02)
+        });
+        assert!((planted.promised - 0.7).abs() < 1e-12, "{planted}");
+        assert_eq!((planted.comparisons, planted.right, planted.covered), (4, 3, (3, 4)));
+        assert_eq!((&planted.quads[..], planted.seconds[1]), (&[20, 30, 50][..], 20.0));
+    }
 }

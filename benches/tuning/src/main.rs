@@ -8,14 +8,15 @@
 mod block;
 mod redraw;
 mod compare;
+mod killed;
 mod machine;
 
 use ::machine::result::write;
 use clap::Parser;
 use compare::{Live, Planted};
+use killed::Killed;
 use redraw::Redrawn;
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tailwater_stats::result::Manifest;
@@ -33,10 +34,13 @@ struct Args {
     /// Comparisons for each planted effect.
     #[arg(long, default_value_t = 8)]
     planted: u32,
+    /// How often a test that turns a knob of this machine's kernel is killed, which takes root.
+    #[arg(long, default_value_t = 100)]
+    kills: u32,
     /// Writes everything as JSON to this file.
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Makes live comparisons alone, and adds them to those of this result, an earlier `--out` of the same machine.
+    /// Makes comparisons alone, live and planted, and adds each to this result, an earlier `--out` of the same machine.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "short"])]
     into: Option<PathBuf>,
     /// Shows only that everything works: few blocks, and no verdict.
@@ -51,12 +55,26 @@ struct Args {
 }
 
 /// Everything that was found.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Found {
     manifest: Manifest,
+    /// When comparisons were added later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    added_unix: Vec<u64>,
     redrawn: Redrawn,
     live: Live,
     planted: Vec<Planted>,
+    /// Of a knob of the kernel; none where it was not tried.
+    #[serde(default)]
+    killed: Option<Killed>,
+}
+
+/// How many comparisons are made, and of what: those of each planted effect.
+struct Wanted {
+    live: u32,
+    planted: u32,
+    units: u64,
+    short: bool,
 }
 
 /// Of planted work.
@@ -69,7 +87,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let done = match &args.into {
-        Some(path) => more(args.live, path),
+        Some(path) => more(&args, path),
         None => run(&args),
     };
     match done {
@@ -82,28 +100,22 @@ fn main() -> ExitCode {
     }
 }
 
-/// Adds live comparisons to a result; whether all of them together are as many alarms as may be.
-fn more(comparisons: u32, path: &Path) -> Result<bool, String> {
+/// Adds comparisons to a result; whether every goal is met with them.
+fn more(args: &Args, path: &Path) -> Result<bool, String> {
     let trouble = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| trouble(&error))?;
-    let mut result: Value = serde_json::from_str(&text).map_err(|error| trouble(&error))?;
-    let here = serde_json::to_value(machine::here()).map_err(|error| trouble(&error))?;
-    for key in ["cpu", "cpus", "kernel"] {
-        let (there, here) = (&result["manifest"][key], &here[key]);
-        if there != here {
-            return Err(trouble(&format!("its machine has {key} {there}, this one {here}")));
-        }
+    let mut found: Found = serde_json::from_str(&text).map_err(|error| trouble(&error))?;
+    let here = machine::here();
+    let named = |of: &Manifest| format!("{}, {} cores, Linux {}", of.cpu, of.cpus, of.kernel);
+    let [there, here_named] = [&found.manifest, &here].map(named);
+    if there != here_named {
+        return Err(trouble(&format!("its machine is {there}; this one is {here_named}")));
     }
-    let live = compare::live(block::UNITS, comparisons, false)?;
-    println!("{live}");
-    let live = Live::both(
-        serde_json::from_value(result["live"].take()).map_err(|error| trouble(&error))?,
-        live,
-    );
-    println!("with those of before, {live}");
-    result["live"] = serde_json::to_value(&live).map_err(|error| trouble(&error))?;
-    write(path, &result)?;
-    Ok(live.is_good())
+    found.added_unix.push(here.started_unix);
+    let (live, planted) = (args.live, args.planted);
+    let wanted = Wanted { live, planted, units: block::UNITS, short: false };
+    compared(&mut found, &wanted, Some(path))?;
+    Ok(judged(&found))
 }
 
 /// Whether every goal was met.
@@ -114,23 +126,57 @@ fn run(args: &Args) -> Result<bool, String> {
     let manifest = machine::here();
     let redrawn = redraw::redrawn(&block::record(units, blocks)?)?;
     println!("{redrawn}");
-    let live = compare::live(units, live, args.short)?;
-    println!("{live}");
-    let mut all = Vec::new();
-    for effect in if args.short { &EFFECTS[2..] } else { &EFFECTS } {
-        let found = compare::planted(units, *effect, planted, args.short)?;
-        println!("{found}");
-        all.push(found);
+    let effects = if args.short { &EFFECTS[2..] } else { &EFFECTS };
+    let mut found = Found {
+        manifest,
+        added_unix: Vec::new(),
+        redrawn,
+        live: Live::default(),
+        planted: effects.iter().map(|effect| Planted::none(*effect)).collect(),
+        killed: None,
+    };
+    let wanted = Wanted { live, planted, units, short: args.short };
+    compared(&mut found, &wanted, args.out.as_deref())?;
+    if !args.short {
+        kill(&mut found, args)?;
     }
-    let found = Found { manifest, redrawn, live, planted: all };
-    if let Some(path) = &args.out {
-        write(path, &found)?;
+    Ok(args.short || judged(&found))
+}
+
+/// Kills tests of a knob, at moments that the time of the start decides.
+fn kill(found: &mut Found, args: &Args) -> Result<(), String> {
+    found.killed = killed::killed(args.kills, found.manifest.started_unix)?;
+    if let Some(killed) = &found.killed {
+        println!("{killed}");
     }
+    args.out.as_ref().map_or(Ok(()), |path| write(path, found))
+}
+
+/// Makes comparisons. Each is written at once: a run that is cut short keeps what it has.
+fn compared(found: &mut Found, wanted: &Wanted, out: Option<&Path>) -> Result<(), String> {
+    let save = |found: &Found| out.map_or(Ok(()), |path| write(path, found));
+    save(found)?;
+    for _ in 0..wanted.live {
+        found.live.add(compare::live(wanted.units, wanted.short)?);
+        save(found)?;
+    }
+    println!("{}", found.live);
+    for at in 0..found.planted.len() {
+        for _ in 0..wanted.planted {
+            let effect = found.planted[at].effect;
+            found.planted[at].add(compare::planted(wanted.units, effect, wanted.short)?);
+            save(found)?;
+        }
+        println!("{}", found.planted[at]);
+    }
+    Ok(())
+}
+
+fn judged(found: &Found) -> bool {
     let good = found.redrawn.is_good()
         && found.live.is_good()
-        && found.planted.iter().all(Planted::is_good);
-    if !args.short {
-        println!("{}", if good { "every goal is met" } else { "a goal is missed" });
-    }
-    Ok(good || args.short)
+        && found.planted.iter().all(Planted::is_good)
+        && found.killed.as_ref().is_none_or(Killed::is_good);
+    println!("{}", if good { "every goal is met" } else { "a goal is missed" });
+    good
 }

@@ -1,7 +1,7 @@
 //! Recorded blocks of one program, compared with themselves many times: by our test, by µSKU's rule, and by a test whose
 //! finding fresh blocks confirm.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use tailwater_core::Rng;
 use tailwater_stats::anytime::{Coin, Finding, Level, Quad, Scale, Sequence, UntilSignificant};
@@ -16,7 +16,7 @@ const TEST: usize = 40;
 const CONFIRMED_ONCE_IN: u64 = 50;
 
 /// In how many redrawings a difference was found, of which there is none.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Redrawn {
     blocks: usize,
     redrawings: u64,

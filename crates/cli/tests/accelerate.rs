@@ -141,7 +141,7 @@ fn validated(case: &str) -> Value {
 
 #[test]
 fn every_accelerator_answers_and_every_cell_is_predicted() {
-    for (case, designs) in [("software", 5), ("aes", 1), ("zstd", 2)] {
+    for (case, designs) in [("software", 5), ("aes", 1), ("zstd", 2), ("leaf", 4)] {
         let found = validated(case);
         let Some(cells) = found["cells"].as_array() else { continue };
         assert!(found["verdict"].is_null(), "{case}: a short run has none");

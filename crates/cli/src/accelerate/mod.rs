@@ -33,9 +33,12 @@ pub(crate) enum AccelerateVerb {
     Measure(measure::MeasureOptions),
     /// Hold the model against an accelerator that runs on this machine: measure its inputs one by one, predict, try.
     ///
-    /// The software accelerator is another core, slowed down to a known speed; aes and zstd are real. Every answer is
+    /// The software accelerator is another core, slowed down to a known speed; aes, zstd and leaf are real. Every answer is
     /// compared. docs/accelerator.md says how, and what noise does to it.
     Validate(validate::ValidateOptions),
+    /// Be the leaf of a validation.
+    #[command(hide = true)]
+    Leaf(validate::LeafOptions),
 }
 
 pub(crate) fn accelerate(verb: &AccelerateVerb) -> Result<(), Failure> {
@@ -44,6 +47,7 @@ pub(crate) fn accelerate(verb: &AccelerateVerb) -> Result<(), Failure> {
         AccelerateVerb::Figures(options) => figures::figures(options),
         AccelerateVerb::Measure(options) => measure::measure(options),
         AccelerateVerb::Validate(options) => validate::validate(options),
+        AccelerateVerb::Leaf(options) => validate::leaf(options),
     }
 }
 

@@ -37,6 +37,12 @@ pub(super) fn table(result: &str) -> String {
         let found = format!("{} quads, {} s", median("quads"), median("seconds"));
         row("until it was found, median".into(), found, "–");
     }
+    // Results of before kills were tried have none.
+    if let Some(kills) = result["killed"]["kills"].as_u64() {
+        let [turned, left] = ["turned", "left"].map(|key| &result["killed"][key]);
+        let what = format!("a knob of the kernel that stayed turned, {kills} kills");
+        row(what, format!("{left}; {turned} found it turned"), "0");
+    }
     table
 }
 
@@ -46,7 +52,8 @@ fn what_the_bench_found_is_a_table() {
         "redrawn": { "blocks": 400, "redrawings": 1000, "ours": 12, "muskus": 700, "confirmed": 1 },
         "live": { "found": 1, "comparisons": 20 },
         "planted": [{ "effect": 0.05, "comparisons": 4, "right": 3, "wrong": 0, "promised": 0.8, "quads": [20, 30, 40],
-            "seconds": [11.6, 12.4, 99.0] }]
+            "seconds": [11.6, 12.4, 99.0] }],
+        "killed": { "kills": 100, "turned": 61, "left": 0 }
     }"#;
     let table = table(found);
     for row in [
@@ -55,6 +62,7 @@ fn what_the_bench_found_is_a_table() {
         "| gains confirmed of a null knob | 0.1 % | 2 % at most |",
         "| 5 % planted | 3 of 4, wrong sign 0 | promised 80 % |",
         "| until it was found, median | 30 quads, 12 s | – |",
+        "| a knob of the kernel that stayed turned, 100 kills | 0; 61 found it turned | 0 |",
     ] {
         assert!(table.contains(row), "{row} is not in\n{table}");
     }

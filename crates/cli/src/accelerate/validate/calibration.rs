@@ -1,8 +1,8 @@
 //! What each part costs, measured before anything is tried: one block for each part in every round.
 
+use super::accelerator::Offloaded;
 use super::host::{Doing, Host, Plan, Ran};
 use super::kernels::Side;
-use super::way::Offloaded;
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,12 +29,13 @@ enum Part {
     Instruction { size: usize },
     /// The kernel by the accelerator.
     Service { size: usize, hold: Duration },
-    /// The host's own part of an offload.
-    Setup,
+    /// The host's own part of an offload. Of a leaf, the answer comes while the host works, so a request's work is in it.
+    Setup { size: usize, has_work: bool },
     /// One switch from thread to thread, by itself.
     Switch,
-    /// A request with an empty offload: what is left of a design is its way there and back.
-    Empty { threading: Threading, others_percent: u32 },
+    /// A request with an empty offload: what is left of a design is its way there and back. A leaf gets its data all the
+    /// same, of that size.
+    Empty { threading: Threading, others_percent: u32, size: usize },
 }
 
 /// What was found for each part, round by round.
@@ -99,39 +100,34 @@ impl Calibration {
         let found = |part: Part| self.found.get(&part).map(|times| times[round]);
         let needed = |part: Part| found(part).unwrap_or(0.0);
         let size = self.size(cell);
-        let waits = waits_as(cell.threading);
-        let is_remote = cell.strategy != Strategy::OnChip;
-        let empty = |threading, others_percent| {
-            found(Part::Empty { threading, others_percent }).filter(|_| is_remote)
-        };
+        let parts = Offloading::of(cell, size);
+        let of = |part: Option<Part>| part.and_then(found);
         Parts {
             work: needed(Part::Work),
             kernel: needed(Part::Kernel { size }),
             device: needed(self.device(cell)),
-            setup: if is_remote { needed(Part::Setup) } else { 0.0 },
-            handed: empty(waits, 0),
-            queued: (cell.others_percent > 0).then(|| empty(waits, cell.others_percent)).flatten(),
-            switch: switch(cell.threading).map(|(more, less)| {
+            // Two blocks: noise may put the smaller one first.
+            setup: match parts.setup {
+                Some(part @ Part::Setup { has_work: true, .. }) => {
+                    (needed(part) - needed(Part::Work)).max(0.0)
+                }
+                part => of(part).unwrap_or(0.0),
+            },
+            handed: of(parts.handed),
+            queued: of(parts.queued),
+            switch: parts.switch.map(|(more, less)| {
                 let less = less.map_or(0.0, needed);
-                // Two blocks: noise may put the smaller one first.
                 (needed(more) - less).max(0.0)
             }),
         }
     }
 
     fn parts_of(&self, cell: &Cell) -> Vec<Part> {
-        let mut parts = vec![Part::Work, Part::Kernel { size: self.size(cell) }, self.device(cell)];
-        if cell.strategy != Strategy::OnChip {
-            let empty = |threading, others_percent| Part::Empty { threading, others_percent };
-            let waits = waits_as(cell.threading);
-            parts.extend([Part::Setup, empty(waits, 0), empty(waits, cell.others_percent)]);
-            parts.extend(
-                switch(cell.threading)
-                    .into_iter()
-                    .flat_map(|(more, less)| [Some(more), less])
-                    .flatten(),
-            );
-        }
+        let size = self.size(cell);
+        let mut parts = vec![Part::Work, Part::Kernel { size }, self.device(cell)];
+        let Offloading { setup, handed, queued, switch } = Offloading::of(cell, size);
+        parts.extend([setup, handed, queued].into_iter().flatten());
+        parts.extend(switch.into_iter().flat_map(|(more, less)| [Some(more), less]).flatten());
         parts
     }
 
@@ -218,10 +214,10 @@ impl Part {
             Self::Service { size, hold } => {
                 (Doing::There(Threading::Sync, of(false, hold)), false, size)
             }
-            Self::Setup => (Doing::Described, false, 0),
+            Self::Setup { size, has_work } => (Doing::Described, has_work, size),
             Self::Switch => return None,
-            Self::Empty { threading, .. } => {
-                (Doing::There(threading, of(true, Duration::ZERO)), true, 0)
+            Self::Empty { threading, size, .. } => {
+                (Doing::There(threading, of(true, Duration::ZERO)), true, size)
             }
         };
         let others_percent = match self {
@@ -240,22 +236,43 @@ impl Part {
     }
 }
 
-/// The design whose empty offload keeps the thread as long as this one's driver does.
-const fn waits_as(threading: Threading) -> Threading {
-    match threading {
-        Threading::Sync | Threading::Async => threading,
-        _ => Threading::AsyncNoResponse,
-    }
+/// The parts around a cell's offloads; none of an instruction.
+struct Offloading {
+    setup: Option<Part>,
+    /// An empty offload whose thread waits as long as the design's driver does.
+    handed: Option<Part>,
+    /// The same beside other hosts.
+    queued: Option<Part>,
+    /// What tells the o₁ of a design, and what is subtracted from it. A thread that waits hands its core on. A thread that
+    /// takes answers is woken by the other core, which interrupts the one that works: to it and back is one o₁.
+    switch: Option<(Part, Option<Part>)>,
 }
 
-/// What tells the o₁ of a design, and what is subtracted from it. A thread that waits hands its core on. A thread that
-/// takes answers is woken by the other core, which interrupts the one that works: to it and back is one o₁.
-fn switch(threading: Threading) -> Option<(Part, Option<Part>)> {
-    let empty = |threading| Part::Empty { threading, others_percent: 0 };
-    match threading {
-        Threading::SyncOs => Some((Part::Switch, None)),
-        Threading::AsyncDistinct => Some((empty(threading), Some(empty(waits_as(threading))))),
-        _ => None,
+impl Offloading {
+    fn of(cell: &Cell, size: usize) -> Self {
+        if cell.strategy == Strategy::OnChip {
+            return Self { setup: None, handed: None, queued: None, switch: None };
+        }
+        // A leaf gets its data by the host's hands, and every answer is taken: sending and receiving are o₀.
+        let is_leaf = cell.strategy == Strategy::Remote;
+        let size = if is_leaf { size } else { 0 };
+        let empty = |threading, others_percent| Part::Empty { threading, others_percent, size };
+        let waits = match cell.threading {
+            Threading::Sync | Threading::Async => cell.threading,
+            _ if is_leaf => Threading::Async,
+            _ => Threading::AsyncNoResponse,
+        };
+        let others = cell.others_percent;
+        Self {
+            setup: Some(Part::Setup { size, has_work: is_leaf }),
+            handed: Some(empty(waits, 0)),
+            queued: (others > 0).then(|| empty(waits, others)),
+            switch: match cell.threading {
+                Threading::SyncOs => Some((Part::Switch, None)),
+                Threading::AsyncDistinct => Some((empty(cell.threading, 0), Some(empty(waits, 0)))),
+                _ => None,
+            },
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can be validated: a kernel, its cells, and how the accelerator is reached.
 
-use super::kernels::{Checksum, Cipher, Compression, Kernel};
+use super::kernels::{Checksum, Cipher, Compression, Inference, Kernel};
 use clap::ValueEnum;
 use std::time::Duration;
 use tailwater_tune::accelerator::validation::{Cell, software};
@@ -17,6 +17,8 @@ pub(super) enum Which {
     Aes,
     /// Zstandard on another core, which is no faster.
     Zstd,
+    /// The scores of a small neural network by a leaf, a process on another core, over TCP on loopback.
+    Leaf,
 }
 
 /// One of them, ready to run.
@@ -59,6 +61,21 @@ impl Which {
                 work: Duration::from_micros(150),
                 latency: Duration::ZERO,
             },
+            Self::Leaf => Accelerated {
+                kernel: Box::new(Inference::new()),
+                cells: cells(
+                    Strategy::Remote,
+                    &[
+                        Threading::Sync,
+                        Threading::SyncOs,
+                        Threading::Async,
+                        Threading::AsyncDistinct,
+                    ],
+                    sizes(short, &[1_024, 2_048, 4_096]),
+                ),
+                work: Duration::from_micros(100),
+                latency: Duration::ZERO,
+            },
         }
     }
 
@@ -68,6 +85,7 @@ impl Which {
             Self::Software => "CRC-32 on a software accelerator, against a table",
             Self::Aes => "AES-128 by instructions, against tables",
             Self::Zstd => "Zstandard on another core",
+            Self::Leaf => "Inference by a leaf over loopback",
         }
     }
 }

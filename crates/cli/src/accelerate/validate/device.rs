@@ -4,16 +4,14 @@
 //! A host thread has a [`Lane`] of slots, in which it writes offloads in turn. A slot goes from free to posted (by the
 //! host), taken and done (by the accelerator), and free (by whoever takes the answer).
 
+use super::accelerator::{Ends, LANES, Stamp, cpu_time};
 use super::kernels::{Hand, Pool};
-use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 use tailwater_core::Rng;
 
-/// Host threads at most.
-pub(super) const LANES: usize = 3;
 /// Offloads of a lane that nobody has taken the answers of; a host thread waits for a free slot.
 const SLOTS: usize = 256;
 
@@ -138,20 +136,6 @@ impl Lane {
     }
 }
 
-/// What the accelerator has done so far.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Stamp {
-    /// Time of its clock.
-    pub(super) wall: Duration,
-    /// Time that its thread ran.
-    pub(super) cpu: Duration,
-    /// Offloads, and how long they took once it had their data.
-    pub(super) served: u64,
-    pub(super) service: Duration,
-    /// Silent ones whose answer was wrong.
-    pub(super) wrong: u64,
-}
-
 /// The accelerator.
 pub(super) struct Device {
     pub(super) lanes: [Lane; LANES],
@@ -164,15 +148,6 @@ pub(super) struct Device {
     told: AtomicU64,
     stamp: Mutex<Stamp>,
     is_over: AtomicBool,
-}
-
-/// Ends the accelerator when dropped, however the host ends.
-pub(super) struct Ends<'d>(pub(super) &'d Device);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.is_over.store(true, Ordering::Relaxed);
-    }
 }
 
 impl Device {
@@ -198,6 +173,11 @@ impl Device {
     /// Whether its thread has ended: nothing will be answered any more.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Has its thread end.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
     }
 
     /// What it has done so far, by its own account.
@@ -262,12 +242,6 @@ impl Device {
         // Pairs with the Acquire in `ask`.
         self.told.store(asked, Ordering::Release);
     }
-}
-
-/// Time that the calling thread ran.
-pub(super) fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Stays until so much time has passed since then.

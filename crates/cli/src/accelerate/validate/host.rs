@@ -1,10 +1,11 @@
 //! The host: one core, and the threads of a service that works in one of the designs.
 
-use super::device::{Device, Ends, LANES, Lane, Offload, Stamp, cpu_time, state};
+use super::accelerator::{
+    Accelerator, Body, Ends, LANES, Offloaded, Offloads, Stamp, Work, cpu_time,
+};
 use super::kernels::{Hand, Input, Kernel, Pool, Side};
 use super::switch::Table;
 use super::used::{Used, early, switches};
-use super::way::{Offloaded, Way};
 use crate::failure::Failure;
 use crate::tune::Steal;
 use std::sync::Barrier;
@@ -25,7 +26,7 @@ pub(super) enum Doing {
     Here(Side),
     /// It is offloaded.
     There(Threading, Offloaded),
-    /// An offload is described, and its answer taken, without an accelerator in between.
+    /// An empty offload is described, and its answer taken, for which nothing is waited.
     Described,
 }
 
@@ -45,14 +46,11 @@ pub(super) struct Plan {
     pub(super) others_percent: u32,
 }
 
-/// What a thread does in a block; it tells how many answers were wrong.
-pub(super) type Body<'b> = Box<dyn FnOnce() -> u64 + 'b>;
-
 /// Where blocks run.
 pub(super) struct Host<'h> {
     pub(super) kernel: &'h dyn Kernel,
     pub(super) pool: &'h Pool,
-    pub(super) device: &'h Device,
+    pub(super) accelerator: &'h dyn Accelerator,
     pub(super) spinner: Spinner,
     pub(super) work: Duration,
     pub(super) core: u32,
@@ -79,23 +77,23 @@ struct Share {
 impl<'h> Host<'h> {
     pub(super) fn new(
         (kernel, pool): (&'h dyn Kernel, &'h Pool),
-        device: &'h Device,
+        accelerator: &'h dyn Accelerator,
         (spinner, work): (Spinner, Duration),
         core: u32,
     ) -> Self {
         let posted = std::array::from_fn(|_| AtomicUsize::new(0));
-        Self { kernel, pool, device, spinner, work, core, posted }
+        Self { kernel, pool, accelerator, spinner, work, core, posted }
     }
 
     /// Runs one block.
     pub(super) fn run(&self, plan: &Plan) -> Result<Ran, Failure> {
-        self.device.share_with_others(plan.others_percent);
+        self.accelerator.share_with_others(plan.others_percent);
         self.watched(plan.requests, || self.threads(plan))
     }
 
     /// Runs a block in which two threads hand the core to each other so many times, and do nothing else.
     pub(super) fn run_switches(&self, switches: usize) -> Result<Ran, Failure> {
-        self.device.share_with_others(0);
+        self.accelerator.share_with_others(0);
         self.watched(switches, || self.hand_overs(switches))
     }
 
@@ -105,15 +103,14 @@ impl<'h> Host<'h> {
         count: usize,
         threads: impl FnOnce() -> Result<Used, Failure>,
     ) -> Result<Ran, Failure> {
-        if self.device.is_over() {
+        if self.accelerator.is_over() {
             return Err(Failure::work("the accelerator has ended early; its core may be gone"));
         }
-        let before = self.device.ask();
+        let before = self.accelerator.stamp()?;
         let steal = Steal::begin();
         let used = threads()?;
         let steal = steal.until_now();
-        self.drain()?;
-        let after = self.device.ask();
+        let after = self.accelerator.stamp()?;
         let wrong = used.wrong + after.wrong - before.wrong;
         if wrong > 0 {
             return Err(Failure::work(format!(
@@ -160,7 +157,6 @@ impl<'h> Host<'h> {
             threads.into_iter().map(ScopedJoinHandle::join).collect::<Vec<_>>()
         });
         for share in shares.iter().filter(|_| offloads) {
-            self.device.lanes[share.lane].wakes(None);
             self.posted[share.lane].fetch_add(share.requests, Ordering::Relaxed);
         }
         let used = ran.into_iter().map(|used| used.map_err(|_| early())?);
@@ -179,7 +175,7 @@ impl<'h> Host<'h> {
                         // Before the barrier, so that each knows the other.
                         table.sit(side);
                         Box::new(move || {
-                            table.play(side, turns, &|| self.device.is_over());
+                            table.play(side, turns, &|| self.accelerator.is_over());
                             0
                         })
                     })
@@ -203,7 +199,7 @@ impl<'h> Host<'h> {
         // The others wait for this thread, also where it cannot go on.
         start.wait();
         // Then, and where it panics, they are not to wait for its offloads or answers either.
-        let gone = Ends(self.device);
+        let gone = Ends(self.accelerator);
         let body = body?;
         // Outside of what is timed: reading it takes longer than a request.
         let switched = switches();
@@ -217,10 +213,9 @@ impl<'h> Host<'h> {
 
     /// One thread's requests; they tell how many answers were wrong.
     fn requests<'b>(&'b self, plan: &'b Plan, share: Share) -> Body<'b> {
-        let work = move || {
-            if plan.has_work {
-                self.spinner.spin(self.work);
-            }
+        let work: Work<'b> = match plan.has_work {
+            true => Box::new(|| self.spinner.spin(self.work)),
+            false => Box::new(|| ()),
         };
         match plan.doing {
             Doing::Nothing => Box::new(move || {
@@ -232,15 +227,16 @@ impl<'h> Host<'h> {
                 let mut hand = self.kernel.hand(side);
                 // The accelerator's has worked before, too: its memory is there.
                 hand(&input(0).bytes);
-                Box::new(move || here(&mut hand, share.requests, (&work, &input)))
+                Box::new(move || here(&mut hand, share.requests, (&*work, &input)))
             }
             Doing::Described => {
-                let lane = Lane::new();
-                Box::new(move || described(&lane, share.requests, plan.size))
+                let empty = Offloaded { is_empty: true, hold: Duration::ZERO };
+                let offloads = self.offloads(plan, share, (Threading::Async, empty));
+                self.accelerator.described(offloads, work)
             }
             Doing::There(threading, offloaded) => {
-                let way = self.way(plan, share, threading, offloaded);
-                Box::new(move || way.requests(share.requests, work))
+                let offloads = self.offloads(plan, share, (threading, offloaded));
+                self.accelerator.requests(offloads, work)
             }
         }
     }
@@ -249,40 +245,21 @@ impl<'h> Host<'h> {
     fn respond<'b>(&'b self, plan: &Plan, share: Share) -> Body<'b> {
         match plan.doing {
             Doing::There(threading, offloaded) => {
-                let way = self.way(plan, share, threading, offloaded);
-                Box::new(move || way.respond(share.requests))
+                self.accelerator.respond(self.offloads(plan, share, (threading, offloaded)))
             }
             _ => Box::new(|| 0),
         }
     }
 
-    fn way(
+    fn offloads(
         &self,
         plan: &Plan,
         share: Share,
-        threading: Threading,
-        offloaded: Offloaded,
-    ) -> Way<'_> {
-        Way {
-            device: self.device,
-            lane: &self.device.lanes[share.lane],
-            pool: self.pool,
-            size: plan.size,
-            first: share.first,
-            threading,
-            offloaded,
-        }
-    }
-
-    /// Waits until the accelerator has nothing left to do.
-    fn drain(&self) -> Result<(), Failure> {
-        while !self.device.lanes.iter().all(Lane::is_empty) {
-            if self.device.is_over() {
-                return Err(Failure::work("the accelerator has ended early"));
-            }
-            std::thread::yield_now();
-        }
-        Ok(())
+        (threading, offloaded): (Threading, Offloaded),
+    ) -> Offloads<'_> {
+        let Share { lane, first, requests } = share;
+        let (pool, size) = (self.pool, plan.size);
+        Offloads { pool, size, lane, first, count: requests, threading, offloaded }
     }
 }
 
@@ -305,40 +282,13 @@ fn here<'p>(
     (0..requests).map(one).sum()
 }
 
-/// The host's own part of an offload: all but the way between the cores.
-fn described(lane: &Lane, requests: usize, size: usize) -> u64 {
-    let one = |number: usize| {
-        let slot = lane.slot(number);
-        let input = Some((size as u32, number as u32));
-        slot.post(Offload { input, hold: Duration::ZERO, is_silent: false });
-        slot.set(state::DONE);
-        // No answer was stored.
-        u64::from(std::hint::black_box(slot).take() != 0)
-    };
-    (0..requests).map(one).sum()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::device::Ends;
-    use super::super::kernels::Checksum;
+    use super::super::device::Device;
+    use super::super::kernels::{Checksum, Flawed};
     use super::*;
     use crate::two_cores;
     use tailwater_tune::accelerator::design::THREADINGS;
-
-    /// A checksum whose accelerator gets one input of sixteen wrong.
-    struct Flawed(Checksum, u64);
-
-    impl Kernel for Flawed {
-        fn hand(&self, side: Side) -> Hand<'_> {
-            let mut sound = self.0.hand(side);
-            Box::new(move |input| {
-                let answer = sound(input);
-                let is_flawed = side == Side::Device && answer == self.1;
-                answer ^ u64::from(is_flawed)
-            })
-        }
-    }
 
     /// More than a lane has slots.
     const REQUESTS: usize = 600;

@@ -1,14 +1,17 @@
 //! `tailwater accelerate validate`: the model's predictions beside an accelerator that runs here.
 //!
-//! `cases` lists what can be tried. `kernels` are what is offloaded, `device` is the accelerator, `host` the service that
-//! uses it, by the `way` of each design; `switch` is two threads that hand the core to each other. `calibration` measures the model's inputs, before `trials` measure the gain.
+//! `cases` lists what can be tried. `kernels` are what is offloaded, `accelerator` says what one is: `device` is another core,
+//! used by the `way` of each design, and `leaf` another process. `host` is the service that uses it; `switch` is two
+//! threads that hand the core to each other. `calibration` measures the model's inputs, before `trials` measure the gain.
 
 mod cases;
 mod kernels;
+mod accelerator;
 mod device;
+mod way;
+mod leaf;
 mod host;
 mod used;
-mod way;
 mod switch;
 mod calibration;
 mod trials;
@@ -21,12 +24,16 @@ use crate::machine;
 use crate::progress::Progress;
 use crate::tune::Steal;
 use crate::two_cores;
+pub(super) use leaf::{LeafOptions, leaf};
+
+use accelerator::{Accelerator, Ends};
 use calibration::{Calibration, Effort};
 use cases::{Accelerated, Which};
 use clap::Args;
-use device::{Device, Ends};
+use device::Device;
 use host::Host;
 use kernels::{Pool, Side};
+use leaf::Leaf;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -39,7 +46,7 @@ use tailwater_tune::accelerator::validation::{
 
 #[derive(Args, Debug)]
 pub(crate) struct ValidateOptions {
-    /// Which accelerator: software, aes or zstd.
+    /// Which accelerator: software, aes, zstd or leaf.
     #[arg(long, value_enum, value_name = "NAME", default_value = "software")]
     case: Which,
     /// One size and one speed of each design, in few blocks: whether it works, not how close it comes.
@@ -164,25 +171,20 @@ fn found(options: &ValidateOptions, cores: (u32, u32)) -> Result<Validation, Fai
     let accelerated = options.case.prepare(options.short);
     let sizes = sizes(&accelerated);
     let pool = Pool::new(&*accelerated.kernel, &sizes, options.seed);
-    let device = Device::new(accelerated.latency);
     let (host_core, device_core) = cores;
     let effort = Effort { rounds, block: options.block, seed: options.seed };
     let (manifest, steal) = (machine::here(), Steal::begin());
-    let cells = std::thread::scope(|scope| {
-        let _ends = Ends(&device);
-        let (device, pool, kernel) = (&device, &pool, &*accelerated.kernel);
-        scope.spawn(move || {
-            let pinned = tailwater_rt::cpu::pin(device_core as usize);
-            // Not on that core, it would stand in the host's way: it ends, and the host says so.
-            let _ends = Ends(device);
-            if pinned.is_ok() {
-                device.serve(kernel.hand(Side::Device), pool);
-            }
-        });
-        let spinner = Spinner::calibrate();
-        let host = Host::new((kernel, pool), device, (spinner, accelerated.work), host_core);
+    let measure = |accelerator: &dyn Accelerator| {
+        let work = (Spinner::calibrate(), accelerated.work);
+        let host = Host::new((&*accelerated.kernel, &pool), accelerator, work, host_core);
         compared(&host, &accelerated, (&sizes, quads), effort)
-    })?;
+    };
+    let cells = match options.case {
+        Which::Leaf => measure(&Leaf::start(device_core)?.link),
+        Which::Software | Which::Aes | Which::Zstd => {
+            on_core(device_core, &accelerated, &pool, measure)
+        }
+    }?;
     Ok(Validation {
         manifest,
         case: options.case,
@@ -196,6 +198,29 @@ fn found(options: &ValidateOptions, cores: (u32, u32)) -> Result<Validation, Fai
         steal: steal.until_now(),
         verdict: verdict(options.short, &cells),
         cells,
+    })
+}
+
+/// With an accelerator on a core of its own.
+fn on_core(
+    core: u32,
+    accelerated: &Accelerated,
+    pool: &Pool,
+    measure: impl FnOnce(&dyn Accelerator) -> Result<Vec<Compared>, Failure>,
+) -> Result<Vec<Compared>, Failure> {
+    let device = &Device::new(accelerated.latency);
+    let kernel = &*accelerated.kernel;
+    std::thread::scope(|scope| {
+        let _ends = Ends(device);
+        scope.spawn(move || {
+            let pinned = tailwater_rt::cpu::pin(core as usize);
+            // Not on that core, it would stand in the host's way: it ends, and the host says so.
+            let _ends = Ends(device);
+            if pinned.is_ok() {
+                device.serve(kernel.hand(Side::Device), pool);
+            }
+        });
+        measure(device)
     })
 }
 

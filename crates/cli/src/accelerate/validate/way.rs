@@ -1,47 +1,83 @@
 //! How a host thread uses the accelerator: one loop, which each design leaves at another point.
 
+use super::accelerator::{Accelerator, Body, Offloads, Stamp, Work};
 use super::device::{Device, Lane, Offload, Slot, state};
-use super::kernels::Pool;
+use crate::failure::Failure;
 use std::time::Duration;
 use tailwater_tune::accelerator::Threading;
 
 /// A thread that nothing wakes looks by itself after so long.
 pub(super) const WAKES_WITHIN: Duration = Duration::from_millis(100);
 
-/// What is handed over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Offloaded {
-    /// No input: what is left is the way there and back.
-    pub(super) is_empty: bool,
-    /// How long the accelerator takes at least.
-    pub(super) hold: Duration,
+/// One thread's way.
+struct Way<'w> {
+    device: &'w Device,
+    lane: &'w Lane,
+    of: Offloads<'w>,
 }
 
-/// One thread's way.
-pub(super) struct Way<'w> {
-    pub(super) device: &'w Device,
-    pub(super) lane: &'w Lane,
-    pub(super) pool: &'w Pool,
-    /// Which size of the pool.
-    pub(super) size: usize,
-    /// Of the lane's offloads, the number of the first.
-    pub(super) first: usize,
-    pub(super) threading: Threading,
-    pub(super) offloaded: Offloaded,
+impl Accelerator for Device {
+    fn is_over(&self) -> bool {
+        Self::is_over(self)
+    }
+
+    fn end(&self) {
+        Self::end(self);
+    }
+
+    fn share_with_others(&self, percent: u32) {
+        Self::share_with_others(self, percent);
+    }
+
+    fn stamp(&self) -> Result<Stamp, Failure> {
+        while !self.lanes.iter().all(Lane::is_empty) {
+            if Self::is_over(self) {
+                return Err(Failure::work("the accelerator has ended early"));
+            }
+            std::thread::yield_now();
+        }
+        Ok(self.ask())
+    }
+
+    fn requests<'b>(&'b self, offloads: Offloads<'b>, work: Work<'b>) -> Body<'b> {
+        let way = Way { device: self, lane: &self.lanes[offloads.lane], of: offloads };
+        Box::new(move || way.requests(work))
+    }
+
+    fn respond<'b>(&'b self, offloads: Offloads<'b>) -> Body<'b> {
+        let way = Way { device: self, lane: &self.lanes[offloads.lane], of: offloads };
+        Box::new(move || way.respond())
+    }
+
+    /// All but the way between the cores: the host answers itself.
+    fn described<'b>(&'b self, offloads: Offloads<'b>, work: Work<'b>) -> Body<'b> {
+        let lane = Lane::new();
+        let one = move |number: usize| {
+            let slot = lane.slot(number);
+            let input = Some((offloads.size as u32, number as u32));
+            slot.post(Offload { input, hold: Duration::ZERO, is_silent: false });
+            slot.set(state::DONE);
+            work();
+            // No answer was stored.
+            u64::from(std::hint::black_box(slot).take() != 0)
+        };
+        Box::new(move || (0..offloads.count).map(one).sum())
+    }
 }
 
 impl Way<'_> {
     /// Makes all requests; how many answers were wrong.
-    pub(super) fn requests(&self, requests: usize, work: impl Fn()) -> u64 {
-        if self.threading == Threading::SyncOs {
+    fn requests(&self, work: Work<'_>) -> u64 {
+        let Offloads { first, count, threading, .. } = self.of;
+        if threading == Threading::SyncOs {
             self.lane.wakes(Some(std::thread::current()));
         }
-        let numbers = self.first..self.first + requests;
-        let (mut wrong, mut answered) = (0, self.first);
+        let numbers = first..first + count;
+        let (mut wrong, mut answered) = (0, first);
         for number in numbers.clone() {
             work();
             let slot = self.post(number);
-            match self.threading {
+            match threading {
                 Threading::Sync => {
                     self.until(|| slot.state() == state::DONE);
                     wrong += self.take(slot, number);
@@ -58,24 +94,28 @@ impl Way<'_> {
                 Threading::AsyncDistinct | Threading::AsyncNoResponse => self.until_accepted(slot),
             }
         }
-        if self.threading == Threading::Async {
+        if threading == Threading::Async {
             self.until(|| numbers.end == answered + self.done(answered, numbers.end));
             wrong += self.collect(&mut answered, numbers.end);
+        }
+        if threading == Threading::SyncOs {
+            self.lane.wakes(None);
         }
         wrong
     }
 
     /// Takes all answers on a thread that is woken for them.
-    pub(super) fn respond(&self, requests: usize) -> u64 {
+    fn respond(&self) -> u64 {
+        let Offloads { first, count, .. } = self.of;
         self.lane.wakes(Some(std::thread::current()));
-        let answers = self.first..self.first + requests;
-        answers
-            .map(|number| {
-                let slot = self.lane.slot(number);
-                self.sleep_until_done(slot);
-                self.take(slot, number)
-            })
-            .sum()
+        let one = |number| {
+            let slot = self.lane.slot(number);
+            self.sleep_until_done(slot);
+            self.take(slot, number)
+        };
+        let wrong = (first..first + count).map(one).sum();
+        self.lane.wakes(None);
+        wrong
     }
 
     fn post(&self, number: usize) -> &Slot {
@@ -84,9 +124,10 @@ impl Way<'_> {
             // The thread that takes the answers may need this core.
             std::thread::yield_now();
         }
-        let input = (!self.offloaded.is_empty).then_some((self.size as u32, number as u32));
-        let is_silent = self.threading == Threading::AsyncNoResponse;
-        slot.post(Offload { input, hold: self.offloaded.hold, is_silent });
+        let Offloads { offloaded, size, threading, .. } = self.of;
+        let input = (!offloaded.is_empty).then_some((size as u32, number as u32));
+        let is_silent = threading == Threading::AsyncNoResponse;
+        slot.post(Offload { input, hold: offloaded.hold, is_silent });
         slot
     }
 
@@ -122,10 +163,6 @@ impl Way<'_> {
 
     /// Takes an answer: 1 where it is wrong.
     fn take(&self, slot: &Slot, number: usize) -> u64 {
-        let right = match self.offloaded.is_empty {
-            true => 0,
-            false => self.pool.get(self.size, number).answer,
-        };
-        u64::from(slot.take() != right)
+        u64::from(slot.take() != self.of.right(number))
     }
 }

@@ -3,11 +3,13 @@
 mod checksum;
 mod cipher;
 mod compression;
+mod inference;
 mod tables;
 
 pub(super) use checksum::Checksum;
 pub(super) use cipher::Cipher;
 pub(super) use compression::Compression;
+pub(super) use inference::Inference;
 
 use tailwater_core::Rng;
 
@@ -20,13 +22,29 @@ pub(super) enum Side {
     Device,
 }
 
-/// What a thread does with an input: gives the answer, a checksum over all that the kernel makes.
+/// What a thread does with an input: gives the answer, which is a checksum where the kernel makes much.
 pub(super) type Hand<'k> = Box<dyn FnMut(&[u8]) -> u64 + 'k>;
 
 /// A kernel.
 pub(super) trait Kernel: Sync {
     /// One thread's part, with buffers of its own.
     fn hand(&self, side: Side) -> Hand<'_>;
+}
+
+/// A kernel whose accelerator gets one input wrong: that of this answer.
+#[cfg(test)]
+pub(super) struct Flawed<K>(pub(super) K, pub(super) u64);
+
+#[cfg(test)]
+impl<K: Kernel> Kernel for Flawed<K> {
+    fn hand(&self, side: Side) -> Hand<'_> {
+        let mut sound = self.0.hand(side);
+        Box::new(move |input| {
+            let answer = sound(input);
+            let is_flawed = side == Side::Device && answer == self.1;
+            answer ^ u64::from(is_flawed)
+        })
+    }
 }
 
 /// Inputs of each size: more of them would not stay in a core's cache, which no part of the model is about.
@@ -81,7 +99,8 @@ mod tests {
 
     #[test]
     fn both_sides_of_every_kernel_give_the_same_answers() {
-        let kernels: [&dyn Kernel; 3] = [&Checksum::new(), &Cipher::new(), &Compression];
+        let kernels: [&dyn Kernel; 4] =
+            [&Checksum::new(), &Cipher::new(), &Compression, &Inference::new()];
         for (at, kernel) in kernels.into_iter().enumerate() {
             let pool = Pool::new(kernel, &[1, 17, 4_096], 3);
             let mut device = kernel.hand(Side::Device);

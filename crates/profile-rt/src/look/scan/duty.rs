@@ -8,7 +8,7 @@ use tailwater_profile::record::Ticks;
 const STINT_US: u64 = 50;
 /// The longest stint. It is longer after others had the core for longer: who never lets it go, beside whom a stint of 50 µs
 /// in each turn of some milliseconds would be all that is left. Who waits for the scanner waits no longer than this.
-const STINT_MAX_US: u64 = 400;
+const STINT_MAX_US: u64 = 100;
 /// The longest rest. A stint that earns a longer one was spent without the core for the most part: the scanner had to
 /// wait for it, or the process was stopped. The thread that ends the process waits for the scanner, for a second or so
 /// (`session`).
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_stint_is_as_long_as_others_had_the_core_within_bounds() {
-        for (others, stint_us) in [(7, 50), (90, 90), (3_000, 400), (u64::MAX / 2_000, 400)] {
+        for (others, stint_us) in [(7, 50), (90, 90), (3_000, 100), (u64::MAX / 2_000, 100)] {
             let mut duty = Duty::new(WHOLE, 2_000, 0);
             duty.wake(0, others * 2_000);
             assert_eq!(duty.owes(stint_us * 2_000 - 1), None, "{others}");

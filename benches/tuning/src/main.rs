@@ -177,6 +177,10 @@ fn judged(found: &Found) -> bool {
         && found.live.is_good()
         && found.planted.iter().all(Planted::is_good)
         && found.killed.as_ref().is_none_or(Killed::is_good);
-    println!("{}", if good { "every goal is met" } else { "a goal is missed" });
+    let tried = match &found.killed {
+        Some(_) => "every goal is met",
+        None => "every goal that was tried is met; kills of a real knob were not tried",
+    };
+    println!("{}", if good { tried } else { "a goal is missed" });
     good
 }

@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const BLOCKS: usize = 20;
 /// Functions to be read at most; a histogram takes some 10 KB, and each has two of them in up to [`BLOCKS`] blocks.
 pub const FUNCTIONS_MAX: usize = 1024;
-/// Threads told apart; calls of further ones do not count.
-const THREADS_MAX: usize = 16_384;
+/// Threads told apart; calls of further ones do not count, and the first reading says how many these are.
+const THREADS_MAX: usize = 65_536;
 /// Calls of a block of which there is a median.
 const MEDIAN_CALLS: u64 = 8;
 /// Calls of a block of which there is a 99th percentile.

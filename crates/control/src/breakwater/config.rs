@@ -383,6 +383,14 @@ impl Config {
         within("pause", self.pause, 0.0..=100.0)?;
         if let Some(tolerated) = self.refusals {
             within("refusals", tolerated, 0.0..=1.0)?;
+            if self.increase != Increase::Fractional {
+                // Whole credits lose no share of one; see [`Increase`].
+                return Err(ConfigError::new(
+                    "refusals",
+                    tolerated,
+                    "off, or increase = fractional",
+                ));
+            }
         }
         if let Some(least) = self.classes {
             within("classes", least, 0.0..=1.0)?;

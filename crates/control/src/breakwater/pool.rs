@@ -247,10 +247,10 @@ impl Pool {
         interval.max(self.refusals.felt_after())
     }
 
-    /// A request was served, so long after it came.
-    pub(super) fn on_served(&self, sojourn: Duration) {
+    /// A handler served or refused a request, so long after it came.
+    pub(super) fn on_handled(&self, sojourn: Duration) {
         if self.config.refusals.is_some() {
-            self.refusals.on_served(sojourn);
+            self.refusals.on_handled(sojourn);
         }
     }
 

@@ -40,8 +40,8 @@ const FORGOTTEN: f64 = 0.001;
 const LONGEST: Duration = Duration::from_millis(100);
 
 impl Refusals {
-    /// A request was served, so long after it came. Two loops may overwrite each other's sample; neither matters.
-    pub(super) fn on_served(&self, sojourn: Duration) {
+    /// A handler served or refused a request, so long after it came: where a tier is dead, refusals alone tell. Two loops may overwrite each other's sample; neither matters.
+    pub(super) fn on_handled(&self, sojourn: Duration) {
         let mean_ns = ROUND_TRIP.after_any(self.sojourn_ns.load(Relaxed), sojourn.nanos());
         self.sojourn_ns.store(mean_ns, Relaxed);
     }
@@ -102,13 +102,13 @@ mod tests {
     #[test]
     fn a_change_is_felt_once_requests_are_answered_or_after_a_tenth_of_a_second() {
         let (refusals, ms) = (Refusals::default(), Duration::from_millis);
-        refusals.on_served(ms(8));
+        refusals.on_handled(ms(8));
         assert_eq!(refusals.felt_after(), Duration::ZERO);
         refusals.follow(0.2, tally(5, 5), 10);
         assert_eq!(refusals.felt_after(), ms(8));
-        refusals.on_served(ms(16));
+        refusals.on_handled(ms(16));
         assert_eq!(refusals.felt_after(), ms(9), "an eighth of the new");
-        (0..100).for_each(|_| refusals.on_served(ms(1_000)));
+        (0..100).for_each(|_| refusals.on_handled(ms(1_000)));
         assert_eq!(refusals.felt_after(), ms(100));
         refusals.follow(0.2, tally(10_000, 0), 10);
         assert_eq!(refusals.felt_after(), Duration::ZERO, "forgotten");

@@ -119,7 +119,7 @@ impl BreakwaterShard {
                 self.service.learn(done.service);
                 self.tally.on_paced(self.predicted.complete(now));
                 self.tally.on_served();
-                self.pool.on_served(done.waited + done.service);
+                self.pool.on_handled(done.waited + done.service);
                 if let Some(meter) = meter {
                     meter.on_served(done.waited + done.service);
                 }
@@ -137,6 +137,7 @@ impl BreakwaterShard {
                 // None ran for what was refused before.
                 if !done.service.is_zero() {
                     self.tally.on_refused();
+                    self.pool.on_handled(done.waited + done.service);
                 }
                 if reason == Reason::Deadline && done.reached == Reached::Queue {
                     self.tally.on_shed(done.waited >= self.pool.config.target_delay);

@@ -97,7 +97,7 @@ pub(super) const DELAY_LAW: &[Key<Draft<Config>>] = &[
     Key {
         name: "refusals",
         help: "off, or the share of requests that handlers may refuse, as for an overloaded tier, before the pool shrinks; \
-               0 to 1",
+               0 to 1, and increase = fractional",
         apply: |draft, value| {
             let tolerated = if value == "off" { Ok(None) } else { number(value).map(Some) };
             set(&mut draft.server.refusals, tolerated)

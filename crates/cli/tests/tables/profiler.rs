@@ -203,15 +203,17 @@ fn a_kept_part_is_told_with_what_it_took() {
 #[test]
 fn a_function_that_is_not_the_planted_one_is_another() {
     let pair = |names: &[&str]| {
-        let moved: Vec<Value> =
-            names.iter().map(|name| serde_json::json!({ "name": name })).collect();
+        let moved: Vec<Value> = names
+            .iter()
+            .map(|name| serde_json::json!({ "name": name, "by_itself": true }))
+            .collect();
         serde_json::json!({ "functions": 30, "moved": moved })
     };
     let result = serde_json::json!({
-        "function": "f", "percent": 5.0, "identical": [pair(&[]), pair(&["g"])], "planted": [pair(&["f", "g"]), pair(&["f"])]
+        "function": "f", "percent": 5.0, "recordings": 20, "identical": [pair(&[]), pair(&["g"])], "planted": [pair(&["f", "g"]), pair(&["f"])]
     });
     let table = diff(&result.to_string());
     let rows: Vec<&str> = table.lines().skip(2).collect();
-    assert_eq!(rows[0], "| the same | 2 | 30 | 1 | 0 | 1 |");
-    assert_eq!(rows[1], "| 5 % more in `f` | 2 | 30 | 2 | 2 | 1 |");
+    assert_eq!(rows[0], "| the same | 2 | 20 | 30 | 1 | 0 | 1 |");
+    assert_eq!(rows[1], "| 5 % more in `f` | 2 | 20 | 30 | 2 | 2 | 1 |");
 }

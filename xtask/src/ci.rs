@@ -90,6 +90,10 @@ fn docs(root: &Path) -> Result<Tally> {
 fn metadata(root: &Path) -> Result<Value> {
     let mut command = cargo(root, &["metadata", "--no-deps", "--format-version=1", "--locked"]);
     let output = command.output().map_err(|error| format!("could not start cargo: {error}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`cargo metadata` ended with {}: {}", output.status, said.trim()));
+    }
     serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))
 }
 
@@ -171,6 +175,12 @@ mod tests {
         });
         assert_eq!(programs_with_a_page(&metadata), Ok(vec!["two".to_owned()]));
         assert!(programs_with_a_page(&Value::Null).is_err());
+    }
+
+    #[test]
+    fn what_cargo_says_against_a_workspace_is_told() {
+        let why = metadata(Path::new("/")).expect_err("no workspace");
+        assert!(why.contains("could not find `Cargo.toml`"), "{why}");
     }
 
     #[test]

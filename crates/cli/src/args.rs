@@ -431,6 +431,9 @@ pub(crate) struct LoadOptions {
     /// Time before measuring begins.
     #[arg(long, default_value = "500ms", value_parser = duration)]
     pub(crate) warm_up: Duration,
+    /// Begin the warm-up at this time, in seconds since 1970, as loads of other machines do; left out: at once.
+    #[arg(long, value_name = "TIME", requires = "rate")]
+    pub(crate) at: Option<u64>,
     /// Measured time.
     #[arg(long, default_value = "2s", value_parser = duration)]
     pub(crate) duration: Duration,

@@ -14,6 +14,7 @@ use crate::reader;
 use crate::scenarios::Said;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
@@ -102,6 +103,8 @@ pub(crate) struct OpenJob {
     pub(crate) measure_ns: u64,
     pub(crate) drain_ns: u64,
     pub(crate) bin_ns: Option<u64>,
+    /// When the warm-up begins, in seconds since 1970; none: at once.
+    pub(crate) at_unix_s: Option<u64>,
 }
 
 /// Told when the measured window of an open loop begins, ahead of that: nanoseconds of the machine's monotonic clock.
@@ -167,6 +170,33 @@ impl ServiceJob {
 }
 
 impl Asks {
+    /// What it is, by name. Paths are left out: results tell what lies there.
+    pub(crate) fn named(&self) -> Result<BTreeMap<String, String>, Failure> {
+        let named: Vec<(String, String)> = match self {
+            Self::Service(job) => vec![
+                ("distribution".into(), job.distribution.clone()),
+                ("mean".into(), format_duration(Duration::from_nanos(job.mean_ns))),
+                ("sleep".into(), job.sleeps.to_string()),
+            ],
+            Self::Scenario(said) => {
+                let scenario = said.parse().map_err(Failure::usage)?;
+                let server = &scenario.server;
+                let mut digest = DefaultHasher::new();
+                let rest = (&server.service, server.work, server.classes, &server.paths);
+                format!("{rest:?} {:?} {:?}", scenario.tiers, scenario.files).hash(&mut digest);
+                let of = server.application.iter();
+                let names = of.clone().map(|it| ("application".into(), it.name.clone()));
+                let settings = of
+                    .flat_map(|it| &it.settings)
+                    .filter(|it| !it.value.contains('/'))
+                    .map(|it| (format!("setting {}", it.key), it.value.clone()));
+                let rest = ("scenario".into(), format!("{:016x}", digest.finish()));
+                names.chain(settings).chain([rest]).collect()
+            }
+        };
+        Ok(named.into_iter().collect())
+    }
+
     /// How clients choose among replicas.
     fn retry(&self) -> Result<RetryConfig, Failure> {
         match self {

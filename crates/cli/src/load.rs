@@ -16,22 +16,28 @@ use tailwater_experiment::{capacity, drain};
 use tailwater_load::application::Whose;
 use tailwater_load::meter::Metered;
 use tailwater_report::table;
-use tailwater_stats::result::{DataUsed, Experiment, Manifest};
+use tailwater_stats::result::{DataUsed, Experiment, LoadMark, Manifest};
 use tailwater_stats::{Rules, discard, judge};
 use tailwater_workload::scenario::Capacity;
 
 pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
     let (job, data) = job(options)?;
+    let asks = job.asks.named()?;
     // Set when the load begins: by then data are prepared and connections made.
-    let manifest = RefCell::default();
-    let begins = |_: Begins| {
+    let begun = RefCell::default();
+    let begins = |Begins { measured_from_ns }: Begins| {
         let generator = machine::generator(options.pace, options.scheduling);
-        manifest.replace(Manifest { generator, ..machine::here() });
+        let mark = LoadMark {
+            measured_from_unix_ms: machine::unix_ms_at(measured_from_ns),
+            measured_ms: options.duration.as_secs_f64() * 1e3,
+            asks: asks.clone(),
+        };
+        begun.replace((Manifest { generator, ..machine::here() }, Some(mark)));
         Ok(())
     };
     match job.perform(&begins)? {
         Outcome::Closed { points } => report_capacity(options, &points),
-        Outcome::Open(outcome) => report(options, *outcome, data, manifest.into_inner()),
+        Outcome::Open(outcome) => report(options, *outcome, data, begun.into_inner()),
         Outcome::Failed { why, .. } => Err(Failure::work(why)),
     }
 }
@@ -65,6 +71,7 @@ fn job(options: &LoadOptions) -> Result<(Job, Vec<DataUsed>), Failure> {
             measure_ns: options.duration.nanos(),
             drain_ns: drain(options.controller.slo).nanos(),
             bin_ns: None,
+            at_unix_s: options.at,
         }),
         Some(rate) => {
             return Err(Failure::usage(format!("--rate is {rate}; above 0 is needed")));
@@ -143,7 +150,7 @@ fn report(
     options: &LoadOptions,
     outcome: OpenOutcome,
     data: Vec<DataUsed>,
-    manifest: Manifest,
+    (manifest, load): (Manifest, Option<LoadMark>),
 ) -> Result<(), Failure> {
     let trouble = outcome.trouble();
     let mut run = outcome.run;
@@ -166,6 +173,7 @@ fn report(
         slo_us: run.slo_us,
         runs: vec![run],
         data,
+        load,
         manifest,
         ..Experiment::default()
     };

@@ -3,6 +3,7 @@
 use crate::args::MergeOptions;
 use crate::failure::Failure;
 use crate::folder::Folder;
+use crate::run::Conclusion;
 use crate::run::output::{deliver, for_people, read};
 use crate::terminal;
 use tailwater_experiment::MergeError;
@@ -18,11 +19,20 @@ pub(crate) fn merge(options: &MergeOptions) -> Result<(), Failure> {
     let out = out.as_ref().map(|folder| (folder, options.pictures.look()));
     // Of loads there is nothing to compare, and no summary.
     let is_load = whole.runs.iter().any(|run| !run.latency_counts_ns.is_empty());
+    let verdict = match is_load {
+        true => Conclusion {
+            counts: whole.runs.iter().any(|run| run.valid),
+            wrong_answers: whole.runs.iter().map(|run| run.wrong_answers).sum(),
+        }
+        .verdict(false),
+        false => Ok(()),
+    };
     let tell: &dyn Fn(&Experiment) -> String = match is_load {
         true => &|whole| table(whole, terminal::style()).trim_end().to_owned(),
         false => &for_people,
     };
-    deliver((&whole, &text), tell, options.json, out)
+    deliver((&whole, &text), tell, options.json, out)?;
+    verdict
 }
 
 /// Names the file where one is to blame.

@@ -297,7 +297,12 @@ fn the_manifests_commands_serve_and_ask() {
     let (_, other, _) = asked("1");
     let file = |name: &str, result: &Value| folder.write(name, &result.to_string());
     let loads = [file("load-0.json", &result), file("load-1.json", &other)];
-    let merged: Value = serde_json::from_str(&json(&["merge"], &loads)).expect("a result");
+    // One after the other: told, and not counted.
+    let output = Command::new(TAILWATER).args(["merge", "--json"]).args(&loads).output();
+    let output = output.expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("no run is valid"), "{said}");
+    let merged: Value = serde_json::from_slice(&output.stdout).expect("a result");
     let answered = |of: &Value| {
         let fates = &of["runs"][0]["fates"];
         fates["ok"].as_u64().expect("a count") + fates["late"].as_u64().expect("a count")
@@ -307,6 +312,19 @@ fn the_manifests_commands_serve_and_ask() {
     let p999 = |of: &Value| of["runs"][0]["p999_us"].as_f64().expect("a number");
     let within = p999(&result).min(p999(&other))..=p999(&result).max(p999(&other));
     assert!(within.contains(&p999(&merged)), "{merged}");
+}
+
+#[test]
+fn a_load_whose_time_is_past_asks_nothing() {
+    let serving = Serving::start(&["--controller", "none"]);
+    let connect = format!("--connect={}", serving.address);
+    let load = ["load", &*connect, "--rate=100", "--duration=100ms", "--at=1000"];
+    let output = Command::new(TAILWATER).args(load).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.code() == Some(2) && said.contains("--at is 1000, which was past"),
+        "{said}"
+    );
 }
 
 /// Whatever the load's program ends with is final: no second try hides it.

@@ -64,6 +64,9 @@ pub struct Experiment {
     /// Which part of an experiment it is, where machines shared it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<ShardMark>,
+    /// By what it is put together with others, where it is one load on a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadMark>,
     /// What the server's application worked on, where it works on data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<DataUsed>,
@@ -88,6 +91,17 @@ pub struct ShardMark {
     pub digest: String,
     /// Of the program that made it: the same in all shards.
     pub build: String,
+}
+
+/// One load, of several on a server at the same time.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct LoadMark {
+    /// When its measured window began, in milliseconds since 1970, by its machine's clock.
+    pub measured_from_unix_ms: u64,
+    /// How long that window was.
+    pub measured_ms: f64,
+    /// What its requests asked for, by name.
+    pub asks: BTreeMap<String, String>,
 }
 
 /// Server CPU per request of a controller against `none`, in pairs of the same repetition.

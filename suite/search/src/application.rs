@@ -27,7 +27,7 @@ pub const KIND: Kind = Kind {
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "text",
-        help: "wordnet (Debian's package wordnet-base), generated, or the path of a file or folder",
+        help: "wordnet (Debian's package wordnet-base), generated, or the path of a file or folder; lines:PATH: a document a line",
         default: "wordnet",
     },
     Setting {

@@ -4,6 +4,7 @@ use super::distribution::distribution;
 use super::watch::{Due, Place, Processes, Watch, Watching};
 use super::{Begins, Job, OpenJob, OpenOutcome, Outcome, Tell};
 use crate::failure::Failure;
+use crate::machine;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
@@ -21,6 +22,21 @@ use tailwater_stats::result::{ConnectionReading, Run};
 use tailwater_stats::traits::Traits;
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Schedule, Service, Step};
+impl OpenJob {
+    /// How long until the warm-up, now that connections are made.
+    fn rest(&self) -> Result<Duration, Failure> {
+        // A moment for the connections to come to rest and the threads to start.
+        let least = Duration::from_millis(30);
+        let Some(at) = self.at_unix_s else { return Ok(least) };
+        machine::until(at).filter(|left| *left >= least).ok_or_else(|| {
+            Failure::usage(format!(
+                "--at is {at}, which was past when data and connections were ready; a later time is needed, in seconds \
+                 since 1970"
+            ))
+        })
+    }
+}
+
 impl Job {
     pub(super) fn open(
         &self,
@@ -42,8 +58,7 @@ impl Job {
             let fleet = Fleet::connect_to((&servers, retry), whose, controller, &nodes);
             fleets.push(fleet.map_err(Failure::work)?);
         }
-        // A moment for the connections to come to rest and the threads to start.
-        let start = now() + Duration::from_millis(30);
+        let start = now() + job.rest()?;
         tell(Begins { measured_from_ns: start.as_nanos() + job.warm_up_ns })?;
         let watch = (self.watching != Watching::Nothing)
             .then(|| Watch::begin(self.watched(job, start, &schedule)));

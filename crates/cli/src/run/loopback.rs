@@ -225,6 +225,7 @@ impl Driver for Loopback<'_> {
             warm_up_ns: configuration.warm_up.nanos(),
             measure_ns: configuration.duration.nanos(),
             drain_ns: ask.drain.nanos(),
+            at_unix_s: None,
             bin_ns: configuration.bin().map(Nanos::nanos),
         });
         let mut course = Course::new(&mut server, self.scenario, configuration.duration);

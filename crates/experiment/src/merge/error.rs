@@ -22,7 +22,7 @@ pub enum MergeError {
     /// One of several loads is none, by its number among the arguments.
     NoLoad(usize),
     /// This of one load is not as in the first.
-    OtherLoad(usize, &'static str),
+    OtherLoad(usize, String),
     /// One has this seed, which one before it has.
     SameSeed(usize, u64),
 }
@@ -33,7 +33,8 @@ impl fmt::Display for MergeError {
             Self::Nothing => f.write_str("there is no result to merge"),
             Self::NoShard(_) => {
                 f.write_str(
-                    "this is no shard, nor a load with answers; what run --shard I/N or load --rate --json told is needed",
+                    "this is no shard, nor one load with answers; what run --shard I/N or load --rate --json told is needed, nothing \
+                     merged",
                 )
             }
             Self::Foreign(_) => f.write_str(
@@ -53,7 +54,7 @@ impl fmt::Display for MergeError {
                 write!(f, "shard {index} was cut short ({why}); run it again")
             }
             Self::NoLoad(_) => f.write_str(
-                "this is no load with answers, as the first one is; what load --rate --json told is needed",
+                "this is not one load with answers, as the first one is; what load --rate --json told is needed, nothing merged",
             ),
             Self::OtherLoad(_, what) => {
                 write!(f, "this load has another {what} than the first one; load as the others did")

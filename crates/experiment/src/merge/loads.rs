@@ -4,17 +4,15 @@ use super::error::MergeError;
 use std::collections::{BTreeMap, BTreeSet};
 use tailwater_core::{Nanos, Ratio};
 use tailwater_stats::Histogram;
-use tailwater_stats::result::{ConnectionReading, Experiment, Fates, Noise, Run};
+use tailwater_stats::result::{ConnectionReading, Experiment, Fates, LoadMark, Noise, Run};
 
 /// Of their windows, so much must be in common: rates are added up.
 const IN_COMMON_MIN: f64 = 0.9;
 
-/// Starts are known to the second, by clocks of several machines.
-const APART_UNSEEN_S: f64 = 1.0;
-
-/// Whether it is of `tailwater load`, and something was answered.
-pub(super) fn is_load(result: &Experiment) -> bool {
-    matches!(&result.runs[..], [run] if !run.latency_counts_ns.is_empty())
+/// What says that it is of one `tailwater load`, where something was answered.
+pub(super) fn mark(result: &Experiment) -> Option<&LoadMark> {
+    let is_answered = matches!(&result.runs[..], [run] if !run.latency_counts_ns.is_empty());
+    result.load.as_ref().filter(|_| is_answered)
 }
 
 /// One result, whose requests are those of all. What each load read of the server itself is left out: it was of the requests
@@ -22,12 +20,14 @@ pub(super) fn is_load(result: &Experiment) -> bool {
 pub(super) fn merge(loads: &[Experiment]) -> Result<Experiment, MergeError> {
     let first = loads.first().ok_or(MergeError::Nothing)?;
     let mut seeds = BTreeSet::new();
+    let mut marks = Vec::new();
     for (at, load) in loads.iter().enumerate() {
-        if !is_load(load) {
-            return Err(MergeError::NoLoad(at));
+        marks.push(mark(load).ok_or(MergeError::NoLoad(at))?);
+        if let Some(what) = other_work(&marks[0].asks, &marks[at].asks) {
+            return Err(MergeError::OtherLoad(at, what));
         }
         if let Some(what) = difference(first, load) {
-            return Err(MergeError::OtherLoad(at, what));
+            return Err(MergeError::OtherLoad(at, what.into()));
         }
         if !seeds.insert(load.seed) {
             return Err(MergeError::SameSeed(at, load.seed));
@@ -35,23 +35,36 @@ pub(super) fn merge(loads: &[Experiment]) -> Result<Experiment, MergeError> {
     }
     let runs: Vec<&Run> = loads.iter().flat_map(|load| &load.runs).collect();
     let mut run = together(&runs);
-    run.invalid_because.extend(apart(loads));
+    run.invalid_because.extend(apart(&marks));
     run.valid = run.invalid_because.is_empty();
     let title = format!("{} loads at the same time", loads.len());
-    Ok(Experiment { title, runs: vec![run], ..first.clone() })
+    // Without a mark, it is no part of another: none is counted twice.
+    Ok(Experiment { title, runs: vec![run], load: None, ..first.clone() })
 }
 
-/// What of the second load is not as in the first, and must be.
+/// What the second asked for and the first did not.
+fn other_work(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Option<String> {
+    let name = one.keys().chain(other.keys()).find(|&name| one.get(name) != other.get(name))?;
+    let [first, its] = [one, other].map(|asks| asks.get(name).map_or("none", String::as_str));
+    Some(format!("{name} ({its}, not {first})"))
+}
+
+/// What else of the second load is not as in the first, and must be.
 fn difference(one: &Experiment, other: &Experiment) -> Option<&'static str> {
     let (run, its) = (&one.runs[0], &other.runs[0]);
     let alike = [
         ("objective", run.slo_us.to_bits() == its.slo_us.to_bits()),
         ("controller", (&run.controller, &run.profile) == (&its.controller, &its.profile)),
         ("way of arriving", one.arrivals == other.arrivals),
-        ("set of data", one.data == other.data),
+        ("set of data", contents(one).eq(contents(other))),
         ("version of tailwater", one.manifest.tailwater == other.manifest.tailwater),
     ];
     alike.into_iter().find(|(_, is_alike)| !is_alike).map(|(what, _)| what)
+}
+
+/// Of its data, wherever they were taken from.
+fn contents(load: &Experiment) -> impl Iterator<Item = (&str, u64)> {
+    load.data.iter().map(|data| (&*data.sha256, data.bytes))
 }
 
 fn together(runs: &[&Run]) -> Run {
@@ -127,17 +140,14 @@ fn worse(one: Noise, other: Noise) -> Noise {
 }
 
 /// Why rates do not add up: too little of the windows is in common.
-fn apart(loads: &[Experiment]) -> Option<String> {
-    let length = |load: &Experiment| {
-        let run = &load.runs[0];
-        run.fates.total() as f64 / run.offered_rps.max(f64::MIN_POSITIVE)
-    };
-    let lengths = || loads.iter().map(length);
-    let (shortest, longest) =
-        (lengths().fold(f64::INFINITY, f64::min), lengths().fold(0.0, f64::max));
-    let starts = || loads.iter().map(|load| load.manifest.started_unix);
-    let apart_s = starts().max()?.abs_diff(starts().min()?) as f64;
-    let in_common = (shortest - (apart_s - APART_UNSEEN_S).max(0.0)).max(0.0) / longest;
+fn apart(marks: &[&LoadMark]) -> Option<String> {
+    let first = marks.iter().map(|mark| mark.measured_from_unix_ms).min()?;
+    // From the first one on, so that the numbers are small.
+    let from = |mark: &LoadMark| (mark.measured_from_unix_ms - first) as f64;
+    let last_from = marks.iter().map(|mark| from(mark)).fold(0.0, f64::max);
+    let to = marks.iter().map(|mark| from(mark) + mark.measured_ms).fold(f64::INFINITY, f64::min);
+    let longest = marks.iter().map(|mark| mark.measured_ms).fold(f64::MIN_POSITIVE, f64::max);
+    let in_common = (to - last_from).max(0.0) / longest;
     (in_common < IN_COMMON_MIN).then(|| {
         format!(
             "the loads have {:.0} % of their time in common, and rates are added up; {:.0} % are needed: start them together",
@@ -151,10 +161,10 @@ fn apart(loads: &[Experiment]) -> Option<String> {
 mod tests {
     use super::*;
     use std::time::Duration;
-    use tailwater_stats::result::Manifest;
+    use tailwater_stats::result::DataUsed;
 
-    /// Of ten seconds; requests of these latencies in ms, of which those up to 5 are in time.
-    fn load(seed: u64, started_unix: u64, latencies_ms: &[u64]) -> Experiment {
+    /// Of two seconds; requests of these latencies in ms, of which those up to 5 are in time.
+    fn load(seed: u64, measured_from_unix_ms: u64, latencies_ms: &[u64]) -> Experiment {
         let mut latency = Histogram::new();
         latencies_ms.iter().for_each(|&ms| latency.record(Duration::from_millis(ms)));
         let ok = latencies_ms.iter().filter(|&&ms| ms <= 5).count() as u64;
@@ -163,14 +173,15 @@ mod tests {
             controller: "none".into(),
             clients: 8,
             slo_us: 5e3,
-            offered_rps: fates.total() as f64 / 10.0,
+            offered_rps: fates.total() as f64 / 2.0,
             fates,
             valid: true,
             latency_counts_ns: latency.counts(),
             ..Run::default()
         };
-        let manifest = Manifest { started_unix, ..Manifest::default() };
-        Experiment { seed, runs: vec![run], manifest, ..Experiment::default() }
+        let asks = [("mean".to_owned(), "10us".to_owned())].into();
+        let mark = LoadMark { measured_from_unix_ms, measured_ms: 2e3, asks };
+        Experiment { seed, runs: vec![run], load: Some(mark), ..Experiment::default() }
     }
 
     #[test]
@@ -187,11 +198,11 @@ mod tests {
         }
         assert!(run.p99_us < 2e3 && run.p999_us > 8e3, "{run:?}");
         assert_eq!((run.clients, run.fates.ok, run.fates.late), (16, 99, 1));
-        assert!((run.offered_rps - 10.0).abs() < 1e-9 && run.valid, "{run:?}");
-        assert_eq!(
-            merge(&[merged.clone(), load(3, 100, &slow)]).map(|it| it.runs[0].clients),
-            Ok(24)
-        );
+        assert!((run.offered_rps - 50.0).abs() < 1e-9 && run.valid, "{run:?}");
+        // It has the requests of both, of which neither may be counted again.
+        for again in [[merged.clone(), load(2, 100, &slow)], [load(2, 100, &slow), merged]] {
+            assert!(crate::merge(again.into()).is_err());
+        }
     }
 
     #[test]
@@ -207,14 +218,16 @@ mod tests {
 
     #[test]
     fn loads_of_other_times_do_not_count() {
-        let with = |started_unix| {
-            let merged = merge(&[load(1, 100, &[1]), load(2, started_unix, &[1])]);
+        let with = |from| {
+            let merged = merge(&[load(1, 10_000, &[1]), load(2, from, &[1])]);
             merged.expect("two loads").runs[0].invalid_because.clone()
         };
-        assert_eq!((with(100), with(102), with(98)), (Vec::new(), Vec::new(), Vec::new()));
-        for (started_unix, percent) in [(103, "80 %"), (94, "50 %"), (200, " 0 %")] {
-            let why = with(started_unix);
-            assert!(matches!(&why[..], [one] if one.contains(percent)), "{started_unix}: {why:?}");
+        for from in [10_000, 10_200, 9_800] {
+            assert_eq!(with(from), Vec::<String>::new(), "{from}");
+        }
+        for (from, percent) in [(10_300, "85 %"), (9_000, "50 %"), (11_992, " 0 %"), (0, " 0 %")] {
+            let why = with(from);
+            assert!(matches!(&why[..], [one] if one.contains(percent)), "{from}: {why:?}");
         }
     }
 
@@ -227,12 +240,36 @@ mod tests {
         };
         assert_eq!(refused(|it| it.seed = 1), MergeError::SameSeed(1, 1));
         assert_eq!(refused(|it| it.runs.clear()), MergeError::NoLoad(1));
-        assert_eq!(refused(|it| it.runs[0].slo_us = 1.0), MergeError::OtherLoad(1, "objective"));
+        assert_eq!(
+            refused(|it| it.runs[0].slo_us = 1.0),
+            MergeError::OtherLoad(1, "objective".into())
+        );
         let other = |it: &mut Experiment| it.runs[0].controller = "breakwater".into();
-        assert_eq!(refused(other), MergeError::OtherLoad(1, "controller"));
+        assert_eq!(refused(other), MergeError::OtherLoad(1, "controller".into()));
         assert_eq!(
             refused(|it| it.arrivals = "metronome".into()),
-            MergeError::OtherLoad(1, "way of arriving")
+            MergeError::OtherLoad(1, "way of arriving".into())
         );
+        let mean = |it: &mut Experiment| {
+            it.load.as_mut().expect("a mark").asks.insert("mean".into(), "1ms".into());
+        };
+        assert_eq!(refused(mean), MergeError::OtherLoad(1, "mean (1ms, not 10us)".into()));
+        let sleep = |it: &mut Experiment| {
+            it.load.as_mut().expect("a mark").asks.insert("sleep".into(), "true".into());
+        };
+        assert_eq!(refused(sleep), MergeError::OtherLoad(1, "sleep (true, not none)".into()));
+    }
+
+    #[test]
+    fn data_are_known_by_their_contents() {
+        let of = |seed, source: &str, sha256: &str| {
+            let (source, sha256) = (source.into(), sha256.into());
+            let data = vec![DataUsed { source, sha256, ..DataUsed::default() }];
+            Experiment { data, ..load(seed, 100, &[1]) }
+        };
+        let with = |other| merge(&[of(1, "/here", "1f"), other]).map(drop);
+        assert_eq!(with(of(2, "/there", "1f")), Ok(()));
+        let why = MergeError::OtherLoad(1, "set of data".into());
+        assert_eq!(with(of(2, "/here", "2f")), Err(why));
     }
 }

@@ -15,7 +15,9 @@ use tailwater_stats::result::Experiment;
 /// See [`MergeError`].
 pub fn merge(results: Vec<Experiment>) -> Result<Experiment, MergeError> {
     match results.first() {
-        Some(first) if first.shard.is_none() && loads::is_load(first) => loads::merge(&results),
+        Some(first) if first.shard.is_none() && loads::mark(first).is_some() => {
+            loads::merge(&results)
+        }
         _ => shards::merge(results),
     }
 }

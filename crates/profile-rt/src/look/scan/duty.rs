@@ -7,7 +7,7 @@ use tailwater_profile::record::Ticks;
 /// a thread of the program may have to wait for the core.
 const STINT_US: u64 = 50;
 /// The longest stint. It is longer after others had the core for longer: who never lets it go, beside whom a stint of 50 µs
-/// in each turn of some milliseconds would be all that is left. Who waits for the scanner waits for this and one round of looks.
+/// in each turn of some milliseconds would be all that is left. What waits for the scanner waits for this and one round of looks.
 const STINT_MAX_US: u64 = 100;
 /// The longest rest. A stint that earns a longer one was spent without the core for the most part: the scanner had to
 /// wait for it, or the process was stopped. The thread that ends the process waits for the scanner, for a second or so

@@ -431,7 +431,7 @@ pub(crate) struct LoadOptions {
     /// Time before measuring begins.
     #[arg(long, default_value = "500ms", value_parser = duration)]
     pub(crate) warm_up: Duration,
-    /// Begin the warm-up at this time, in seconds since 1970, as loads of other machines do; left out: at once.
+    /// Begin the warm-up at this time, in seconds since 1970, as loads of other machines do, a day ahead at most; left out: at once.
     #[arg(long, value_name = "TIME", requires = "rate")]
     pub(crate) at: Option<u64>,
     /// Measured time.

@@ -315,16 +315,17 @@ fn the_manifests_commands_serve_and_ask() {
 }
 
 #[test]
-fn a_load_whose_time_is_past_asks_nothing() {
+fn a_load_whose_time_is_past_or_far_asks_nothing() {
     let serving = Serving::start(&["--controller", "none"]);
     let connect = format!("--connect={}", serving.address);
-    let load = ["load", &*connect, "--rate=100", "--duration=100ms", "--at=1000"];
-    let output = Command::new(TAILWATER).args(load).output().expect("the program starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.code() == Some(2) && said.contains("--at is 1000, which was past"),
-        "{said}"
-    );
+    for (at, why) in [("1000", "which was past"), ("99999999999", "more than a day")] {
+        let at_option = format!("--at={at}");
+        let load = ["load", &*connect, "--rate=100", "--duration=100ms", &*at_option];
+        let output = Command::new(TAILWATER).args(load).output().expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let told = format!("--at is {at}, {why}");
+        assert!(output.status.code() == Some(2) && said.contains(&told), "{said}");
+    }
 }
 
 /// Whatever the load's program ends with is final: no second try hides it.

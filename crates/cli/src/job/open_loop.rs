@@ -22,18 +22,27 @@ use tailwater_stats::result::{ConnectionReading, Run};
 use tailwater_stats::traits::Traits;
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Schedule, Service, Step};
+
+/// Until a load that is to begin at a time: one in milliseconds would be waited for without an end.
+const LONGEST_REST: Duration = Duration::from_hours(24);
+
 impl OpenJob {
     /// How long until the warm-up, now that connections are made.
     fn rest(&self) -> Result<Duration, Failure> {
         // A moment for the connections to come to rest and the threads to start.
         let least = Duration::from_millis(30);
         let Some(at) = self.at_unix_s else { return Ok(least) };
-        machine::until(at).filter(|left| *left >= least).ok_or_else(|| {
-            Failure::usage(format!(
-                "--at is {at}, which was past when data and connections were ready; a later time is needed, in seconds \
-                 since 1970"
-            ))
-        })
+        let wrong = |why: &str| {
+            Failure::usage(format!("--at is {at}, {why} is needed, in seconds since 1970"))
+        };
+        let left = machine::until(at).filter(|left| *left >= least);
+        let left = left.ok_or_else(|| {
+            wrong("which was past when data and connections were ready; a later time")
+        })?;
+        if left > LONGEST_REST {
+            return Err(wrong("more than a day from now; a nearer time"));
+        }
+        Ok(left)
     }
 }
 

@@ -130,17 +130,11 @@ impl Scanner {
                 now = self.round(now);
                 now = self.doze(now, nap);
             } else if let Some(owed) = self.duty.owes(now) {
-                match owed {
-                    Break::Yield => {
-                        let before = now;
-                        now = self.give_way(before);
-                        self.duty.wake(now, now.saturating_sub(before));
-                    }
-                    Break::Rest(us) => {
-                        now = self.doze(now, Duration::from_micros(us));
-                        self.duty.wake(now, 0);
-                    }
-                }
+                now = match owed {
+                    Break::Yield => self.give_way(now),
+                    Break::Rest(us) => self.doze(now, Duration::from_micros(us)),
+                };
+                self.duty.wake(now);
             }
         }
         // The last thread to come may have left marks, and the one that ends the process is in its last calls.

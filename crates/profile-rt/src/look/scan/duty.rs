@@ -6,9 +6,6 @@ use tailwater_profile::record::Ticks;
 /// It looks for this long between two breaks: long enough to find most calls that are longer, and short against what
 /// a thread of the program may have to wait for the core.
 const STINT_US: u64 = 50;
-/// The longest stint. It is longer after others had the core for longer: who never lets it go, beside whom a stint of 50 µs
-/// in each turn of some milliseconds would be all that is left. What waits for the scanner waits for this and one round of looks.
-const STINT_MAX_US: u64 = 100;
 /// The longest rest. A stint that earns a longer one was spent without the core for the most part: the scanner had to
 /// wait for it, or the process was stopped. The thread that ends the process waits for the scanner, for a second or so
 /// (`session`).
@@ -31,21 +28,18 @@ pub(crate) struct Duty {
     us: Ticks,
     /// When it last woke.
     awake: Ticks,
-    /// For how long it looks until its next break.
-    stint: Ticks,
 }
 
 impl Duty {
     /// It may take `cpu` of a core from `now` on; a tick is a `us`-th of a microsecond.
     pub(crate) fn new(cpu: u64, us: Ticks, now: Ticks) -> Self {
-        let us = us.max(1);
-        Self { cpu: cpu.clamp(1, WHOLE), us, awake: now, stint: us * STINT_US }
+        Self { cpu: cpu.clamp(1, WHOLE), us: us.max(1), awake: now }
     }
 
     /// The break that it owes, if it is time: for its share's sake no less.
     pub(crate) fn owes(&self, now: Ticks) -> Option<Break> {
         let worked = now.saturating_sub(self.awake);
-        if worked < self.stint {
+        if worked < self.us * STINT_US {
             return None;
         }
         // A longer stint, too, ends in the longest rest.
@@ -56,10 +50,9 @@ impl Duty {
         }
     }
 
-    /// It goes on, after others had the core for as long.
-    pub(crate) fn wake(&mut self, now: Ticks, others: Ticks) {
+    /// It goes on.
+    pub(crate) fn wake(&mut self, now: Ticks) {
         self.awake = now;
-        self.stint = others.clamp(self.us * STINT_US, self.us * STINT_MAX_US);
     }
 }
 
@@ -77,7 +70,7 @@ mod tests {
                 worked += round;
                 if let Some(Break::Rest(us)) = duty.owes(now) {
                     now += us * 2_000;
-                    duty.wake(now, 0);
+                    duty.wake(now);
                 }
             }
             // The last stint is not rested from yet.
@@ -98,18 +91,8 @@ mod tests {
         let mut duty = Duty::new(WHOLE, 2_000, 0);
         assert_eq!(duty.owes(STINT_US * 2_000 - 1), None);
         assert_eq!(duty.owes(STINT_US * 2_000), Some(Break::Yield));
-        duty.wake(STINT_US * 2_000, 0);
+        duty.wake(STINT_US * 2_000);
         assert_eq!(duty.owes(STINT_US * 2_000 + 1), None);
         assert_eq!(duty.owes(1 << 50), Some(Break::Yield), "nor does it rest from having waited");
-    }
-
-    #[test]
-    fn a_stint_is_as_long_as_others_had_the_core_within_bounds() {
-        for (others, stint_us) in [(7, 50), (90, 90), (3_000, 100), (u64::MAX / 2_000, 100)] {
-            let mut duty = Duty::new(WHOLE, 2_000, 0);
-            duty.wake(0, others * 2_000);
-            assert_eq!(duty.owes(stint_us * 2_000 - 1), None, "{others}");
-            assert_eq!(duty.owes(stint_us * 2_000), Some(Break::Yield), "{others}");
-        }
     }
 }

@@ -84,6 +84,7 @@ pub struct FunctionBlocks {
     /// Calls that were seen from their start to their end.
     pub calls: u64,
     /// Of these, shorter than the resolution, or seen by one look alone: how many of such are seen depends on the scanner.
+    /// Calls that the program measured itself are not among them.
     pub short: u64,
     /// How long calls took.
     pub whole: Quantiles,
@@ -181,7 +182,8 @@ impl Blocks {
         function.calls += 1;
         // Without a lower bound it was seen by one look: it may be shorter than the time between two, which the budget
         // makes longer than most are, and others like it were not seen.
-        function.short += u64::from(took < self.resolution || duration.low == 0);
+        let is_short = took < self.resolution || duration.low == 0;
+        function.short += u64::from(is_short && !call.flags.has(CallFlags::CLOCKED));
         function.blocks[block as usize].get_or_insert_with(Block::new).add(took, within);
     }
 

@@ -18,6 +18,8 @@ pub struct Quality {
     pub lost_waits: u64,
     /// Marks that found their ring full.
     pub lost_marks: u64,
+    /// Calls of clocked functions that found their ring full, or were too deep within each other.
+    pub lost_clocked: u64,
     /// Frames beyond a shadow stack's end.
     pub overflowed_frames: u64,
     /// Threads that were not watched at all.
@@ -111,6 +113,7 @@ impl Quality {
                     LossKind::Mixed => &mut self.mixed_stacks,
                     LossKind::Children => &mut self.children,
                     LossKind::Events => &mut self.lost_events,
+                    LossKind::Clocked => &mut self.lost_clocked,
                 };
                 *sum = sum.saturating_add(loss.count);
             }

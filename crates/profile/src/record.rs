@@ -156,6 +156,9 @@ impl CallFlags {
     pub const UNFINISHED: u8 = 4;
     /// It was live before recording began: the start is the start of the recording.
     pub const STARTED_BEFORE: u8 = 8;
+    /// The program measured it itself, by reading the counter in the function: all its calls are told of, but for
+    /// [`LossKind::Clocked`].
+    pub const CLOCKED: u8 = 32;
 
     /// Whether a bit is set.
     #[must_use]
@@ -320,6 +323,8 @@ pub enum LossKind {
     Children = 6,
     /// Events of the kernel. The states that they would have told are unknown.
     Events = 7,
+    /// Calls of clocked functions that found their ring full, or were too deep within each other.
+    Clocked = 8,
 }
 
 /// Something that was measured of the whole recording: in the kernel's file, or in a trace of which a part is kept.

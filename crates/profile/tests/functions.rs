@@ -86,6 +86,32 @@ fn what_is_not_sure_counts_as_the_interval_it_is() {
     assert_eq!(quality.ending, FileEnd::Unfinished);
 }
 
+/// A thousand calls of 1 to 1,000 ns, which no scanner tells apart, by the program's own clock.
+#[test]
+fn clocked_calls_have_quantiles_of_no_width_but_that_of_a_bucket() {
+    let Record::Call(call) = sample::call(7) else { unreachable!("it is a call") };
+    let flags = CallFlags(CallFlags::CLOCKED);
+    let clocked = |ns: u64| {
+        let (start, end) = (20_000_000 - ns * 2, 20_000_000);
+        Record::Call(Call { start, end, start_slack: 0, end_slack: 0, flags, ..call })
+    };
+    let mut records: Vec<Record> = (1..=1_000).map(clocked).collect();
+    records.push(Record::Loss(Loss {
+        thread: Some(ThreadId(0)),
+        kind: LossKind::Clocked,
+        count: 3,
+    }));
+    let report = report(&records);
+    let calls = report.functions[0].calls;
+    assert_eq!((calls.count, calls.clocked, report.quality.lost_clocked), (1_000, 1_000, 3));
+    assert_eq!(Some(calls.mean.low_ns), calls.mean.high_ns);
+    for (found, truth) in [(calls.p50, 500), (calls.p99, 990), (calls.p999, 999)] {
+        let high = found.high_ns.expect("no call was cut");
+        assert!(found.low_ns <= truth && truth <= high, "{found:?} for {truth}");
+        assert!(high - found.low_ns <= truth / 50, "{found:?} for {truth}");
+    }
+}
+
 /// Four functions with 6,000 places each in one caller, and then more callers than are kept apart.
 #[test]
 fn places_have_a_bound_of_their_own_and_cost_no_function_its_calls() {

@@ -27,6 +27,13 @@ pub(crate) fn footer(records: u64, rate: TickRate, quality: &Quality) -> String 
         lines
             .push("The trace holds no two clock readings: a tick is shown as a nanosecond.".into());
     }
+    if quality.lost_clocked > 0 {
+        lines.push(format!(
+            "{} calls of clocked functions are missing: the recorder came too late for them, or they were more than 384 deep \
+             within each other.",
+            count(quality.lost_clocked)
+        ));
+    }
     if quality.overflowed_frames > 0 {
         let frames = count(quality.overflowed_frames);
         lines.push(format!("{frames} frames lay beyond the end of a shadow stack: not recorded."));

@@ -70,6 +70,8 @@ struct Pair {
     /// The time that its calls took of the recording, those left out and those cut included.
     within: Interval,
     salvaged: u64,
+    /// Calls that the program measured itself.
+    clocked: u64,
     /// Calls of which the scanner missed the start or the end.
     gap: u64,
     /// Calls whose start or end lies outside the recording.
@@ -218,6 +220,7 @@ impl Pair {
             spread: BoundedDurations::new(),
             within: Interval::NONE,
             salvaged: 0,
+            clocked: 0,
             gap: 0,
             partial: 0,
             left_out: LeftOut::default(),
@@ -235,6 +238,7 @@ impl Pair {
         self.gap += has(CallFlags::GAP);
         self.partial += has(CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE);
         self.salvaged += has(CallFlags::SALVAGED);
+        self.clocked += has(CallFlags::CLOCKED);
         self.spread.add(duration);
     }
 
@@ -243,6 +247,7 @@ impl Pair {
         self.spread.merge(&other.spread);
         self.within.add(other.within);
         self.salvaged += other.salvaged;
+        self.clocked += other.clocked;
         self.gap += other.gap;
         self.partial += other.partial;
         self.left_out.add(other.left_out);

@@ -156,6 +156,7 @@ fn durations(pair: &Pair, rate: TickRate) -> Durations {
         p9999: quantile(0.9999),
         max: bounds(pair.spread.longest(), rate),
         salvaged: pair.salvaged,
+        clocked: pair.clocked,
         gap: pair.gap,
         partial: pair.partial,
         left_out: pair.left_out.count,

@@ -84,6 +84,8 @@ pub struct Durations {
     pub max: Bounds,
     /// Of `count`, calls that come from torn scans.
     pub salvaged: u64,
+    /// Of `count`, calls that the program measured itself: these are known to 0.1 µs, and none was too short.
+    pub clocked: u64,
     /// Of `count`, calls that began or ended while the scanner was away: their bounds are wide.
     pub gap: u64,
     /// Of `count`, calls that began before or were live after the recording: they have no upper bound.

@@ -190,6 +190,7 @@ fn loss(cursor: &mut Cursor<'_>) -> Result<Loss> {
         5 => LossKind::Mixed,
         6 => LossKind::Children,
         7 => LossKind::Events,
+        8 => LossKind::Clocked,
         other => return Err(Trouble::Kind(other)),
     };
     Ok(Loss { thread, kind, count: cursor.number()? })

@@ -194,9 +194,9 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         ),
         1 => (maybe_thread(), time(), time())
             .prop_map(|(thread, start, end)| Record::Gap(Gap { thread, start, end })),
-        1 => (maybe_thread(), 0usize..7, any::<u64>()).prop_map(|(thread, kind, count)| {
-            use LossKind::{Calls, Events, Marks, Mixed, Overflow, Threads, Waits};
-            let kind = [Calls, Waits, Marks, Overflow, Threads, Mixed, Events][kind];
+        1 => (maybe_thread(), 0usize..8, any::<u64>()).prop_map(|(thread, kind, count)| {
+            use LossKind::{Calls, Clocked, Events, Marks, Mixed, Overflow, Threads, Waits};
+            let kind = [Calls, Waits, Marks, Overflow, Threads, Mixed, Events, Clocked][kind];
             Record::Loss(Loss { thread, kind, count })
         }),
         1 => (id(), any::<u32>(), any::<u64>(), any::<u64>()).prop_map(
@@ -231,7 +231,9 @@ const MEASURED: [Measured; 9] = [
 ];
 
 fn any_call() -> impl Strategy<Value = Record> {
-    let who = (id(), id(), maybe_function(), id(), 0u8..16, any::<u16>());
+    let flags = (0u8..16, any::<bool>())
+        .prop_map(|(bits, is_clocked)| bits | u8::from(is_clocked) * CallFlags::CLOCKED);
+    let who = (id(), id(), maybe_function(), id(), flags, any::<u16>());
     (who, any::<u64>(), (time(), any::<u32>()), (time(), any::<u32>())).prop_map(
         |((thread, function, parent, depth, flags, site), generation, start, end)| {
             Record::Call(Call {

@@ -10,7 +10,7 @@ use super::footer::footer;
 use super::glob::is_named;
 use super::reading::{Trace, near};
 use crate::failure::{Failure, say};
-use calls::calls_table;
+use calls::{calls_table, shown_names};
 use clap::{Args, ValueEnum};
 use locks::locks_tables;
 use places::name_places;
@@ -267,6 +267,7 @@ fn meaning(report: &Report, options: &ReportOptions) -> String {
             count(unplaced)
         ),
     };
+    let clocked = clocked(&report.functions);
     let (sums, seen) = if options.sort.is_of_sums() {
         (SUMS, "")
     } else {
@@ -274,8 +275,18 @@ fn meaning(report: &Report, options: &ReportOptions) -> String {
     };
     format!(
         "{sums}A number alone is known to 5 %; a–b, ≤ and ≥ are bounds, by when the scanner looked. Open calls began \
-         before the recording or had not ended with it.\n{left_out}{seen}{unplaced}"
+         before the recording or had not ended with it.\n{clocked}{left_out}{seen}{unplaced}"
     )
+}
+
+/// Which functions of the table have timed their own calls.
+fn clocked(rows: &[FunctionRow]) -> String {
+    let names = shown_names(rows).into_iter().zip(rows);
+    let names = names.filter(|(_, row)| row.calls.clocked > 0).map(|(name, _)| name);
+    match names.collect::<Vec<String>>().join(", ") {
+        none if none.is_empty() => none,
+        names => format!("Timed by the program itself, every call however short: {names}.\n"),
+    }
 }
 
 /// What quantiles are of, where so many calls are of no function that is known.

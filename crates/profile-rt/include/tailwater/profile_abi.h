@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define TW_PROFILE_ABI 3u
+#define TW_PROFILE_ABI 4u
 /* The section that holds the descriptors, so that tools find them in the file. */
 #define TW_PROFILE_SECTION "tw_desc"
 /* The section in which each image has one uint32_t for each TW_PROFILE_ABI that its code was compiled for. */
@@ -37,15 +37,18 @@ struct tw_desc {
 /* One frame of a shadow stack. Valid while it lies below `position`. */
 struct tw_entry {
     uint64_t what;          /* its tw_desc's address, and from bit TW_SITE_SHIFT up the low 16 bits of
-                               the return address: where its caller goes on */
+                               the return address: where its caller goes on; and TW_CLOCKED */
     uint64_t generation;    /* the thread's counter when this frame was pushed */
 };
 
 /* Addresses of user space end below. With the address of the caller, 16 bits tell a place in it. */
 #define TW_SITE_SHIFT 48
+/* Descriptors are aligned to 8 bytes. Of a frame that has this bit the thread itself tells when the call began and
+ * ended. */
+#define TW_CLOCKED ((uint64_t)1)
 
 static inline const struct tw_desc *tw_desc_of(uint64_t what) {
-    return (const struct tw_desc *)(what & (((uint64_t)1 << TW_SITE_SHIFT) - 1));
+    return (const struct tw_desc *)(what & (((uint64_t)1 << TW_SITE_SHIFT) - 1) & ~(uint64_t)7);
 }
 
 /* One line of memory: what a scanner polls. Written by its thread only, save `limit` and `state`. */
@@ -81,6 +84,16 @@ TW_PRESERVE_MOST uint64_t tw_profile_slow_on_stack(uint64_t stack);
  * stacks ran meanwhile. Makes it that one again. */
 TW_PRESERVE_MOST void tw_profile_back(struct tw_context *context);
 
+/* Functions that time their own calls (TAILWATER_PROFILE_CLOCK in the pass's environment). A frame is about to be
+ * pushed at `position`. Reads the clock while something is recorded; returns `what`, with TW_CLOCKED where it did. */
+uint64_t tw_profile_clocked_enter(uint64_t position, uint64_t what);
+
+/* The frame at `position` is about to end: its call is told of, if it was clocked. */
+void tw_profile_clocked_leave(uint64_t position);
+
+/* Frames from `position` up are gone: clocked calls among them have ended. */
+void tw_profile_clocked_link(uint64_t position);
+
 /* The library with these descriptors is about to go, and none of its functions will run again. Returns
  * when they have been read, which takes some milliseconds while a recording is under way. */
 void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *to);
@@ -99,6 +112,9 @@ void tw_profile_check_abi(const uint32_t *from, const uint32_t *to);
  * Where it ends (before ret, resume and tail calls, and on edges to blocks that are reached without it):
  *     tw_profile_context->position = pos;
  * Landing pads and after calls that return twice: tw_profile_context->position = pos + 16.
+ * Of a clocked function the frame begins on entry; `what` goes through tw_profile_clocked_enter before the counter is
+ * loaded, and tw_profile_clocked_leave comes before the store that ends the frame. Where the program has any, all
+ * functions call tw_profile_clocked_link(pos + 16) before they store that.
  * For fibers that nobody announces, the slow path is also taken on entry where
  *     &return address - ctx->stack_low >= ctx->stack_extent,
  * the frame ends by ctx->position = pos, and after calls (that write memory) and at landing pads comes

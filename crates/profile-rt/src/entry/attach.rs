@@ -199,6 +199,8 @@ fn start(
 /// Looks a last time, and writes what is left. A disk may stand still for longer than the lease lasts; it is held all the
 /// same, so that none begins anew in slots and rings that are read here still.
 fn finish(pair: Pair, held: &Held) -> io::Result<()> {
+    // First: calls that begin after the last look would be clocked.
+    held.renew(0);
     process::stop().store(true, Relaxed);
     while !pair.is_finished() {
         held.renew(0);

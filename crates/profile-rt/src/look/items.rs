@@ -12,6 +12,8 @@ pub(crate) enum Item {
     Came {
         id: ThreadId,
         slot: usize,
+        /// Its frames up to this one were pushed before.
+        generation: u64,
     },
     /// It will do no more. The output sets the slot free.
     Went {

@@ -273,7 +273,7 @@ impl Scanner {
             (life.first_generation.load(Relaxed), started)
         };
         let watch = Watch::new(generation, Window { from: at, to: at }, now);
-        self.batch.push(Item::Came { id, slot });
+        self.batch.push(Item::Came { id, slot, generation });
         self.watched.push(Watched { id, slot, eye, watch });
     }
 
@@ -518,7 +518,7 @@ mod tests {
         let mut now = ticks();
         for _ in 0..CALLS {
             let (start, end) = (at(now), at(now + 1));
-            let what = What { desc: 32, site: 0 };
+            let what = What { desc: 32, ..What::default() };
             let call = Ended { what, parent: 0, depth: 0, generation: 1, start, end, flags: 0 };
             scanner.batch.push(Item::Call(ThreadId(0), call));
             scanner.gaps.note(now, now + scanner.us * 10);

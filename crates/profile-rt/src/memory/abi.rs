@@ -40,20 +40,27 @@ pub(crate) struct What {
     pub(crate) desc: u64,
     /// The low bits of the address at which its caller goes on.
     pub(crate) site: u16,
+    /// Its thread tells itself when the call began and ended: `TW_CLOCKED`.
+    pub(crate) is_clocked: bool,
 }
 
 /// Descriptors lie below this power of two.
 const SITE_SHIFT: u32 = 48;
+/// And on a multiple of this.
+const DESC_ALIGN: u64 = 8;
+/// Its own call's thread tells of it.
+const CLOCKED: u64 = 1;
 
 impl From<u64> for What {
     fn from(word: u64) -> Self {
-        Self { desc: word & ((1 << SITE_SHIFT) - 1), site: (word >> SITE_SHIFT) as u16 }
+        let desc = word & ((1 << SITE_SHIFT) - 1) & !(DESC_ALIGN - 1);
+        Self { desc, site: (word >> SITE_SHIFT) as u16, is_clocked: word & CLOCKED != 0 }
     }
 }
 
 impl What {
     pub(crate) const fn to_word(self) -> u64 {
-        self.desc | (self.site as u64) << SITE_SHIFT
+        self.desc | (self.site as u64) << SITE_SHIFT | self.is_clocked as u64 * CLOCKED
     }
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! 0        header
 //! 4096     slots: THREADS_MAX × 1 KiB
-//! 8 MiB    regions: THREADS_MAX × stride; each a ring, then the shadow stack, then a pad entry
+//! 8 MiB    regions: THREADS_MAX × stride; each a ring, then notes, then the shadow stack, then a pad entry
 //! ```
 //!
 //! Everything is found by offset from the start, and contexts hold the owner's addresses beside `base`. So another
@@ -15,6 +15,7 @@ use crate::memory::abi::{Context, ENTRY_BYTES, Entry};
 use crate::memory::born::Born;
 use crate::memory::lease::{Lease, Term};
 use crate::memory::mailbox::Unloads;
+use crate::memory::notes::Notes;
 use crate::memory::ring::{Control, Ring, WORDS_FIRST};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
@@ -32,7 +33,7 @@ pub(crate) const PENDING_MAX: usize = 8;
 pub(crate) const ACTIVE_MAX: usize = 32;
 
 /// The last letter is the version of all that lies here.
-pub(super) const MAGIC: [u8; 8] = *b"twarena5";
+pub(super) const MAGIC: [u8; 8] = *b"twarena6";
 const SLOTS_AT: u64 = 4096;
 const REGIONS_AT: u64 = 8 << 20;
 const PAGE: u64 = 4096;
@@ -42,6 +43,8 @@ const PAGE: u64 = 4096;
 pub(super) const STRIDES: [u64; 4] = [64 << 20, 8 << 20, 1 << 20, 256 << 10];
 /// A ring takes this part of its region at most.
 const RING_SHARE: u64 = 16;
+/// Of a region, behind the ring.
+const NOTES_BYTES: u64 = 4 * PAGE;
 
 /// Starts the arena. Written when it is made, except where said.
 #[repr(C)]
@@ -107,6 +110,8 @@ pub(crate) struct Lost {
     pub(crate) frames: AtomicU64,
     pub(crate) waits: AtomicU64,
     pub(crate) marks: AtomicU64,
+    /// Of clocked functions.
+    pub(crate) calls: AtomicU64,
 }
 
 /// The thread's notes to itself.
@@ -122,6 +127,7 @@ pub(crate) struct Own {
 const SLOT_BYTES: u64 = 1024;
 const _: () = assert!(size_of::<Header>() as u64 <= SLOTS_AT);
 const _: () = assert!(size_of::<Slot>() as u64 <= SLOT_BYTES);
+const _: () = assert!(size_of::<Notes>() as u64 <= NOTES_BYTES);
 const _: () = assert!(SLOTS_AT + THREADS_MAX as u64 * SLOT_BYTES <= REGIONS_AT);
 const _: () = assert!(STRIDES[STRIDES.len() - 1] / RING_SHARE >= WORDS_FIRST as u64 * 8);
 
@@ -263,6 +269,12 @@ impl Arena {
         Ring { control, words, grown: &self.header().rings_grown }
     }
 
+    /// The thread's clocked calls that are under way.
+    pub(crate) fn notes(&self, index: usize) -> &'static Notes {
+        assert!(index < THREADS_MAX, "no notes {index}");
+        self.at(self.region_at(index) + self.ring_bytes())
+    }
+
     /// Bytes of a ring and of the page before it.
     fn ring_bytes(&self) -> u64 {
         PAGE + self.stride / RING_SHARE
@@ -270,7 +282,7 @@ impl Arena {
 
     /// Frames that a shadow stack holds.
     pub(crate) fn frames_max(&self) -> u32 {
-        ((self.stride - self.ring_bytes() - 2 * PAGE) / ENTRY_BYTES) as u32
+        ((self.stride - self.ring_bytes() - NOTES_BYTES - 2 * PAGE) / ENTRY_BYTES) as u32
     }
 
     /// Entry `depth` of a thread's stack; at [`Arena::frames_max`] lies the pad.
@@ -295,7 +307,8 @@ impl Arena {
     /// Stacks begin at different lines of a page, so that they do not all fall on the same lines of
     /// a core's cache.
     fn stack_at(&self, index: usize) -> u64 {
-        self.region_at(index) + self.ring_bytes() + (index as u64 * 320) % PAGE / 64 * 64
+        let notes_end = self.region_at(index) + self.ring_bytes() + NOTES_BYTES;
+        notes_end + (index as u64 * 320) % PAGE / 64 * 64
     }
 
     fn at<T>(&self, offset: u64) -> &'static T {

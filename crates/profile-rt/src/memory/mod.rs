@@ -5,6 +5,7 @@ pub(crate) mod abi;
 pub(crate) mod stack;
 pub(crate) mod event;
 pub(crate) mod ring;
+pub(crate) mod notes;
 pub(crate) mod mailbox;
 pub(crate) mod born;
 pub(crate) mod lease;

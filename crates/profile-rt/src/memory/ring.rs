@@ -5,8 +5,8 @@
 //! few must not take a gigabyte.
 
 use crate::memory::lease::Term;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 
 /// Words that a ring holds at first.
 pub(crate) const WORDS_FIRST: usize = 2048;
@@ -37,6 +37,8 @@ struct Line {
     growths: AtomicU32,
     /// It was full, and is to grow when it is empty next: only then is no word in the way.
     wants: AtomicU32,
+    /// The thread is in the middle of a push.
+    is_pushing: AtomicU32,
 }
 
 /// A ring, as both sides see it. One thread pushes, one thread pops.
@@ -50,8 +52,51 @@ pub(crate) struct Ring<'a> {
 }
 
 impl Ring<'_> {
-    /// Appends an event. False when it is full.
+    /// Appends an event. False when it is full, and where a handler of a signal comes in the middle of the thread's own push.
     pub(crate) fn push(self, event: &[u64]) -> bool {
+        self.push_with_room(event, 0)
+    }
+
+    /// The same; before, it grows to hold so many words, if it is empty and there is room for all rings.
+    pub(crate) fn push_with_room(self, event: &[u64], words: usize) -> bool {
+        let is_pushing = &self.control.pushed.is_pushing;
+        if is_pushing.load(Relaxed) != 0 {
+            return false;
+        }
+        is_pushing.store(1, Relaxed);
+        // A handler finds it set before anything is pushed, and until all is.
+        compiler_fence(SeqCst);
+        self.make_room(words);
+        let is_pushed = self.append(event);
+        compiler_fence(SeqCst);
+        is_pushing.store(0, Relaxed);
+        is_pushed
+    }
+
+    /// Another thread pushes from now on. The last may have ended in the middle of a push.
+    pub(crate) fn change_hands(self) {
+        self.control.pushed.is_pushing.store(0, Relaxed);
+    }
+
+    fn make_room(self, words: usize) {
+        let wanted = words.min(self.words.len());
+        while self.capacity() < wanted && self.is_empty() {
+            let before = self.capacity();
+            self.grow();
+            if self.capacity() == before {
+                return;
+            }
+        }
+    }
+
+    /// As its own thread sees it.
+    fn is_empty(self) -> bool {
+        let Control { pushed: own, popped } = self.control;
+        // Acquire: as in `append`.
+        own.count.load(Relaxed) == count(popped.0.load(Acquire))
+    }
+
+    fn append(self, event: &[u64]) -> bool {
         let Control { pushed: own, popped } = self.control;
         let pushed = own.count.load(Relaxed);
         let waiting = pushed.wrapping_sub(count(popped.0.load(Acquire))) as usize;
@@ -162,7 +207,12 @@ mod tests {
         /// An empty ring, shortly before its counters wrap.
         fn new(words: usize) -> Self {
             let count = u32::MAX - 5;
-            let pushed = Line { count: count.into(), growths: 0.into(), wants: 0.into() };
+            let pushed = Line {
+                count: count.into(),
+                growths: 0.into(),
+                wants: 0.into(),
+                is_pushing: 0.into(),
+            };
             let control = Control { pushed, popped: Popped(Term::default().with(count).into()) };
             let words = (0..words).map(|_| AtomicU64::new(0)).collect();
             Self { control, words, grown: AtomicU64::new(0) }
@@ -242,6 +292,34 @@ mod tests {
         fill(late.ring());
         while pop(late.ring()).is_some() {}
         assert_eq!(fill(late.ring()), WORDS_FIRST as u64 / 3, "nothing is left for it");
+    }
+
+    #[test]
+    fn room_is_made_before_anything_is_lost_and_not_under_what_waits() {
+        let memory = Memory::new(1 << 19);
+        let ring = memory.ring();
+        assert!(ring.push(&[3, 7, 0]));
+        assert!(ring.push_with_room(&[3, 8, 0], 1 << 17));
+        assert_eq!(ring.capacity(), WORDS_FIRST, "an event is in the way");
+        assert_eq!([pop(ring), pop(ring)].map(|event| event.map(|it| it[1])), [Some(7), Some(8)]);
+        assert!(ring.push_with_room(&[3, 9, 0], 1 << 17));
+        assert_eq!(ring.capacity(), 1 << 17);
+        assert_eq!(pop(ring).map(|event| event[1]), Some(9));
+        let late = Memory::new(1 << 19);
+        late.grown.store(GROWTH_WORDS_MAX, Relaxed);
+        assert!(late.ring().push_with_room(&[3, 7, 0], 1 << 17));
+        assert_eq!(late.ring().capacity(), WORDS_FIRST, "nothing is left for it");
+    }
+
+    #[test]
+    fn a_handler_that_interrupts_a_push_is_refused() {
+        let memory = Memory::new(WORDS_FIRST);
+        let ring = memory.ring();
+        memory.control.pushed.is_pushing.store(1, Relaxed);
+        assert!(!ring.push(&[3, 7, 0]));
+        assert_eq!(pop(ring), None);
+        ring.change_hands();
+        assert!(ring.push(&[3, 7, 0]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a fork's child keeps. The memory that it finds is the parent's: what it writes there, the parent would
 //! see, and what it reads, the parent may have changed. So the parent copies it before it forks.
 
-use crate::memory::abi::ENTRY_BYTES;
+use crate::memory::abi::{ENTRY_BYTES, What};
 use crate::memory::arena::{Arena, Slot};
 use crate::memory::stack::Stack;
 use crate::memory::state::Phase;
@@ -65,7 +65,9 @@ impl Place {
         let depth = depth.min(u64::from(arena.frames_max())) as u32;
         let frame = |at| {
             let entry = arena.entry(index, at);
-            (entry.what.load(Relaxed), entry.generation.load(Relaxed))
+            // The child has no notes of what its parent clocks.
+            let what = What { is_clocked: false, ..What::from(entry.what.load(Relaxed)) };
+            (what.to_word(), entry.generation.load(Relaxed))
         };
         Self {
             index,

@@ -7,6 +7,7 @@ use crate::memory::stack::Stack;
 use crate::system::clock;
 use crate::system::process;
 use crate::system::shim::{self, Stage};
+use crate::threads::clocked;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -90,6 +91,8 @@ pub(crate) fn open(arena: &Arena, index: usize, tid: u32, stack: &Stack) {
     life.incarnation.fetch_add(1, Relaxed);
     own.active_len.store(0, Relaxed);
     own.pending_len.store(0, Relaxed);
+    arena.notes(index).clear();
+    arena.ring(index).change_hands();
     context.limit.store(pad, Relaxed);
     // Read after the slot was won.
     context.state.begin(arena.term());
@@ -99,6 +102,7 @@ pub(crate) fn open(arena: &Arena, index: usize, tid: u32, stack: &Stack) {
 
 /// Says that nobody will push there any more.
 pub(crate) fn close(arena: &Arena, index: usize) {
+    clocked::close(arena, index);
     let slot = arena.slot(index);
     // A thread that ran it last is to find out when it enters a function.
     slot.context.stack_extent.store(0, Relaxed);

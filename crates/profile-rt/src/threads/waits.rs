@@ -67,7 +67,7 @@ fn load(slot: &Slot, at: usize) -> Option<Waited> {
     let words = std::array::from_fn(|i| slot.own.pending[at][i].load(Relaxed));
     match Event::from_words(&words)? {
         Event::Wait(wait) => Some(wait),
-        Event::Mark { .. } | Event::Hop { .. } => None,
+        Event::Mark { .. } | Event::Hop { .. } | Event::Call(_) => None,
     }
 }
 

@@ -1,9 +1,9 @@
 //! The thread that writes: what the scanner and the rings bring, into a trace.
 
 use crate::look::items::Item;
-use crate::look::scan::Ended;
-use crate::memory::arena::{Arena, THREADS_MAX};
-use crate::memory::event::{Event, Waited};
+use crate::look::scan::{Ended, Window};
+use crate::memory::arena::{Arena, Lost, THREADS_MAX};
+use crate::memory::event::{Clocked, Event, Waited};
 use crate::memory::lease::Term;
 use crate::system::clock;
 use crate::system::process;
@@ -11,6 +11,7 @@ use crate::system::subject::Subject;
 use crate::threads::waits;
 use crate::write::filter::Filter;
 use crate::write::names::{Known, Names};
+use crate::write::order::{Order, Scanned};
 use crate::write::survivors;
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -33,6 +34,15 @@ const NAPS_PER_SECOND: u32 = 250;
 /// Libraries told of at most: a program that opens ever new ones has no lines for those beyond.
 const MODULES_MAX: usize = 4096;
 
+/// From the reading of the clock to the function's own code, or back, at most as a rule: a note, a frame, and the reading
+/// itself. Whose this time is, is not known.
+const READING_NS: u64 = 50;
+/// Clocked calls wait for so long for scanned ones that ended before them, which come every 2 ms as a rule.
+const HELD_US: u64 = 20_000;
+/// As many of all threads wait at most; those of one thread go early beyond. Calls that come late then stand beside what they
+/// lay within.
+const HELD_MAX: usize = 1 << 16;
+
 /// Writes until the scanner is through.
 pub(crate) struct Output<W: Write> {
     arena: Arena,
@@ -46,6 +56,10 @@ pub(crate) struct Output<W: Write> {
     is_over: bool,
     /// Threads whose rings are emptied.
     threads: Vec<Live>,
+    /// A call was clocked. Before that, nothing waits.
+    clocks: bool,
+    /// Clocked calls that wait.
+    held: usize,
     /// Numbers of all threads, by the kernel's.
     by_tid: HashMap<u32, ThreadId>,
     /// Libraries that were told of.
@@ -53,7 +67,7 @@ pub(crate) struct Output<W: Write> {
     denied: u64,
     /// What had been lost in each slot when that was last told. The counters go on from thread to
     /// thread, so what one loses before the scanner has found it is told, too.
-    told: Vec<[u64; 3]>,
+    told: Vec<[u64; 4]>,
     /// The first failure; nothing is written after it.
     failed: Option<io::Error>,
 }
@@ -62,6 +76,9 @@ pub(crate) struct Output<W: Write> {
 struct Live {
     id: ThreadId,
     slot: usize,
+    /// Frames up to this one were pushed before it was watched.
+    first: u64,
+    order: Order,
 }
 
 impl<W: Write> Output<W> {
@@ -82,6 +99,8 @@ impl<W: Write> Output<W> {
             is_over: false,
             subject,
             threads: Vec::new(),
+            clocks: false,
+            held: 0,
             by_tid: HashMap::new(),
             modules: Vec::new(),
             denied: arena.header().denied.load(Relaxed),
@@ -106,6 +125,7 @@ impl<W: Write> Output<W> {
             if !open {
                 break;
             }
+            self.let_go();
             // A program that is killed within the first second needs a second reading too.
             if nap.is_multiple_of(NAPS_PER_SECOND) || nap == NAPS_PER_FLUSH {
                 self.every_second();
@@ -120,6 +140,7 @@ impl<W: Write> Output<W> {
                 std::thread::sleep(NAP);
             }
         }
+        (0..self.threads.len()).for_each(|at| self.let_go_by(at, Ticks::MAX));
         self.every_second();
         match self.failed {
             Some(error) => Err(error),
@@ -158,7 +179,7 @@ impl<W: Write> Output<W> {
         match item {
             Item::Call(thread, ended) => self.call(thread, ended),
             Item::Gap(gap) => self.write(&Record::Gap(gap)),
-            Item::Came { id, slot } => self.came(id, slot),
+            Item::Came { id, slot, generation } => self.came(id, slot, generation),
             Item::Went { id, slot } => self.went(id, slot),
             Item::Standing { desc, at } => {
                 self.function(desc, at);
@@ -168,11 +189,38 @@ impl<W: Write> Output<W> {
                 self.arena.header().unloads.finish(place, self.term);
             }
             Item::Looks(looks) => self.write(&Record::Looks(looks)),
+            Item::Lost { id: Some(id), kind: LossKind::Calls, count } if self.clocks => {
+                let count = self.at(id).map_or(count, |at| {
+                    self.empty_ring(at);
+                    self.threads[at].order.truly_lost(count)
+                });
+                self.lost(Some(id), LossKind::Calls, count);
+            }
             Item::Lost { id, kind, count } => self.lost(id, kind, count),
         }
     }
 
+    /// The place of a thread.
+    fn at(&self, id: ThreadId) -> Option<usize> {
+        self.threads.iter().position(|live| live.id == id)
+    }
+
     fn call(&mut self, thread: ThreadId, ended: Ended) {
+        self.clocks |= ended.what.is_clocked;
+        if self.clocks
+            && let Some(at) = self.at(thread)
+        {
+            // The thread told of it before the scanner could find it gone.
+            self.empty_ring(at);
+            let told_by = self.threads[at].order.scanned(&ended);
+            while let Some(before) = self.threads[at].order.before(&ended) {
+                self.held -= 1;
+                self.write(&Record::Call(before));
+            }
+            if told_by == Scanned::Clocked {
+                return;
+            }
+        }
         let seen_by = ended.start.to;
         let known = self.function(ended.what.desc, seen_by).filter(|known| known.keeps);
         let parent = known.and_then(|_| self.function(ended.parent, seen_by));
@@ -198,7 +246,59 @@ impl<W: Write> Output<W> {
         }));
     }
 
-    fn came(&mut self, id: ThreadId, slot: usize) {
+    /// A call that its thread has clocked.
+    fn clocked(&mut self, at: usize, clocked: &Clocked) {
+        self.clocks = true;
+        let Live { id: thread, first, .. } = self.threads[at];
+        // The scanner tells of it, if it was live then.
+        if clocked.generation <= first {
+            return;
+        }
+        let known = self.function(clocked.what.desc, clocked.start);
+        let parent = known.and_then(|_| self.function(clocked.parent, clocked.start));
+        if self.is_over {
+            return self.lost(Some(thread), LossKind::Clocked, 1);
+        }
+        let Some(known) = known.filter(|known| known.keeps) else { return };
+        let us = self.arena.header().watch.ticks_per_us.load(Relaxed);
+        let [(start, start_slack), (end, end_slack)] = windows(clocked, us).map(Window::middle);
+        let is_held = self.threads[at].order.hold(Call {
+            thread,
+            function: known.id,
+            parent: parent.map(|parent| parent.id),
+            depth: clocked.depth,
+            generation: clocked.generation,
+            start,
+            start_slack,
+            end,
+            end_slack,
+            flags: CallFlags(CallFlags::CLOCKED),
+            site: clocked.what.site,
+        });
+        self.held += usize::from(is_held);
+        if self.held > HELD_MAX {
+            self.let_go_by(at, Ticks::MAX);
+        }
+    }
+
+    /// Writes clocked calls that have waited for long enough.
+    fn let_go(&mut self) {
+        let us = self.arena.header().watch.ticks_per_us.load(Relaxed);
+        let then = clock::ticks().saturating_sub(us * HELD_US);
+        if self.held > 0 {
+            (0..self.threads.len()).for_each(|at| self.let_go_by(at, then));
+        }
+    }
+
+    /// Writes those of a thread that had ended by then.
+    fn let_go_by(&mut self, at: usize, then: Ticks) {
+        while let Some(call) = self.threads[at].order.ended_by(then) {
+            self.held -= 1;
+            self.write(&Record::Call(call));
+        }
+    }
+
+    fn came(&mut self, id: ThreadId, slot: usize, first: u64) {
         let tid = self.arena.slot(slot).context.tid.load(Relaxed);
         let name = if tid == 0 {
             "fiber".to_owned()
@@ -207,12 +307,13 @@ impl<W: Write> Output<W> {
             self.subject.name_of(tid)
         };
         self.write(&Record::Thread(Thread { id, tid, name }));
-        self.threads.push(Live { id, slot });
+        self.threads.push(Live { id, slot, first, order: Order::default() });
     }
 
     fn went(&mut self, id: ThreadId, slot: usize) {
-        let Some(at) = self.threads.iter().position(|live| live.id == id) else { return };
-        self.empty_ring(id, slot);
+        let Some(at) = self.at(id) else { return };
+        self.empty_ring(at);
+        self.let_go_by(at, Ticks::MAX);
         self.tell_losses(id, slot);
         self.threads.swap_remove(at);
         self.arena.slot(slot).context.state.free(self.term);
@@ -224,13 +325,11 @@ impl<W: Write> Output<W> {
     }
 
     fn empty_rings(&mut self) {
-        for at in 0..self.threads.len() {
-            let Live { id, slot } = self.threads[at];
-            self.empty_ring(id, slot);
-        }
+        (0..self.threads.len()).for_each(|at| self.empty_ring(at));
     }
 
-    fn empty_ring(&mut self, thread: ThreadId, slot: usize) {
+    fn empty_ring(&mut self, at: usize) {
+        let Live { id: thread, slot, .. } = self.threads[at];
         // A thread that never stops pushing must not hold up the others.
         let ring = self.arena.ring(slot);
         for _ in 0..ring.capacity() {
@@ -243,6 +342,7 @@ impl<W: Write> Output<W> {
                 Some(Event::Hop { kind, request, call, at }) => {
                     self.write(&Record::Hop(Hop { thread, request, kind, call, at }));
                 }
+                Some(Event::Call(call)) => self.clocked(at, &call),
                 None => {}
             }
         }
@@ -296,7 +396,7 @@ impl<W: Write> Output<W> {
     fn every_second(&mut self) {
         self.write(&Record::Clock(clock::read()));
         for at in 0..self.threads.len() {
-            let Live { id, slot } = self.threads[at];
+            let Live { id, slot, .. } = self.threads[at];
             self.tell_losses(id, slot);
         }
         let denied = self.arena.header().denied.load(Relaxed);
@@ -311,7 +411,7 @@ impl<W: Write> Output<W> {
     fn tell_losses(&mut self, id: ThreadId, slot: usize) {
         let now = losses(self.arena, slot);
         let told = std::mem::replace(&mut self.told[slot], now);
-        let kinds = [LossKind::Overflow, LossKind::Waits, LossKind::Marks];
+        let kinds = [LossKind::Overflow, LossKind::Waits, LossKind::Marks, LossKind::Clocked];
         for (kind, (now, told)) in kinds.into_iter().zip(now.into_iter().zip(told)) {
             self.lost(Some(id), kind, now.saturating_sub(told));
         }
@@ -354,16 +454,26 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// Frames, waits and marks that the threads of a slot have lost so far.
-fn losses(arena: Arena, slot: usize) -> [u64; 3] {
-    let lost = &arena.slot(slot).lost;
-    [&lost.frames, &lost.waits, &lost.marks].map(|count| count.load(Relaxed))
+/// When a clocked call began and ended, with so many ticks to a microsecond.
+fn windows(call: &Clocked, us: Ticks) -> [Window; 2] {
+    let Clocked { start, end, .. } = *call;
+    let reading = (us * READING_NS / 1000).min(end.saturating_sub(start) / 2);
+    // Half of it is a slack that a trace can tell as it is.
+    let reading = reading & !15;
+    // One that was found gone may have ended at any time since it began.
+    let ended = if call.is_found_gone { start } else { end - reading };
+    [Window::new(start, start + reading), Window::new(ended, end)]
+}
+
+/// Frames, waits, marks and clocked calls that the threads of a slot have lost so far.
+fn losses(arena: Arena, slot: usize) -> [u64; 4] {
+    let Lost { frames, waits, marks, calls } = &arena.slot(slot).lost;
+    [frames, waits, marks, calls].map(|count| count.load(Relaxed))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::look::scan::Window;
     use crate::memory::abi::What;
     use crate::memory::state::Phase;
     use crate::write::names::tests::{address, desc};
@@ -403,7 +513,7 @@ mod tests {
         let first = arena.begin_term(|| true).expect("it has the lease");
         state.adopt(first).expect("it is there");
         let mut stood_still = output(arena, first);
-        stood_still.came(id, slot);
+        stood_still.came(id, slot, 0);
         pushes_a_mark(arena, slot);
         assert_eq!(taken(&mut stood_still, arena, slot, first), 1, "it has the lease");
 
@@ -411,7 +521,7 @@ mod tests {
         pushes_a_mark(arena, slot);
         assert_eq!(taken(&mut stood_still, arena, slot, next), 0);
         // Of a slot that the next recorder did not find, and has adopted since.
-        stood_still.came(ThreadId(1), 1);
+        stood_still.came(ThreadId(1), 1, 0);
         arena.ring(1).adopt(next);
         pushes_a_mark(arena, 1);
         assert_eq!(taken(&mut stood_still, arena, 1, next), 0);
@@ -430,13 +540,33 @@ mod tests {
     }
 
     #[test]
+    fn a_clocked_call_took_no_longer_than_between_its_readings_and_not_much_less() {
+        for (start, end, is_found_gone) in
+            [(1_000, 101_000, false), (1_000, 1_070, false), (1_000, 1_001, false), (5, 905, true)]
+        {
+            let what = What { desc: 8, site: 0, is_clocked: true };
+            let clocked =
+                Clocked { what, parent: 0, depth: 0, generation: 1, start, end, is_found_gone };
+            let [began, ended] = windows(&clocked, 2_100);
+            assert_eq!((began.from, ended.to), (start, end));
+            assert!(is_found_gone || began.to <= ended.from);
+            assert!(began.to - start <= 105 && (is_found_gone || end - ended.from <= 105));
+            assert_eq!(ended.from == start, is_found_gone || end == start);
+            for window in [began, ended] {
+                let (_, slack) = window.middle();
+                assert_eq!(u64::from(slack) * 2, window.to - window.from, "told as it is");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_named_once_the_next_recorder_has_begun_is_lost() {
         let arena = Arena::create().expect("address space");
         let term = arena.begin_term(|| true).expect("it has the lease");
         let mut output = output(arena, term);
         let mut place = desc(c"alpha", 0);
         let first = address(&place);
-        let what = What { desc: first, site: 0 };
+        let what = What { desc: first, ..What::default() };
         let tell = |output: &mut Output<Vec<u8>>, at| {
             let window = Window { from: at, to: at };
             let (start, end) = (window, window);

@@ -50,7 +50,7 @@ enum Step {
 
 /// Each function is called from one place here.
 fn what_of(desc: u64) -> What {
-    What { desc, site: (desc as u16).wrapping_mul(0x1234) }
+    What { desc, site: (desc as u16).wrapping_mul(0x1234), is_clocked: false }
 }
 
 fn step() -> impl Strategy<Value = Step> {

@@ -1,0 +1,96 @@
+//! The clocked calls of one thread that are under way, the outermost first: where their frames lie, and since when.
+//!
+//! Written by the thread, and by handlers of signals that interrupt it: a handler leaves as many notes as it found. Whatever
+//! it interrupts, a note that is found has all its words from one call, or its position is zero.
+
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
+use tailwater_profile::record::Ticks;
+
+/// Clocked calls within each other at most; those beyond are not clocked, and counted as lost.
+pub(crate) const NOTES_MAX: usize = 384;
+
+/// Zeroed memory has none.
+#[repr(C, align(64))]
+pub(crate) struct Notes {
+    len: AtomicU32,
+    notes: [Words; NOTES_MAX],
+}
+
+#[repr(C)]
+struct Words {
+    position: AtomicU64,
+    what: AtomicU64,
+    parent: AtomicU64,
+    generation: AtomicU64,
+    start: AtomicU64,
+}
+
+/// One call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Note {
+    /// Where its frame lies.
+    pub(crate) position: u64,
+    /// As in the frame.
+    pub(crate) what: u64,
+    /// The descriptor of the frame below; zero for the lowest.
+    pub(crate) parent: u64,
+    pub(crate) generation: u64,
+    pub(crate) start: Ticks,
+}
+
+impl Notes {
+    /// False: there is no room.
+    pub(crate) fn push(&self, note: &Note) -> bool {
+        let at = self.len.load(Relaxed);
+        let Some(words) = self.notes.get(at as usize) else { return false };
+        // The place is taken before it is filled, or a handler would take it; and a position is there last.
+        words.position.store(0, Relaxed);
+        compiler_fence(SeqCst);
+        self.len.store(at + 1, Relaxed);
+        compiler_fence(SeqCst);
+        words.what.store(note.what, Relaxed);
+        words.parent.store(note.parent, Relaxed);
+        words.generation.store(note.generation, Relaxed);
+        words.start.store(note.start, Relaxed);
+        compiler_fence(SeqCst);
+        words.position.store(note.position, Relaxed);
+        true
+    }
+
+    /// Takes the innermost, if its frame lies at `position` or above.
+    pub(crate) fn pop_from(&self, position: u64) -> Option<Note> {
+        loop {
+            let at = self.len.load(Relaxed).checked_sub(1)?;
+            let words = self.notes.get(at as usize)?;
+            let note = words.read();
+            // Zero: a handler came while it was made, and has jumped away.
+            if note.position != 0 && note.position < position {
+                return None;
+            }
+            words.position.store(0, Relaxed);
+            compiler_fence(SeqCst);
+            self.len.store(at, Relaxed);
+            if note.position != 0 {
+                return Some(note);
+            }
+        }
+    }
+
+    /// Another thread begins.
+    pub(crate) fn clear(&self) {
+        self.len.store(0, Relaxed);
+    }
+}
+
+impl Words {
+    fn read(&self) -> Note {
+        Note {
+            position: self.position.load(Relaxed),
+            what: self.what.load(Relaxed),
+            parent: self.parent.load(Relaxed),
+            generation: self.generation.load(Relaxed),
+            start: self.start.load(Relaxed),
+        }
+    }
+}

@@ -1,11 +1,11 @@
 #!/bin/sh
 # memcached or Redis from Debian's sources, with a patch of ours that has it read its own clock at the entry and the exit of
 # the function that handles requests (benches/profile/programs/clocked.h), built by `tailwater profile build`. The last line
-# that it prints is the program. For clocked.sh and kept.sh.
+# that it prints is the program. For clocked.sh and kept.sh. With a FUNCTION, that one times its own calls, too.
 #
-# Usage: examples/profiling/patched.sh memcached|redis
+# Usage: examples/profiling/patched.sh memcached|redis [FUNCTION]
 set -eu
-name=${1:?"say memcached or redis"}
+name=${1:?"say memcached or redis"} clock=${2:-}
 cd "$(dirname "$0")/../.."
 command -v patch >/dev/null || { echo "patched.sh: found no patch; type: apt-get install patch" >&2; exit 1; }
 case $name in
@@ -18,8 +18,10 @@ redis) built=src/redis-server target=redis-server ;;
 *) echo "patched.sh: found $name; say memcached or redis" >&2 && exit 2 ;;
 esac
 sources=$(cargo xtask source "$name" | tail -n 1)
-folder=out/patched/${sources##*/} patch=examples/profiling/patches/$name.patch
-if ! cmp -s "$patch" "$folder/applied"; then
+folder=out/patched/${sources##*/}${clock:+-clock} patch=examples/profiling/patches/$name.patch
+# Built for another runtime, it would refuse to start.
+applied=$(cat "$patch" crates/profile-rt/include/tailwater/profile_abi.h | cksum)
+if [ "$(cat "$folder/applied" 2>/dev/null)" != "$applied" ]; then
     rm -rf "$folder"
     mkdir -p out/patched
     cp -a "$sources" "$folder"
@@ -29,7 +31,7 @@ if ! cmp -s "$patch" "$folder/applied"; then
     redis) make --silent -C "$folder" distclean >&2 ;;
     esac
     patch --quiet --strip 0 --directory "$folder" <"$patch"
-    cp "$patch" "$folder/applied"
+    echo "$applied" >"$folder/applied"
 fi
 header=$folder/$(dirname "$built")/clocked.h
 cmp -s benches/profile/programs/clocked.h "$header" || cp benches/profile/programs/clocked.h "$header"
@@ -38,5 +40,5 @@ case $name in
 memcached) set -- CFLAGS='-O2 -g -pthread -Wno-error' ;;
 redis) set -- MALLOC=libc ;;
 esac
-tailwater profile build -- make --silent -C "$folder" "$@" "$target" >&2
+tailwater profile build ${clock:+--clock "$clock"} -- make --silent -C "$folder" "$@" "$target" >&2
 echo "$folder/$built"

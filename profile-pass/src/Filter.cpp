@@ -7,7 +7,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/LineIterator.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
 
 using namespace llvm;
@@ -61,8 +60,8 @@ StringRef fileOf(const Function &F) {
 
 Expected<Filter> Filter::parse(StringRef Text, StringRef Path) {
   Filter Parsed;
-  auto Buffer = MemoryBuffer::getMemBufferCopy(Text, Path);
-  for (line_iterator Line(*Buffer, /*SkipBlanks=*/true, '#'); !Line.is_at_end(); ++Line) {
+  Parsed.Text = MemoryBuffer::getMemBufferCopy(Text, Path);
+  for (line_iterator Line(*Parsed.Text, /*SkipBlanks=*/true, '#'); !Line.is_at_end(); ++Line) {
     StringRef Rule = Line->trim();
     if (Rule.empty())
       continue;
@@ -93,6 +92,10 @@ Expected<Filter> Filter::fromOptions() {
     return createStringError("could not read the profiler's filter file " + Path + ": " +
                              Buffer.getError().message());
   return parse((*Buffer)->getBuffer(), Path);
+}
+
+Expected<Filter> Filter::clocked() {
+  return parse(sys::Process::GetEnv("TAILWATER_PROFILE_CLOCK").value_or(""), "--clock");
 }
 
 bool Filter::includes(const Function &F) const {

@@ -13,7 +13,9 @@
 #include "llvm/IR/Function.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/MemoryBuffer.h"
 
+#include <memory>
 #include <vector>
 
 namespace tailwater {
@@ -24,7 +26,10 @@ public:
   static llvm::Expected<Filter> parse(llvm::StringRef Text, llvm::StringRef Path);
   /// Reads the file named by -tw-profile-filter or TAILWATER_PROFILE_FILTER; none: no rules.
   static llvm::Expected<Filter> fromOptions();
+  /// Which functions time their own calls, by the rules in TAILWATER_PROFILE_CLOCK; none: no rules.
+  static llvm::Expected<Filter> clocked();
 
+  bool isEmpty() const { return Rules.empty(); }
   bool includes(const llvm::Function &F) const;
 
 private:
@@ -32,6 +37,8 @@ private:
     bool Includes, OnFile;
     llvm::GlobPattern Glob;
   };
+  /// What the globs are parts of: they do not own their text.
+  std::unique_ptr<llvm::MemoryBuffer> Text;
   std::vector<Rule> Rules;
 };
 

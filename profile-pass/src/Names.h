@@ -13,6 +13,9 @@ inline constexpr llvm::StringLiteral ContextName = "tw_profile_context";
 inline constexpr llvm::StringLiteral SlowName = "tw_profile_slow";
 inline constexpr llvm::StringLiteral SlowOnStackName = "tw_profile_slow_on_stack";
 inline constexpr llvm::StringLiteral BackName = "tw_profile_back";
+inline constexpr llvm::StringLiteral ClockedEnterName = "tw_profile_clocked_enter";
+inline constexpr llvm::StringLiteral ClockedLeaveName = "tw_profile_clocked_leave";
+inline constexpr llvm::StringLiteral ClockedLinkName = "tw_profile_clocked_link";
 inline constexpr llvm::StringLiteral DescriptorSection = TW_PROFILE_SECTION;
 inline constexpr llvm::StringLiteral VersionSection = TW_PROFILE_ABI_SECTION;
 /// Begins the name of everything in the runtime.

@@ -24,32 +24,57 @@ bool isSupported(const Triple &Target) {
   return Target.isOSBinFormatELF() && (Target.getArch() == Triple::x86_64 || Target.isAArch64(64));
 }
 
+/// Of a clocked function each call is timed, so each must be one.
+class KeepClockedPass : public PassInfoMixin<KeepClockedPass> {
+public:
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    auto Clocked = Filter::clocked();
+    // The other pass complains.
+    if (!Clocked) {
+      consumeError(Clocked.takeError());
+      return PreservedAnalyses::all();
+    }
+    for (Function &F : M)
+      if (!Clocked->isEmpty() && !F.isDeclaration() && Clocked->includes(F)) {
+        F.removeFnAttr(Attribute::AlwaysInline);
+        F.addFnAttr(Attribute::NoInline);
+      }
+    return PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }
+};
+
 class ProfilePass : public PassInfoMixin<ProfilePass> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     if (!isSupported(M.getTargetTriple()))
       return PreservedAnalyses::all();
-    auto Names = Filter::fromOptions();
-    if (!Names) {
-      std::string Why = toString(Names.takeError());
-      M.getContext().diagnose(DiagnosticInfoGeneric(Why, DS_Error));
+    auto Names = Filter::fromOptions(), Clocked = Filter::clocked();
+    for (auto *Rules : {&Names, &Clocked})
+      if (!*Rules) {
+        std::string Why = toString(Rules->takeError());
+        M.getContext().diagnose(DiagnosticInfoGeneric(Why, DS_Error));
+      }
+    if (!Names || !Clocked)
       return PreservedAnalyses::all();
-    }
-    return pushFrames(M, *Names) ? PreservedAnalyses::none() : PreservedAnalyses::all();
+    return pushFrames(M, *Names, *Clocked) ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
 
   /// Otherwise functions that are not to be optimised would be passed over.
   static bool isRequired() { return true; }
 
 private:
-  static bool pushFrames(Module &M, const Filter &Names) {
+  static bool pushFrames(Module &M, const Filter &Names, const Filter &Clocked) {
     Selection Selected(M, Names);
     SmallVector<Function *, 64> Chosen;
     for (Function &F : M)
       if (Selected.includes(F))
         Chosen.push_back(&F);
     for (Function *F : Chosen)
-      pushFrame(*F);
+      pushFrame(*F, Clocked.isEmpty()        ? Clocking::None
+                    : Clocked.includes(*F) ? Clocking::Own
+                                           : Clocking::Others);
     if (!Chosen.empty())
       stampVersion(M);
     return !Chosen.empty();
@@ -60,7 +85,12 @@ bool precedesLinkTimeOptimisation(ThinOrFullLTOPhase Phase) {
   return Phase == ThinOrFullLTOPhase::ThinLTOPreLink || Phase == ThinOrFullLTOPhase::FullLTOPreLink;
 }
 
+void keepClocked(ModulePassManager &Passes, OptimizationLevel) { Passes.addPass(KeepClockedPass()); }
+
 void registerPasses(PassBuilder &Builder) {
+  Builder.registerPipelineStartEPCallback(keepClocked);
+  // What another compiler wrote comes here first.
+  Builder.registerFullLinkTimeOptimizationEarlyEPCallback(keepClocked);
   Builder.registerOptimizerLastEPCallback(
       [](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase Phase) {
         if (!precedesLinkTimeOptimisation(Phase))

@@ -72,18 +72,26 @@ FunctionCallee rarelyCalled(Module &M, StringRef Name, FunctionType *Type) {
 /// Builds one function's accesses to its thread's context.
 class FrameBuilder {
 public:
-  FrameBuilder(Function &F, bool Fibers)
-      : F(F), M(*F.getParent()), Fibers(Fibers), Word(Type::getInt64Ty(F.getContext())),
+  FrameBuilder(Function &F, bool Fibers, Clocking Clock)
+      : F(F), M(*F.getParent()), Fibers(Fibers), Clock(Clock), Word(Type::getInt64Ty(F.getContext())),
         Variable(contextVariable(M)) {}
 
   /// The frame is there from the beginning of \p Head on.
   void enter(BasicBlock &Head);
   /// The frame is gone before \p I.
-  void leaveBefore(Instruction &I) { setPosition(&I, I.getDebugLoc(), Position); }
+  void leaveBefore(Instruction &I) {
+    // First: a scanner that finds the frame gone finds the call told of, too.
+    if (Clock == Clocking::Own)
+      clock(&I, ClockedLeaveName, Type::getVoidTy(F.getContext()), {Position});
+    setPosition(&I, I.getDebugLoc(), Position);
+  }
   /// The frame is the innermost again from \p I on.
   void linkBefore(Instruction &I) {
     IRBuilder<> B(&I);
-    setPosition(&I, I.getDebugLoc(), next(B));
+    Value *Next = next(B);
+    if (Clock != Clocking::None)
+      clock(&I, ClockedLinkName, Type::getVoidTy(F.getContext()), {Next});
+    setPosition(&I, I.getDebugLoc(), Next);
   }
   /// From \p I on the thread's context is that of the machine stack that this function runs on.
   void comeBackBefore(Instruction &I);
@@ -93,6 +101,8 @@ private:
   Value *needsSlowPath(IRBuilder<> &B, Value *Context, Value *Position);
   Value *takeSlowPath(Instruction *Before);
   CallInst *call(Instruction *Before, StringRef Name, Type *Result, ArrayRef<Value *> Arguments);
+  /// Calls what keeps the time of clocked functions, as any function in C is called.
+  CallInst *clock(Instruction *Before, StringRef Name, Type *Result, ArrayRef<Value *> Arguments);
   /// Where the caller's part of the machine stack ends.
   Value *stackTop(IRBuilder<> &B) {
     Value *Address = B.CreateIntrinsic(Intrinsic::addressofreturnaddress, {B.getPtrTy()}, {});
@@ -130,6 +140,7 @@ private:
   Function &F;
   Module &M;
   bool Fibers;
+  Clocking Clock;
   Type *Word;
   GlobalVariable *Variable;
   Value *Context = nullptr, *Position = nullptr;
@@ -185,10 +196,13 @@ void FrameBuilder::enter(BasicBlock &Head) {
 }
 
 void FrameBuilder::push(IRBuilder<> &B, Value *Context) {
+  Value *What = what(B);
+  if (Clock == Clocking::Own)
+    What = clock(&*B.GetInsertPoint(), ClockedEnterName, Word, {Position, What});
   Value *Generation = B.CreateAdd(load(B, Context, ContextGeneration), B.getInt64(1));
   store(B, Generation, Context, ContextGeneration);
   Value *Entry = B.CreateIntToPtr(Position, B.getPtrTy());
-  store(B, what(B), Entry, 0);
+  store(B, What, Entry, 0);
   store(B, Generation, Entry, EntryGeneration);
   store(B, next(B), Context, 0);
 }
@@ -240,6 +254,22 @@ CallInst *FrameBuilder::call(Instruction *Before, StringRef Name, Type *Result,
   return Call;
 }
 
+CallInst *FrameBuilder::clock(Instruction *Before, StringRef Name, Type *Result,
+                              ArrayRef<Value *> Arguments) {
+  IRBuilder<> B(Before);
+  B.SetCurrentDebugLocation(DebugLoc());
+  if (DISubprogram *Program = F.getSubprogram())
+    B.SetCurrentDebugLocation(DILocation::get(F.getContext(), 0, 0, Program));
+  SmallVector<Type *, 2> Types(Arguments.size(), Word);
+  auto Callee = M.getOrInsertFunction(Name, FunctionType::get(Result, Types, /*isVarArg=*/false));
+  auto *Called = cast<Function>(Callee.getCallee());
+  if (Called->isDeclaration()) {
+    Called->addFnAttr(Attribute::NoUnwind);
+    Called->addFnAttr(Attribute::NonLazyBind);
+  }
+  return B.CreateCall(Callee, Arguments);
+}
+
 void FrameBuilder::setPosition(Instruction *Before, DebugLoc Where, Value *To) {
   IRBuilder<> B(Before);
   B.SetCurrentDebugLocation(Where);
@@ -248,14 +278,15 @@ void FrameBuilder::setPosition(Instruction *Before, DebugLoc Where, Value *To) {
 
 } // namespace
 
-void tailwater::pushFrame(Function &F) {
+void tailwater::pushFrame(Function &F, Clocking Clock) {
   F.addFnAttr(Done);
-  Region Framed = wantsWhole() ? wholeOf(F) : slowPartOf(F);
+  // Of a clocked function every call is timed, the quick ones too.
+  Region Framed = wantsWhole() || Clock == Clocking::Own ? wholeOf(F) : slowPartOf(F);
   if (!Framed.Head)
     return;
   bool Fibers = wantsFibers();
   Places Found = findPlaces(F, Framed);
-  FrameBuilder Frame(F, Fibers);
+  FrameBuilder Frame(F, Fibers, Clock);
   Frame.enter(*Framed.Head);
   if (Fibers) {
     F.setUWTableKind(UWTableKind::Async);

@@ -1,0 +1,233 @@
+//! Functions that time their own calls (`tailwater profile build --clock`): each call is told of once, and took what the
+//! program itself says, however it ends and whatever else has the cores.
+
+mod profiled;
+
+use profiled::{
+    Recorded, alone, bounded, folder, on_one_core, record_program, succeeds, text, tools,
+};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use tailwater_profile::record::{Call, CallFlags, LossKind, Record};
+
+const CLOCKED: [&str; 7] = ["handle", "recurses", "throws", "jumps", "leaves", "passes_*", "quic?"];
+
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let program = folder("clocked-program").join("clocked");
+        let options = CLOCKED.map(|glob| ["--clock", glob]).concat();
+        let line = "$CXX -O2 -pthread -Wall -Werror -o $0 $1";
+        let mut build = tools().build(&options, &["sh", "-c", line]);
+        succeeds(build.arg(&program).arg(tools().sources().join("clocked.cpp")));
+        program
+    })
+}
+
+/// What the program says of a call: when it surely had not begun, had begun, had not ended, and had ended.
+struct Fact {
+    function: String,
+    thread: u32,
+    generation: u64,
+    readings: [u64; 4],
+}
+
+fn facts(path: &Path) -> Vec<Fact> {
+    let said = std::fs::read_to_string(path).expect("the program's own log");
+    let fact = |line: &str| {
+        let (function, numbers) = line.split_once(' ').expect("a name first");
+        let numbers: Vec<u64> =
+            numbers.split(' ').map(|word| word.parse().expect("a number")).collect();
+        let [thread, generation, readings @ ..] = &numbers[..] else { panic!("{line}") };
+        Fact {
+            function: function.to_owned(),
+            thread: u32::try_from(*thread).expect("a thread's number"),
+            generation: *generation,
+            readings: readings.try_into().expect("four readings"),
+        }
+    };
+    said.lines().map(fact).collect()
+}
+
+/// Clocked calls, by thread and generation. Each is told once, and those of a thread as they end.
+fn told(recorded: &Recorded) -> HashMap<(u32, u64), Call> {
+    let mut threads = HashMap::new();
+    let (mut told, mut ends) = (HashMap::new(), HashMap::new());
+    for record in &recorded.records {
+        match record {
+            Record::Thread(thread) => {
+                threads.insert(thread.id, thread.tid);
+            }
+            Record::Call(call) if call.flags.has(CallFlags::CLOCKED) => {
+                let known = told.insert((threads[&call.thread], call.generation), *call);
+                assert!(known.is_none(), "told twice: {call:?}");
+                let last = ends.insert(call.thread, call.end).unwrap_or(0);
+                assert!(last <= call.end + 400, "{call:?} comes after one that ended at {last}");
+            }
+            Record::Call(call) => {
+                let name = &recorded.names[&call.function.0];
+                let is_clocked = ["handle", "recurses", "throws", "jumps", "leaves", "quick"]
+                    .contains(&name.as_str());
+                let is_cut = CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE;
+                assert!(!is_clocked || call.flags.has(is_cut), "{name} by the scanner: {call:?}");
+            }
+            _ => {}
+        }
+    }
+    told
+}
+
+/// Takes each told call out, which must be as the program says. Returns how many calls are not told.
+fn as_the_program_says(
+    recorded: &Recorded,
+    told: &mut HashMap<(u32, u64), Call>,
+    facts: &[Fact],
+) -> u64 {
+    let mut missing = 0;
+    for Fact { function, thread, generation, readings } in facts {
+        let Some(call) = told.remove(&(*thread, *generation)) else {
+            missing += 1;
+            continue;
+        };
+        assert_eq!(&recorded.names[&call.function.0], function);
+        let [before, first, last, after] = *readings;
+        // Between the thread's own readings.
+        let (start, end) =
+            (call.start - u64::from(call.start_slack), call.end + u64::from(call.end_slack));
+        assert!(before <= start && start <= first, "{function} {readings:?}: {call:?}");
+        assert!(last <= end && end <= after, "{function} {readings:?}: {call:?}");
+        assert!(call.start_slack + call.end_slack < 400, "as exact as a reading of the clock");
+    }
+    missing
+}
+
+/// Records a scene and compares all of it.
+fn scene_is_as_it_says(name: &str, scene: &str, rounds: &str) -> (PathBuf, u64) {
+    let folder = folder(name);
+    let log = folder.join("log");
+    let mut record = record_program(&folder, program());
+    succeeds(record.args([scene, rounds]).arg(&log));
+    let trace = folder.join("x.trace");
+    let recorded = Recorded::read(&trace);
+    assert!(recorded.is_finished());
+    let (facts, mut told) = (facts(&log), told(&recorded));
+    let missing = as_the_program_says(&recorded, &mut told, &facts);
+    assert!(told.is_empty(), "the program made no such calls: {told:?}");
+    assert_eq!(missing, recorded.lost(LossKind::Clocked), "what is missing is counted");
+    (trace, facts.len() as u64 - missing)
+}
+
+/// Works until it is dropped.
+struct Busy(Child);
+
+impl Busy {
+    fn start() -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", "while :; do :; done"]).stdin(Stdio::null());
+        Self(command.spawn().expect("a shell"))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn every_call_took_what_the_program_says() {
+    let _alone = alone();
+    let (trace, told) = scene_is_as_it_says("clocked-calls", "calls", "3000");
+    let mut report = Command::new(&tools().tailwater);
+    report.args(["profile", "report", "--function", "handle"]).arg(&trace);
+    let said = text(&succeeds(&mut report).stdout);
+    assert!(
+        said.contains("Timed by the program itself, every call however short: handle."),
+        "{said}"
+    );
+    let found: Value =
+        serde_json::from_slice(&succeeds(report.arg("--json")).stdout).expect("JSON");
+    let row = &found["functions"][0];
+    assert_eq!((row["count"].as_u64(), row["clocked"].as_u64()), (Some(told), Some(told)));
+    let [low, high] = ["low_ns", "high_ns"].map(|key| row["p999"][key].as_f64().expect("a bound"));
+    assert!(high - low <= high / 50.0, "{row}");
+}
+
+#[test]
+fn every_call_took_what_the_program_says_beside_two_busy_processes() {
+    let _alone = alone();
+    let _busy = [Busy::start(), Busy::start()];
+    let (_, told) = scene_is_as_it_says("clocked-busy", "calls", "3000");
+    assert!(told > 0);
+}
+
+#[test]
+fn every_call_took_what_the_program_says_on_one_core() {
+    let _alone = alone();
+    let (_, told) = on_one_core(|| scene_is_as_it_says("clocked-one-core", "calls", "3000"));
+    assert!(told > 0);
+}
+
+#[test]
+fn calls_end_with_their_frame_whichever_way() {
+    let _alone = alone();
+    let (_, told) = scene_is_as_it_says("clocked-ways", "ways", "200");
+    // 21 levels, an exception, a jump, a thread's end, and two by a tail call.
+    assert!(told <= 200 * 26 && told > 0);
+}
+
+/// Under a limit of address space a ring holds some hundred calls, of which a thread makes more in 4 ms.
+#[test]
+fn calls_for_which_the_ring_has_no_room_are_counted() {
+    const ROUNDS: u64 = 1_000_000;
+    let _alone = alone();
+    let folder = folder("clocked-quick");
+    let mut record = record_program(&folder, program());
+    record.args(["quick", &ROUNDS.to_string()]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -v 3145728; exec \"$0\" \"$@\""]).env_remove("LD_LIBRARY_PATH");
+    succeeds(limited.arg(record.get_program()).args(record.get_args()));
+    let trace = folder.join("x.trace");
+    let recorded = Recorded::read(&trace);
+    let told = told(&recorded).len() as u64;
+    let lost = recorded.lost(LossKind::Clocked);
+    assert!(told > 0 && lost > 0, "{told} told and {lost} lost");
+    assert_eq!(told + lost, ROUNDS);
+    let mut report = Command::new(&tools().tailwater);
+    let said = text(&succeeds(report.args(["profile", "report"]).arg(&trace)).stdout);
+    assert!(said.contains("calls of clocked functions are missing"), "{said}");
+}
+
+#[test]
+fn a_recorder_in_another_process_is_told_the_same() {
+    let _alone = alone();
+    let folder = folder("clocked-attached");
+    let log = folder.join("log");
+    let mut command = Command::new(program());
+    command.arg("serve").arg(&log).stdin(Stdio::piped()).env_remove("LD_LIBRARY_PATH");
+    let mut served = command.spawn().expect("it starts");
+    let trace = folder.join("x.trace");
+    let mut attach = Command::new(&tools().tailwater);
+    attach.args(["profile", "attach", &served.id().to_string(), "--for", "300ms", "-o"]);
+    let attached = bounded(attach.arg(&trace).env("TAILWATER_PROFILE_HOME", tools().home()));
+    drop(served.stdin.take());
+    assert!(served.wait().expect("it ends").success());
+    assert!(attached.status.success(), "{}", text(&attached.stderr));
+    let recorded = Recorded::read(&trace);
+    let (facts, mut told) = (facts(&log), told(&recorded));
+    let first = told.values().map(|call| call.start).min().expect("a call");
+    let last = told.values().map(|call| call.end).max().expect("a call");
+    let is_between = |fact: &&Fact| fact.readings[0] >= first && fact.readings[3] <= last;
+    let between = facts.iter().filter(is_between).count() as u64;
+    let count = told.len() as u64;
+    let missing = as_the_program_says(&recorded, &mut told, &facts);
+    assert!(told.is_empty(), "the program made no such calls: {told:?}");
+    assert!(missing > 0, "calls before and after are not told");
+    // The first and the last one lie on the edges.
+    let lost = recorded.lost(LossKind::Clocked);
+    assert!((between..=between + 2).contains(&(count + lost)), "{count} and {lost} of {between}");
+}

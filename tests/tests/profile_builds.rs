@@ -202,7 +202,7 @@ fn code_for_another_version_of_the_runtime_is_refused_with_what_to_type() {
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(127), "{said}");
         for words in
-            [place, "code for version 2", "needed version 3", "tailwater profile build -- make -B"]
+            [place, "code for version 3", "needed version 4", "tailwater profile build -- make -B"]
         {
             assert!(said.contains(words), "{words} in: {said}");
         }

@@ -149,6 +149,7 @@ fn every_call_took_what_the_program_says() {
         said.contains("Timed by the program itself, every call however short: handle."),
         "{said}"
     );
+    assert!(!said.contains("of the calls that were seen"), "its quantiles are of all: {said}");
     let found: Value =
         serde_json::from_slice(&succeeds(report.arg("--json")).stdout).expect("JSON");
     let row = &found["functions"][0];

@@ -271,7 +271,7 @@ fn meaning(report: &Report, options: &ReportOptions) -> String {
     let (sums, seen) = if options.sort.is_of_sums() {
         (SUMS, "")
     } else {
-        ("", of_seen(report.quality.lost_calls))
+        ("", of_seen(report.quality.lost_calls, &report.functions))
     };
     format!(
         "{sums}A number alone is known to 5 %; a–b, ≤ and ≥ are bounds, by when the scanner looked. Open calls began \
@@ -290,10 +290,14 @@ fn clocked(rows: &[FunctionRow]) -> String {
 }
 
 /// What quantiles are of, where so many calls are of no function that is known.
-const fn of_seen(lost: u64) -> &'static str {
-    match lost {
-        0 => "",
-        _ => "\nQuantiles are of the calls that were seen. With the lost ones they would be lower.",
+fn of_seen(lost: u64, rows: &[FunctionRow]) -> &'static str {
+    let clocked = rows.iter().filter(|row| row.calls.clocked > 0).count();
+    if lost == 0 || (clocked > 0 && clocked == rows.len()) {
+        ""
+    } else if clocked > 0 {
+        "\nQuantiles of the other functions are of the calls that were seen. With the lost ones they would be lower."
+    } else {
+        "\nQuantiles are of the calls that were seen. With the lost ones they would be lower."
     }
 }
 
@@ -314,6 +318,6 @@ impl Sort {
 
 #[test]
 fn quantiles_without_lost_calls_need_no_word() {
-    assert_eq!(of_seen(0), "");
-    assert!(of_seen(1).contains("of the calls that were seen"));
+    assert_eq!(of_seen(0, &[]), "");
+    assert!(of_seen(1, &[]).contains("Quantiles are of the calls that were seen"));
 }

@@ -5,8 +5,10 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
+mod alone;
 mod answers;
 mod catalogue;
+mod counts;
 mod front;
 mod hand_over;
 mod memory;

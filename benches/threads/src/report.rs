@@ -1,5 +1,6 @@
 //! What was found, part by part, and what of it was promised beforehand.
 
+use crate::counts::Counts;
 use machine::Machine;
 use serde::{Deserialize, Serialize};
 
@@ -40,8 +41,22 @@ pub(crate) struct Unloaded {
     /// Of an item between two threads on the same core, by a queue, a bell and a poller.
     #[serde(default)]
     pub(crate) hand_over_us: f64,
+    /// A system call of a hand-over that nobody sleeps for.
+    #[serde(default)]
+    pub(crate) call_us: f64,
+    /// What the kernel does for a request, in models that stand in a pair.
+    #[serde(default)]
+    pub(crate) counts: Vec<Counted>,
     pub(crate) models: Vec<Latency>,
     pub(crate) pairs: Vec<Pair>,
+}
+
+/// Of a model, and of threads that make its system calls alone.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Counted {
+    pub(crate) model: String,
+    pub(crate) ours: Counts,
+    pub(crate) alone: Counts,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -58,6 +73,18 @@ pub(crate) struct Pair {
     pub(crate) without: String,
     pub(crate) difference_us: f64,
     pub(crate) expected_us: f64,
+    /// That of threads which make their system calls alone, and of how many calls and switches it is.
+    #[serde(default)]
+    pub(crate) alone: Difference,
+}
+
+/// How much more a request takes.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Difference {
+    pub(crate) us: f64,
+    /// `None` where counting them is not allowed.
+    pub(crate) calls: Option<f64>,
+    pub(crate) switches: f64,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -31,8 +31,10 @@ pub trait Admission: Send + Sync {
 ///   [`Reached::Queue`]. The driver may do so with [`Reason::QueueFull`] (no room for it),
 ///   [`Reason::Draining`], [`Reason::Deadline`] (it has passed) or [`Reason::Cancelled`], and with no
 ///   other reason.
-/// - `on_start` was asked: `on_done` follows with [`Reached::Start`], served or shed, for the reason that
-///   `on_start` gave, for one of the handler's, or with [`Reason::Deadline`] or [`Reason::Cancelled`].
+/// - `on_start` was asked, and no handler began: `on_done` follows with [`Reached::Start`], and the reason that
+///   `on_start` gave, [`Reason::Deadline`] or [`Reason::Cancelled`].
+/// - Its handler began: `on_done` follows with [`Reached::Handler`], served or shed, for one of the handler's
+///   reasons or with [`Reason::Cancelled`].
 ///
 /// A controller takes what it counted for a request off by what the request reached, never by the
 /// reason. `on_close` ends all requests of its session: none of them is spoken of again. Before a loop
@@ -258,7 +260,7 @@ pub struct RequestEnd {
     pub reached: Reached,
     /// From arrival to start of service; for shed requests, to the reject.
     pub waited: Duration,
-    /// Time in the handler, lock and downstream waits included; zero where none ran.
+    /// Time in the handler, lock and downstream waits included; zero where none ran, or none that the clock could tell.
     pub service: Duration,
     /// As its [`Arrival::class`].
     pub class: Class,
@@ -271,8 +273,10 @@ pub enum Reached {
     Arrival,
     /// It was admitted and never told to `on_start`.
     Queue,
-    /// It was told to `on_start`, whatever that answered.
+    /// It was told to `on_start`, whatever that answered, and its handler did not begin.
     Start,
+    /// Its handler began, if only to refuse it.
+    Handler,
 }
 
 /// See [`RequestEnd`].

@@ -50,7 +50,7 @@ impl Server {
     }
 
     fn answer(&mut self, session: SessionId) -> Offer {
-        let (outcome, reached) = (Outcome::Served, Reached::Start);
+        let (outcome, reached) = (Outcome::Served, Reached::Handler);
         let (waited, service) = (Duration::ZERO, INTERVAL);
         let done = RequestEnd { outcome, reached, waited, service, class: Class::default() };
         self.shards[0].on_done(self.now, session, &done)

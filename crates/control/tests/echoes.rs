@@ -45,7 +45,7 @@ impl World {
         let (outcome, reached) = match verdict {
             Verdict::Admit => {
                 self.shard.on_start(self.now, id, Duration::ZERO, budget, &mut Silent);
-                (Outcome::Served, Reached::Start)
+                (Outcome::Served, Reached::Handler)
             }
             Verdict::Shed(why) | Verdict::Close(why) => (Outcome::Shed(why), Reached::Arrival),
         };

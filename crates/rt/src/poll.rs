@@ -1,4 +1,4 @@
-//! Level-triggered epoll, with a bell that other threads can ring.
+//! Level-triggered epoll for sockets, with a bell that other threads can ring.
 
 use crate::bell::Bell;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -90,6 +90,18 @@ impl Poller {
         })
     }
 
+    /// Begins to watch a bell. Each ring is told once and need not be silenced, which spares a system call for each: the
+    /// kernel tells of every write to the file (`EPOLLET`), read or not. A ring that nobody waits for is told by the next
+    /// wait. Not for a part, whose whole would tell of the ring once more.
+    ///
+    /// # Errors
+    /// As [`Poller::add`].
+    pub(crate) fn add_bell(&self, bell: &EventBell, key: u64) -> Result<(), Errno> {
+        debug_assert!(self.whole.is_none(), "a part's bell is silenced");
+        let flags = EventFlags::IN | EventFlags::ET;
+        epoll::add(&self.epoll, bell, EventData::new_u64(key), flags)
+    }
+
     /// Changes what is watched for.
     ///
     /// # Errors
@@ -135,7 +147,7 @@ impl Poller {
     }
 }
 
-/// An eventfd: readable after it was rung.
+/// An eventfd: readable after it was rung. Where it is never silenced it counts up to 2^64 rings.
 #[derive(Clone, Debug)]
 pub(crate) struct EventBell(Arc<OwnedFd>);
 
@@ -190,5 +202,23 @@ mod tests {
         assert_eq!(keys(&part), [4]);
         part.remove(&of_part).unwrap();
         assert_eq!((keys(&part), keys(&whole)), (vec![], vec![1]));
+    }
+
+    #[test]
+    fn a_bell_that_is_not_silenced_ends_one_wait_for_each_ring_or_all_of_them_together() {
+        let poller = Poller::new().unwrap();
+        let bell = EventBell::new().unwrap();
+        poller.add_bell(&bell, 7).unwrap();
+        assert!(keys(&poller).is_empty(), "nobody has rung");
+        for _ in 0..3 {
+            bell.ring();
+            assert_eq!((keys(&poller), keys(&poller)), (vec![7], vec![]));
+        }
+        (0..3).for_each(|_| bell.ring());
+        assert_eq!(
+            (keys(&poller), keys(&poller)),
+            (vec![7], vec![]),
+            "nobody waited for the first two"
+        );
     }
 }

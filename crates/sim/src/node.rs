@@ -177,7 +177,7 @@ impl Node {
                 None
             }
             Work::Serve(key) | Work::Answer(key) => {
-                self.answer(now, key, (Outcome::Served, Reached::Start), space);
+                self.answer(now, key, (Outcome::Served, Reached::Handler), space);
                 None
             }
             Work::Credit(client, connection, offer) => {

@@ -14,7 +14,7 @@ mod mean;
 mod pace;
 
 use super::config::Config;
-use crate::server::{Outcome, Reached, RequestEnd};
+use crate::server::{Reached, RequestEnd};
 use backlog::Backlog;
 use held::Held;
 use mean::Mean;
@@ -193,7 +193,7 @@ impl Classes {
     /// class, however it ended: a caller who gives up late has used the server.
     pub(super) fn on_done(&mut self, now: Instant, id: SessionId, done: &RequestEnd, waiting: u32) {
         self.backlog.advance(now, self.pace.cores());
-        if done.outcome == Outcome::Served || !done.service.is_zero() {
+        if done.reached == Reached::Handler {
             let counted_ns = self.learn(done);
             self.pace.learn(now, counted_ns, waiting > 0);
         } else if done.reached != Reached::Arrival {

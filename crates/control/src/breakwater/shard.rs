@@ -135,7 +135,7 @@ impl BreakwaterShard {
                     meter.on_dropped();
                 }
                 // None ran for what was refused before.
-                if !done.service.is_zero() {
+                if done.reached == Reached::Handler {
                     self.tally.on_refused();
                     self.pool.on_handled(done.waited + done.service);
                 }

@@ -68,7 +68,7 @@ fn rejects_carry_the_threshold_as_well() {
     let (_, mut shard, now) = shed_everything(Config::paper(SLO));
     let shed = Outcome::Shed(Reason::Priority);
     for outcome in [shed, Outcome::Served] {
-        let reached = if outcome == shed { Reached::Arrival } else { Reached::Start };
+        let reached = if outcome == shed { Reached::Arrival } else { Reached::Handler };
         let (waited, service) = (Duration::ZERO, Duration::ZERO);
         let done = RequestEnd { outcome, reached, waited, service, class: Class::default() };
         let offer = shard.on_done(now, SessionId(0), &done);
@@ -144,7 +144,7 @@ proptest! {
 /// A request that waited past its deadline has waited longest of all; one that ended otherwise tells of no wait.
 #[test]
 fn what_waited_past_its_deadline_counts_into_the_mean_and_nothing_else_that_did_not_start() {
-    use Reached::{Arrival as Refused, Queue, Start};
+    use Reached::{Arrival as Refused, Handler, Queue, Start};
     let deadline = Outcome::Shed(Reason::Deadline);
     let cancelled = Outcome::Shed(Reason::Cancelled);
     let table = [
@@ -152,7 +152,7 @@ fn what_waited_past_its_deadline_counts_into_the_mean_and_nothing_else_that_did_
         (deadline, Start, false),
         (deadline, Refused, false),
         (cancelled, Queue, false),
-        (Outcome::Served, Start, false),
+        (Outcome::Served, Handler, false),
     ];
     for (outcome, reached, counts) in table {
         let config = Config { start_level: 200, ..Config::tuned(SLO) };

@@ -13,7 +13,7 @@ fn ask(shard: &mut dyn Shard, now: Instant, id: SessionId) -> Verdict {
 fn done(outcome: Outcome) -> RequestEnd {
     let reached = match outcome {
         Outcome::Shed(Reason::Limit) => Reached::Arrival,
-        _ => Reached::Start,
+        _ => Reached::Handler,
     };
     let service = Duration::from_micros(10);
     RequestEnd { outcome, reached, waited: Duration::ZERO, service, class: Class::default() }

@@ -20,7 +20,7 @@ fn ask(shard: &mut dyn Shard, delay: Duration, acked: u32) -> (Verdict, Offer) {
     let arrival = Arrival { register: true, acked, ..Arrival::default() };
     let verdict = shard.on_request(Instant::ZERO, ID, &arrival, delay, &mut Silent);
     let (outcome, reached) = match verdict {
-        Verdict::Admit => (Outcome::Served, Reached::Start),
+        Verdict::Admit => (Outcome::Served, Reached::Handler),
         Verdict::Shed(why) | Verdict::Close(why) => (Outcome::Shed(why), Reached::Arrival),
     };
     let done = RequestEnd {
@@ -73,7 +73,7 @@ fn switching_back_is_no_trap_for_clients_that_were_told_to_send_at_will() {
     }
     // Told that limits are back, it has a second, whatever it goes on echoing.
     let (waited, service) = (Duration::ZERO, Duration::ZERO);
-    let (outcome, reached) = (Outcome::Served, Reached::Start);
+    let (outcome, reached) = (Outcome::Served, Reached::Handler);
     let done = RequestEnd { outcome, reached, waited, service, class: Class::default() };
     shard.on_done(Instant::ZERO, ID, &done);
     let later = Instant::ZERO + 2 * AMNESTY;

@@ -101,7 +101,7 @@ impl Server {
             return None;
         }
         let work = self.running.remove(pick % self.running.len());
-        Some((work.session, work.id, self.answer(now, work, Outcome::Served, Reached::Start)))
+        Some((work.session, work.id, self.answer(now, work, Outcome::Served, Reached::Handler)))
     }
 
     /// A waiting request goes no further, whatever the controller said.
@@ -126,7 +126,7 @@ impl Server {
         let at = pick.checked_rem(self.running.len())?;
         let work = self.running.remove(at);
         let outcome = Outcome::Shed(Reason::Cancelled);
-        Some((work.session, work.id, self.answer(now, work, outcome, Reached::Start)))
+        Some((work.session, work.id, self.answer(now, work, outcome, Reached::Handler)))
     }
 
     /// Carries a verdict out, if it is one that may be given.

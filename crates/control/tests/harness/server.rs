@@ -159,7 +159,7 @@ impl Server {
             return Ok(None);
         }
         let work = self.running.remove(pick % self.running.len());
-        self.answer(scene, work, (Outcome::Served, Reached::Start), false).map(Some)
+        self.answer(scene, work, (Outcome::Served, Reached::Handler), false).map(Some)
     }
 
     fn refuse(

@@ -4,7 +4,7 @@ use super::answer::CallError;
 use super::callers::Fill as _;
 use super::slot::Filler;
 use crate::bell::{Bell as _, Doorbell};
-use crate::poll::{EventBell, Interest, Poller};
+use crate::poll::{EventBell, Poller};
 use crossbeam_queue::SegQueue;
 use std::io;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -41,7 +41,7 @@ impl Desk {
     /// A desk whose bell this poller hears.
     pub(super) fn new(poller: &Poller) -> io::Result<Self> {
         let bell = EventBell::new()?;
-        poller.add(&bell, BELL, Interest::READ)?;
+        poller.add_bell(&bell, BELL)?;
         Ok(Self {
             orders: SegQueue::new(),
             count: AtomicUsize::new(0),
@@ -92,11 +92,8 @@ impl Desk {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The poller says that a key is ready: true if it was the bell's, which is silent again.
-    pub(super) fn hears(&self, key: u64) -> bool {
-        if key == BELL {
-            self.bell.hush();
-        }
+    /// Whether the poller means the bell, which only ends a sleep.
+    pub(super) const fn is_bell(key: u64) -> bool {
         key == BELL
     }
 

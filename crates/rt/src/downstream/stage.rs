@@ -46,6 +46,8 @@ pub(super) struct Stage {
     keys: Vec<u64>,
     /// The earliest time of a turn of any shard.
     due: Option<Instant>,
+    /// When its poller was asked last.
+    looked: Instant,
     ready: Vec<Readiness>,
     scratch: Vec<u8>,
 }
@@ -87,7 +89,8 @@ impl Stage {
         // The first turn begins to connect.
         let due = (!shards.is_empty()).then_some(Instant::ZERO);
         let scratch = vec![0; if shards.is_empty() { 0 } else { SCRATCH }];
-        Self { desk, poller, bell, shards, keys, due, ready: Vec::new(), scratch }
+        let (looked, ready) = (Instant::ZERO, Vec::new());
+        Self { desk, poller, bell, shards, keys, due, looked, ready, scratch }
     }
 
     /// How many sockets the poller may tell of.
@@ -156,7 +159,12 @@ impl Stage {
             self.on_ready(time, readiness);
         }
         self.ready = ready;
+        self.looked = time;
         time
+    }
+
+    pub(super) const fn looked(&self) -> Instant {
+        self.looked
     }
 
     pub(super) const fn next_due(&self) -> Option<Instant> {

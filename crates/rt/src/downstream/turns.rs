@@ -116,6 +116,11 @@ impl Downstream {
         self.turns.stage.borrow_mut().look();
     }
 
+    /// When that was done last, by whomever.
+    pub(crate) fn looked(&self) -> Instant {
+        self.turns.stage.borrow().looked()
+    }
+
     /// Sends what handlers have asked, ends calls, and wakes the handlers that have what they need. True if
     /// there was something to do.
     pub(crate) fn turn(&self, time: Instant) -> bool {

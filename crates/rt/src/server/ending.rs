@@ -97,7 +97,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 /// The end of a request whose handler ran from `started` to `ended`.
 fn request_end(origin: &Origin, started: Instant, ended: Instant, outcome: Outcome) -> RequestEnd {
     let (waited, service) = (started.since(origin.ready), ended.since(started));
-    RequestEnd { outcome, reached: Reached::Start, waited, service, class: origin.class }
+    RequestEnd { outcome, reached: Reached::Handler, waited, service, class: origin.class }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -150,12 +150,19 @@ mod tests {
     #[test]
     fn the_way_back_from_a_worker_is_no_service() {
         for reply in [Reply::ok(Vec::new()), Reply::Shed(Reason::Delay)] {
-            let done = told_of(reply);
+            let done = told_of(reply, at(5));
             assert_eq!((done.waited, done.service), (ms(1), ms(3)));
         }
     }
 
-    fn told_of(reply: Reply) -> RequestEnd {
+    /// A clock that is read once says that it took no time.
+    #[test]
+    fn a_handler_that_refuses_at_once_was_begun() {
+        let done = told_of(Reply::Shed(Reason::Delay), at(2));
+        assert_eq!((done.service, done.reached), (Duration::ZERO, Reached::Handler));
+    }
+
+    fn told_of(reply: Reply, handled: Instant) -> RequestEnd {
         let (tells, told) = channel();
         let admission = Arc::new(Tells(Mutex::new(tells)));
         let mut event_loop: EventLoop<std::future::Pending<Reply>> =
@@ -166,7 +173,7 @@ mod tests {
         let origin = Origin { bytes: 0, ..job(0, 1, 1).origin };
         let reply = Ok(reply);
         let ended = Ended { origin, started: at(2), reply, budget: None, mark: Mark::new() };
-        event_loop.finish(ended, at(5));
+        event_loop.finish(ended, handled);
         told.try_recv().unwrap()
     }
 

@@ -208,9 +208,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     fn watch_own_sources(&self) {
         // A fresh poller takes two descriptors unless the kernel is out of memory, and then the
         // loop would be deaf: better to die loudly.
-        self.poller
-            .add(&self.inbox().bell, BELL, Interest::READ)
-            .expect("the loop's bell can be watched");
+        self.poller.add_bell(&self.inbox().bell, BELL).expect("the loop's bell can be watched");
         if let Some(acceptor) = &self.acceptor {
             self.poller
                 .add(&acceptor.listener, LISTENER, Interest::READ)

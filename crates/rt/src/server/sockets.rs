@@ -48,7 +48,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     fn serve<S: Service<Future = F>>(&mut self, readiness: Readiness, service: &S) {
         match readiness.key {
             LISTENER => self.accept(),
-            BELL => self.inbox().bell.hush(),
+            // What it was rung for is looked for in each turn.
+            BELL => {}
             key if is_downstream(key) => {
                 if let Some(downstream) = &self.downstream {
                     downstream.on_ready(self.clock.look(), readiness);

@@ -3,9 +3,12 @@
 use super::{
     HANG, NAME, channel, controller, eventually, fan, joined, leaf, middle, tier_of, with,
 };
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::time::Duration;
 use tailwater_core::Rng;
@@ -198,6 +201,47 @@ fn handlers_begin_where_the_model_says() {
     server.set_model(model("sip")).unwrap();
     eventually("the loops follow", || server.is_model_followed());
     assert!(ask().starts_with("tailwater-loop-"));
+}
+
+/// System calls by which a thread has read and written files so far, bells among them. Sockets count apart. `None` where
+/// the kernel keeps no account.
+fn file_calls(thread: &Path) -> Option<[u64; 2]> {
+    let text = std::fs::read_to_string(thread.join("io")).ok()?;
+    let count = |name| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    Some([count("syscr:")?, count("syscw:")?])
+}
+
+/// Each bell was read once it had rung: of six system calls more than an in-line request makes, two.
+#[test]
+fn a_hand_over_rings_once_each_way_and_reads_no_bell() {
+    const CALLS: u64 = 50;
+    let leaves = [leaf(0)];
+    let threads = Arc::new(Mutex::new(BTreeSet::<PathBuf>::new()));
+    let noted = threads.clone();
+    let service = move |request: Request| {
+        let thread = std::fs::read_link("/proc/thread-self").expect("Linux has it");
+        noted.lock().unwrap().insert(Path::new("/proc").join(thread));
+        async move { joined(fan(&request).call(0, NAME, "").await) }
+    };
+    let config = ServerConfig { loops: 1, ..started("aib", 1, &leaves) };
+    let (server, client) = middle(config, service);
+    assert_eq!(answer(&client), [0], "on the loop");
+    server.set_model(model("adb:1")).unwrap();
+    eventually("the loop follows", || server.is_model_followed());
+    assert_eq!(answer(&client), [0], "with the worker");
+    let threads: Vec<_> = threads.lock().unwrap().iter().cloned().collect();
+    assert_eq!(threads.len(), 2, "the loop and the worker");
+    let account = || threads.iter().map(|it| file_calls(it)).collect::<Option<Vec<_>>>();
+    let Some(before) = account() else {
+        // Past the harness, which hides what tests that pass have printed.
+        let why = "this kernel keeps no account of what threads read";
+        return drop(writeln!(std::io::stderr(), "PASSED OVER: {why}"));
+    };
+    (0..CALLS).for_each(|_| assert_eq!(answer(&client), [0]));
+    for ([reads, writes], before) in account().expect("as before").into_iter().zip(before) {
+        assert_eq!(reads, before[0], "a bell was read");
+        assert!(writes - before[1] <= CALLS, "{} rings for {CALLS} requests", writes - before[1]);
+    }
 }
 
 #[test]

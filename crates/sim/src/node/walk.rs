@@ -265,7 +265,7 @@ impl Node {
         if !self.is_home(task) {
             return Next::Work(Work::HandOver(key));
         }
-        Next::Work(Work::Reject(key, task.refused.unwrap_or(Reason::Lock), Reached::Start))
+        Next::Work(Work::Reject(key, task.refused.unwrap_or(Reason::Lock), Reached::Handler))
     }
 
     /// Whether it is where its answer leaves: loops have the sockets.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::server::Reason;
+use crate::server::{Outcome, Reason};
 use tailwater_core::{MethodId, Rng};
 
 const SLO: Duration = Duration::from_micros(1_300);
@@ -48,7 +48,7 @@ impl Server {
         while let Some(&(ends, class)) = self.queue.front().filter(|(ends, _)| *ends <= now) {
             self.queue.pop_front();
             let waiting = self.queue.len().saturating_sub(1) as u32;
-            let served = done(class, Outcome::Served, Reached::Start);
+            let served = done(class, Outcome::Served, Reached::Handler);
             self.classes.on_done(ends, ID, &served, waiting);
             if !self.queue.is_empty() {
                 self.classes.on_start(ends, ID);
@@ -208,7 +208,7 @@ fn the_end_of_a_request_that_was_not_admitted_takes_nothing_off() {
     let now = Instant::from_nanos(1_000_000_000);
     classes.on_request(now, LONG);
     classes.on_start(now, ID);
-    classes.on_done(now, ID, &done(LONG, Outcome::Served, Reached::Start), 0);
+    classes.on_done(now, ID, &done(LONG, Outcome::Served, Reached::Handler), 0);
     assert_eq!(held(&classes, LONG), (0, 0));
 }
 
@@ -220,9 +220,9 @@ fn a_request_that_a_guard_let_in_takes_the_place_of_another_until_both_ended() {
     classes.on_admitted(ID, SHORT);
     // The other was admitted by a guard, and starts first.
     classes.on_start(now, ID);
-    classes.on_done(now, ID, &done(LONG, Outcome::Served, Reached::Start), 1);
+    classes.on_done(now, ID, &done(LONG, Outcome::Served, Reached::Handler), 1);
     classes.on_start(now, ID);
-    classes.on_done(now, ID, &done(SHORT, Outcome::Served, Reached::Start), 0);
+    classes.on_done(now, ID, &done(SHORT, Outcome::Served, Reached::Handler), 0);
     assert_eq!(held(&classes, SHORT), (0, 0));
     assert!(classes.backlog.left_ns().abs() < 1e-9);
 }
@@ -245,7 +245,7 @@ fn a_caller_who_gives_up_late_is_charged_and_heard() {
     classes.on_request(now, LONG);
     classes.on_admitted(ID, LONG);
     classes.on_start(now, ID);
-    let cancelled = done(LONG, Outcome::Shed(Reason::Cancelled), Reached::Start);
+    let cancelled = done(LONG, Outcome::Shed(Reason::Cancelled), Reached::Handler);
     let ran = RequestEnd { service: us(LONG_US), ..cancelled };
     classes.on_done(now + us(LONG_US), ID, &ran, 0);
     assert!((classes.all[LONG.index()].owed + 0.5).abs() < 1e-9);
@@ -257,10 +257,10 @@ fn a_class_that_was_called_once_is_forgotten() {
     let mut classes = Classes::new(0.0, &config());
     let start = Instant::from_nanos(1_000_000_000);
     classes.on_request(start, LONG);
-    classes.on_done(start, ID, &done(LONG, Outcome::Served, Reached::Start), 0);
+    classes.on_done(start, ID, &done(LONG, Outcome::Served, Reached::Handler), 0);
     for round in 1..=40_000 {
         classes.on_request(start + round * us(10), SHORT);
-        classes.on_done(start, ID, &done(SHORT, Outcome::Served, Reached::Start), 0);
+        classes.on_done(start, ID, &done(SHORT, Outcome::Served, Reached::Handler), 0);
     }
     assert!(classes.all[LONG.index()].rate.abs() < 1e-9);
     assert_eq!(classes.all[SHORT.index()].room, Room::Fits, "it is alone");
@@ -305,7 +305,7 @@ fn told_of_ten(dear: Class) -> Duration {
     let (mut told, mut looks) = (Duration::ZERO, 0);
     for (now, number, class, service) in ends {
         classes.on_request(now, class);
-        let served = done(class, Outcome::Served, Reached::Start);
+        let served = done(class, Outcome::Served, Reached::Handler);
         classes.on_done(now, ID, &RequestEnd { service, ..served }, 1);
         if number > 10_000 && number % 100 == 0 {
             let mut full = classes.clone();

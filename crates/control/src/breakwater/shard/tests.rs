@@ -31,7 +31,7 @@ fn answer(shard: &mut dyn Shard, us: u64, outcome: Outcome) -> Offer {
     let reached = match outcome {
         Outcome::Shed(Reason::NoCredit) => Reached::Arrival,
         Outcome::Shed(_) => Reached::Queue,
-        Outcome::Served => Reached::Start,
+        Outcome::Served => Reached::Handler,
     };
     let done = RequestEnd {
         outcome,
@@ -60,7 +60,7 @@ fn pauses_of(shard: &mut BreakwaterShard) -> Vec<Duration> {
         shard.on_start(at, id, at.since(Instant::ZERO), None, &mut Silent);
         let done = RequestEnd {
             outcome: Outcome::Served,
-            reached: Reached::Start,
+            reached: Reached::Handler,
             waited: at.since(Instant::ZERO),
             service: Duration::from_micros(10),
             class: Class::default(),
@@ -100,24 +100,27 @@ fn a_pause_is_shorter_by_the_reserve_of_few_clients() {
 /// A tier refuses half of twenty requests for its callers' handlers. A fifth is tolerated, so that six credits are lost.
 #[test]
 fn what_handlers_refuse_costs_credits_where_that_is_wanted() {
-    let left = |refusals, service_us| {
+    let left = |refusals, reached, service_us| {
         let mut shard = own_shard(Config { refusals, ..Config::tuned(SLO, 1) });
         (0..3).for_each(|id| visit(&mut shard, SessionId(id)));
         for _ in 0..40 {
             shard.pool.set_idle(0);
             shard.pool.set_active();
         }
-        for outcome in [Outcome::Served, Outcome::Shed(Reason::Delay)].repeat(10) {
+        let served = (Outcome::Served, Reached::Handler);
+        let refused = (Outcome::Shed(Reason::Delay), reached);
+        for (outcome, reached) in [served, refused].repeat(10) {
             let service = Duration::from_micros(service_us);
-            let (reached, waited, class) = (Reached::Start, Duration::ZERO, Class::default());
+            let (waited, class) = (Duration::ZERO, Class::default());
             shard.count(Instant::ZERO, &RequestEnd { outcome, reached, waited, service, class });
         }
         shard.on_tick(Instant::from_nanos(1_000_000), Duration::ZERO, &mut Silent);
         shard.pool.total()
     };
-    assert_eq!(left(Some(0.2), 5), 35);
-    assert_eq!(left(Some(0.2), 0), 41, "they were refused before a handler ran");
-    assert_eq!(left(None, 5), 41);
+    assert_eq!(left(Some(0.2), Reached::Handler, 5), 35);
+    assert_eq!(left(Some(0.2), Reached::Handler, 0), 35, "refused within one reading of the clock");
+    assert_eq!(left(Some(0.2), Reached::Start, 0), 41, "they were refused before a handler ran");
+    assert_eq!(left(None, Reached::Handler, 5), 41);
 }
 
 #[test]
@@ -214,7 +217,7 @@ pub(super) fn visit_at(shard: &mut BreakwaterShard, now: Instant, id: SessionId)
     shard.on_open(now, id, &mut Silent);
     shard.on_request(now, id, &arrival, Duration::ZERO, &mut Silent);
     shard.on_start(now, id, Duration::ZERO, None, &mut Silent);
-    let (outcome, reached) = (Outcome::Served, Reached::Start);
+    let (outcome, reached) = (Outcome::Served, Reached::Handler);
     let zero = Duration::ZERO;
     shard.on_done(
         now,
@@ -317,7 +320,7 @@ fn verdicts(classes: Option<f64>, told: bool) -> Vec<(bool, Verdict)> {
         now = now + Duration::from_nanos(rng.exponential(50_000.0) as u64);
         while let Some(&(ends, service, class)) = queue.front().filter(|(ends, ..)| *ends <= now) {
             queue.pop_front();
-            let (outcome, reached) = (Outcome::Served, Reached::Start);
+            let (outcome, reached) = (Outcome::Served, Reached::Handler);
             let done = RequestEnd { outcome, reached, waited: Duration::ZERO, service, class };
             shard.on_done(ends, ID, &done);
             if !queue.is_empty() {

@@ -4,7 +4,7 @@
 use crate::bell::Bell;
 use crate::config::ServerConfig;
 use crate::downstream::{Downstream, Hold, TierConfig, Trunk};
-use crate::poll::{EventBell, Interest, Poller, Readiness};
+use crate::poll::{EventBell, Poller, Readiness};
 use crate::time::now;
 use rustix::io::Errno;
 use std::sync::{Arc, OnceLock};
@@ -59,7 +59,6 @@ impl Bell for WorkerBell {
 
 /// A worker's way to other tiers, before its thread has it.
 pub(super) struct Route {
-    bell: EventBell,
     poller: Poller,
     trunk: Trunk,
 }
@@ -75,15 +74,14 @@ impl Route {
     ) -> Result<Option<Self>, Errno> {
         let WorkerBell::Event(bell) = bell else { return Ok(None) };
         let poller = Poller::new()?;
-        poller.add(bell, BELL, Interest::READ)?;
+        poller.add_bell(bell, BELL)?;
         let trunk = plug(Trunk::new(&poller)?)?;
-        Ok(Some(Self { bell: bell.clone(), poller, trunk }))
+        Ok(Some(Self { poller, trunk }))
     }
 
     /// Makes the tiers those of the present thread's handlers; see [`Downstream::install`].
     pub(super) fn open(self, tiers: &[TierConfig], hold: Hold) -> Calls {
         Calls {
-            bell: self.bell,
             poller: self.poller,
             downstream: Downstream::install(tiers, self.trunk, hold),
             ready: Vec::new(),
@@ -94,11 +92,10 @@ impl Route {
 
 /// A worker's calls to other tiers.
 pub(super) struct Calls {
-    bell: EventBell,
     poller: Poller,
     pub(super) downstream: Downstream,
     ready: Vec<Readiness>,
-    /// When the channels were looked at last.
+    /// When the last sleep ended, which looked at the channels.
     looked: Instant,
 }
 
@@ -106,8 +103,7 @@ impl Calls {
     /// Calls and answers have their turn. A worker that is never idle looks at its channels this often.
     pub(super) fn turn(&mut self, every: Duration) -> bool {
         let time = now();
-        if time.since(self.looked) >= every {
-            self.looked = time;
+        if time.since(self.looked()) >= every {
             self.downstream.look();
         }
         self.downstream.turn(time)
@@ -118,10 +114,16 @@ impl Calls {
         self.looked = now();
         for readiness in self.ready.drain(..) {
             match readiness.key {
-                BELL => self.bell.hush(),
+                // What it was rung for is looked for behind each sleep.
+                BELL => {}
                 _ => self.downstream.on_ready(self.looked, readiness),
             }
         }
+    }
+
+    /// When the channels were looked at last: in a sleep, or by a handler that held the thread for its answers.
+    fn looked(&self) -> Instant {
+        self.looked.max(self.downstream.looked())
     }
 }
 
@@ -136,5 +138,36 @@ pub(super) fn sleep(calls: Option<&mut Calls>, until: Option<Instant>) {
             let due = [until, calls.downstream.next_due()].into_iter().flatten().min();
             calls.wait(timeout(due));
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::client::ChannelConfig;
+    use crate::downstream::tier;
+    use crate::server::testing::job;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+    use tailwater_core::threads::Completion;
+
+    /// Behind each handler that had waited for its answers for longer than the period, its worker looked once more.
+    #[test]
+    fn a_handler_that_held_its_worker_has_looked_at_the_channels() {
+        let leaf = ChannelConfig::new("127.0.0.1:1".parse().unwrap());
+        let tiers = vec![TierConfig::new("leaf", vec![leaf])];
+        let config = ServerConfig { tiers, ..ServerConfig::default() };
+        let bell = WorkerBell::new(&config).unwrap();
+        let route = Route::new(&bell, Ok).unwrap().expect("there is a tier");
+        let hold = Hold { longest: Duration::from_millis(1), is_called: Box::new(|_| false) };
+        let calls = route.open(&config.tiers, hold);
+        calls.downstream.set_completion(Completion::Sync);
+        let began = now();
+        assert!(calls.looked() < began);
+        let request = job(0, 1, 1).request;
+        let mut fan = pin!(tier("leaf").expect("it is opened").fan(&request).call(0, 1, ""));
+        let polled = fan.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending(), "nobody listens there");
+        assert!(calls.looked() >= began);
     }
 }

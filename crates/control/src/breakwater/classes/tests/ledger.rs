@@ -10,7 +10,7 @@ fn fresh(least: f64) -> Classes {
 }
 
 fn served(class: Class) -> RequestEnd {
-    done(class, Outcome::Served, Reached::Start)
+    done(class, Outcome::Served, Reached::Handler)
 }
 
 fn close(found: f64, right: f64) {

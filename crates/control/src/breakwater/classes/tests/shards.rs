@@ -58,7 +58,7 @@ impl Node {
             let (waited, Work { class, service, spins }) = first.remove();
             self.idle += u32::from(spins);
             self.start();
-            let served = done(class, Outcome::Served, Reached::Start);
+            let served = done(class, Outcome::Served, Reached::Handler);
             self.shard.on_done(self.now, ID, &RequestEnd { waited, service, ..served });
         }
         self.now = until;

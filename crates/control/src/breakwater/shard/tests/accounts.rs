@@ -12,7 +12,7 @@ fn at(micros: u64) -> Instant {
 }
 
 fn served(waited: Duration, service: Duration) -> RequestEnd {
-    let (outcome, reached) = (Outcome::Served, Reached::Start);
+    let (outcome, reached) = (Outcome::Served, Reached::Handler);
     RequestEnd { outcome, reached, waited, service, class: Class::default() }
 }
 

@@ -22,7 +22,7 @@ fn taught(config: Config, long_us: u64) -> BreakwaterShard {
     let mut shard = own_shard(config);
     shard.on_open(Instant::ZERO, ID, &mut Silent);
     for (class, service) in [(SHORT, us(25)), (LONG, us(long_us))] {
-        let (outcome, reached) = (Outcome::Served, Reached::Start);
+        let (outcome, reached) = (Outcome::Served, Reached::Handler);
         let done = RequestEnd { outcome, reached, waited: Duration::ZERO, service, class };
         shard.on_done(Instant::ZERO, ID, &done);
     }

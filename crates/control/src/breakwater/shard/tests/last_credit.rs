@@ -28,7 +28,7 @@ fn window_after(last_credit: LastCredit, excess: u32, shed: bool) -> u32 {
         shard.on_start(Instant::ZERO, ID, Duration::ZERO, None, &mut Silent);
         Outcome::Served
     };
-    let reached = if shed { Reached::Arrival } else { Reached::Start };
+    let reached = if shed { Reached::Arrival } else { Reached::Handler };
     let (waited, service) = (Duration::ZERO, Duration::ZERO);
     let done = RequestEnd { outcome, reached, waited, service, class: Class::default() };
     shard.on_done(Instant::ZERO, ID, &done).window

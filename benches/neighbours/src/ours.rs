@@ -1,7 +1,7 @@
 //! HDSearch's indexes, by the one thread that is mid-tier and leaves in turn; every answer is checked there.
 
 use crate::{Known, NEIGHBOURS, Row, SEED};
-use tailwater_hdsearch::frontier::{Bench, Grid};
+use tailwater_hdsearch::frontier::{Bench, Built, Grid};
 
 /// As many as the service has.
 const LEAVES: u32 = 4;
@@ -9,7 +9,6 @@ const LEAVES: u32 = 4;
 pub(crate) fn rows(known: &Known) -> Result<Vec<Row>, String> {
     let points = known.set.points.rows();
     let bench = Bench::new(&known.set, &known.truth, NEIGHBOURS as u16, LEAVES);
-    let bench = bench.map_err(|why| why.to_string())?;
     let bits = (points.count().max(64) / 12).ilog2() as usize;
     let lists = (points.count() / 400).max(2);
     let grid = Grid {
@@ -21,9 +20,11 @@ pub(crate) fn rows(known: &Known) -> Result<Vec<Row>, String> {
     };
     let mut rows = Vec::new();
     for build in grid.builds() {
-        for tried in grid.build(&build, points, bench.placement, SEED)? {
+        let Built { order, tried } = grid.build(&build, points, bench.placement, SEED)?;
+        let tiers = bench.tiers(&order).map_err(|why| why.to_string())?;
+        for tried in tried {
             let index = if tried.name == "lsh" { "tailwater LSH" } else { "tailwater IVF" };
-            let found = bench.measure(tried).map_err(|why| why.to_string())?;
+            let found = bench.measure(&tiers, tried).map_err(|why| why.to_string())?;
             rows.push(Row {
                 index,
                 settings: found.settings,

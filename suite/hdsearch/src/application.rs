@@ -342,6 +342,13 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
         assert_eq!(prepared(Whose::Front), 2);
         assert!(application.router(&place).is_ok());
         assert!(application.load_questions().is_err(), "the answers are the generator's");
+        // Clusters decide in which order points lie on a leaf.
+        let settings = [&SMALL[..], &[("index", "ivf"), ("lists", "20")]].concat();
+        let clustered = made(SCENARIO, &settings, &scratch.0).expect("made");
+        let leaf = || clustered.node(Node { tier: "leaf", number: 2 }, &place).is_ok();
+        assert!(!leaf());
+        assert_eq!(clustered.prepare(Whose::Tier("leaf"), &quiet).expect("prepared").len(), 2);
+        assert!(leaf());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A leaf: the vectors of its points, and their distances from a query (thesis §2.2.1).
 
-use crate::nearest::{Found, nearest};
-use crate::placement::Placement;
+use crate::nearest::nearest_of_places;
+use crate::placement::{Order, Placement};
 use crate::wire::{self, LeafAnswer, WireError};
 use std::cell::RefCell;
 use std::fmt;
@@ -17,6 +17,8 @@ pub const BAD_REQUEST: u16 = 400;
 pub struct Leaf {
     kernels: Kernels,
     points: Table,
+    /// Of each: its number in the set.
+    numbers: Vec<u32>,
 }
 
 /// Why a request has no answer.
@@ -42,18 +44,17 @@ thread_local! {
 impl Leaf {
     /// Leaf number `leaf`, which takes its points of all.
     #[must_use]
-    pub fn new(points: Rows<'_>, placement: Placement, leaf: usize) -> Self {
-        let mut own = Table::with_capacity(points.dimensions(), placement.count(leaf));
-        for point in placement.of_leaf(leaf) {
-            own.push(points.vector(point as usize));
-        }
-        Self::of(own)
+    pub fn new(points: Rows<'_>, order: &Order, placement: Placement, leaf: usize) -> Self {
+        let numbers: Vec<u32> = order.of_leaf(placement, leaf).collect();
+        Self::of(numbers, |point| points.vector(point as usize), points.dimensions())
     }
 
-    /// Of its points, by their numbers here.
+    /// Of points by their numbers in the set, in the order in which they are to lie here; `vector` has each.
     #[must_use]
-    pub fn of(points: Table) -> Self {
-        Self { kernels: Kernels::best(), points }
+    pub fn of<'a>(numbers: Vec<u32>, vector: impl Fn(u32) -> &'a [f32], dimensions: usize) -> Self {
+        let mut points = Table::with_capacity(dimensions, numbers.len());
+        numbers.iter().for_each(|&point| points.push(vector(point)));
+        Self { kernels: Kernels::best(), points, numbers }
     }
 
     /// Its points.
@@ -69,8 +70,8 @@ impl Leaf {
         self
     }
 
-    /// The nearest of some of its points, the nearest first, and how many distances were computed for them. A point
-    /// that is named twice is found twice.
+    /// The nearest of some of its points by their numbers here, the nearest first, and how many distances were computed
+    /// for them. A point that is named twice is found twice.
     ///
     /// # Errors
     /// When there is no such point.
@@ -86,9 +87,10 @@ impl Leaf {
     ) -> Result<LeafAnswer, NoSuchRow> {
         let points = self.points.rows();
         distances.clear();
+        // Of all in one call: the rows of the next range are asked for while those of one are computed.
         self.kernels.distances_of(&points.padded(query), points, candidates, distances)?;
-        let measured = candidates.iter().zip(distances.iter());
-        let found = nearest(measured.map(|(&point, &distance)| Found { point, distance }), wanted);
+        let measured = candidates.iter().copied().zip(distances.iter().copied());
+        let found = nearest_of_places(measured, wanted, |place| self.numbers[place as usize]);
         Ok(LeafAnswer { candidates: distances.len() as u32, found })
     }
 
@@ -98,9 +100,10 @@ impl Leaf {
     /// When it is none, or names a point that is not here.
     pub fn answer(&self, request: &[u8]) -> Result<Vec<u8>, LeafError> {
         SCRATCH.with_borrow_mut(|Scratch { candidates, distances }| {
-            let dimensions = self.points.rows().dimensions();
-            let query = wire::read_leaf_request(request, dimensions, candidates)
-                .map_err(LeafError::Wire)?;
+            let points = self.points.rows();
+            let of = (points.count(), points.dimensions());
+            let query =
+                wire::read_leaf_request(request, of, candidates).map_err(LeafError::Wire)?;
             let found = self.nearest(&query.vector, candidates, query.neighbours.into(), distances);
             Ok(wire::leaf_answer(&found.map_err(LeafError::Point)?))
         })

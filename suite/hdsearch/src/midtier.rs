@@ -7,6 +7,7 @@ use crate::placement::Placement;
 use crate::wire::{self, Answer, CANDIDATES_MAX, LeafAnswer, Query};
 use std::cell::RefCell;
 use std::fmt;
+use std::ops::Range;
 use tailwater_kernels::padded;
 
 /// The index, and where points are.
@@ -56,15 +57,19 @@ impl MidTier {
     }
 
     /// Looks candidates up, and says what to ask: nothing of leaves without candidates, several times of those with
-    /// more than fit one request.
+    /// more single ones than fit one request.
     #[must_use]
     pub fn plan(&self, query: &Query) -> Vec<Call> {
         self.with_candidates(&padded(&query.vector), |candidates| {
             let of_leaf = |leaf| {
-                candidates
-                    .of_leaf(leaf)
-                    .chunks(CANDIDATES_MAX)
-                    .map(move |part| Call { leaf, request: wire::leaf_request(query, part) })
+                let (ranges, single) = (candidates.ranges(leaf), candidates.of_leaf(leaf));
+                let none: (&[Range<u32>], &[u32]) = (&[], &[]);
+                let in_ranges = (!ranges.is_empty()).then_some((ranges, none.1));
+                let others = single.chunks(CANDIDATES_MAX).map(move |part| (none.0, part));
+                in_ranges.into_iter().chain(others).map(move |(ranges, single)| Call {
+                    leaf,
+                    request: wire::leaf_request(query, ranges, single),
+                })
             };
             (0..self.placement.leaves()).flat_map(of_leaf).collect()
         })
@@ -74,7 +79,7 @@ impl MidTier {
     /// looked at. What was asked for is no evidence of that.
     ///
     /// # Errors
-    /// When a leaf answered something else, or named a point that it has not.
+    /// When a leaf answered something else, or named a point that is not in the set.
     pub fn merge<'a>(
         &self,
         tag: u64,
@@ -82,18 +87,16 @@ impl MidTier {
         wanted: usize,
     ) -> Result<Answer, NotALeafsAnswer> {
         let (mut all, mut looked_at) = (Vec::new(), 0_u32);
+        let is_there = |found: &Found| (found.point as usize) < self.placement.points();
         for (leaf, bytes) in answers {
-            let count = self.placement.count(leaf);
             let answer = wire::read_leaf_answer(bytes).ok_or(NotALeafsAnswer { leaf })?;
             let LeafAnswer { candidates, found } = answer;
             // More than there are points is wrong in any case.
             looked_at = looked_at.saturating_add(candidates);
-            for Found { point: local, distance } in found {
-                if local as usize >= count {
-                    return Err(NotALeafsAnswer { leaf });
-                }
-                all.push(Found { point: self.placement.point(leaf, local), distance });
+            if !found.iter().all(is_there) {
+                return Err(NotALeafsAnswer { leaf });
             }
+            all.extend(found);
         }
         Ok(Answer { tag, candidates: looked_at, found: nearest(all, wanted) })
     }

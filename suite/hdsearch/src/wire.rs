@@ -12,15 +12,22 @@
 //! |---|---|---|---|
 //! | neighbours wanted | 2 bytes | points that it looked at | 4 bytes |
 //! | dimensions | 2 bytes | neighbours | 2 bytes |
-//! | values | 4 bytes each | of each: number in this leaf | 4 bytes |
-//! | candidates: numbers in this leaf | 4 bytes each, to the end | and squared distance | 4 bytes |
+//! | values | 4 bytes each | of each: point | 4 bytes |
+//! | ranges of candidates | 4 bytes | and squared distance | 4 bytes |
+//! | of each: its first, by the number in this leaf | 4 bytes | | |
+//! | and how many | 4 bytes, 1 at least | | |
+//! | single candidates: numbers in this leaf | 4 bytes each, to the end | | |
+//!
+//! Ranges rise and do not overlap, so that a request names no more points in them than the leaf has.
 //!
 //! The query travels as its vector, as the thesis has it (§2.2.1). The published code sends a number, and every
 //! tier looks the vector up in a copy of the whole set.
 
+use crate::index::ivf::LISTS_MAX;
 use crate::nearest::Found;
 use crate::vectors::DIMENSIONS_MAX;
 use std::fmt;
+use std::ops::Range;
 use tailwater_core::MethodId;
 
 /// The mid-tier's method: the nearest of all points.
@@ -32,8 +39,8 @@ pub const DISTANCES: MethodId = MethodId(2);
 /// Most neighbours of a query.
 pub const NEIGHBOURS_MAX: u16 = 1_000;
 
-/// Most candidates of one request to a leaf: with the longest vector they fit a frame of a mebibyte. The mid-tier
-/// sends more in several requests.
+/// Most single candidates of one request to a leaf: with the longest vector they fit a frame of a mebibyte. The
+/// mid-tier sends more in several requests.
 pub const CANDIDATES_MAX: usize = 250_000;
 
 /// Most magnitude of a value: the squares of 4,096 differences stay in the range of the sums.
@@ -54,6 +61,8 @@ pub enum WireError {
     Value(f32),
     /// So many candidates.
     Candidates(usize),
+    /// A range that begins there and has so many points: none, others than the leaf's, or those of the range before.
+    Range(u32, u32),
 }
 
 /// A query as it travels.
@@ -81,7 +90,7 @@ pub struct Answer {
 pub struct LeafAnswer {
     /// How many points it looked at.
     pub candidates: u32,
-    /// The nearest of them, by their numbers in this leaf.
+    /// The nearest of them.
     pub found: Vec<Found>,
 }
 
@@ -126,25 +135,35 @@ pub fn read_answer(bytes: &[u8]) -> Option<Answer> {
     Some(Answer { tag, candidates, found: read_found(rest)? })
 }
 
-/// Writes a request to a leaf.
+/// Writes a request to a leaf: ranges of candidates, and single ones.
 #[must_use]
-pub fn leaf_request(query: &Query, candidates: &[u32]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(4 + 4 * query.vector.len() + 4 * candidates.len());
+pub fn leaf_request(query: &Query, ranges: &[Range<u32>], single: &[u32]) -> Vec<u8> {
+    let numbers = query.vector.len() + 2 * ranges.len() + single.len();
+    let mut bytes = Vec::with_capacity(8 + 4 * numbers);
     write_query(&mut bytes, query);
-    bytes.extend(candidates.iter().flat_map(|candidate| candidate.to_le_bytes()));
+    bytes.extend_from_slice(&(ranges.len() as u32).to_le_bytes());
+    for Range { start, end } in ranges {
+        bytes.extend_from_slice(&start.to_le_bytes());
+        bytes.extend_from_slice(&(end - start).to_le_bytes());
+    }
+    bytes.extend(single.iter().flat_map(|candidate| candidate.to_le_bytes()));
     bytes
 }
 
-/// Reads a request to a leaf of a set of so many dimensions: its query, and into `candidates` what it names.
+/// Reads a request to a leaf of so many points of so many dimensions: its query, and into `candidates` all that it names.
+/// Whether the leaf has the single ones is another question.
 ///
 /// # Errors
 /// When it is none.
 pub fn read_leaf_request(
     bytes: &[u8],
-    dimensions: usize,
+    (points, dimensions): (usize, usize),
     candidates: &mut Vec<u32>,
 ) -> Result<Query, WireError> {
     let (query, rest) = read_query(bytes, dimensions)?;
+    let (count, rest) = rest.split_first_chunk().ok_or(WireError::Short)?;
+    let of_ranges = 8 * u32::from_le_bytes(*count) as usize;
+    let (ranges, rest) = rest.split_at_checked(of_ranges).ok_or(WireError::Short)?;
     let (numbers, rest) = rest.as_chunks::<4>();
     if !rest.is_empty() {
         return Err(WireError::Trailing(rest.len()));
@@ -153,8 +172,22 @@ pub fn read_leaf_request(
         return Err(WireError::Candidates(numbers.len()));
     }
     candidates.clear();
+    read_ranges(ranges, points, candidates)?;
     candidates.extend(numbers.iter().map(|number| u32::from_le_bytes(*number)));
     Ok(query)
+}
+
+/// Of eight bytes each; all that are in them.
+fn read_ranges(bytes: &[u8], points: usize, candidates: &mut Vec<u32>) -> Result<(), WireError> {
+    let mut before = 0;
+    for &[a, b, c, d, e, f, g, h] in bytes.as_chunks::<8>().0 {
+        let (start, count) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        let fits = |&end: &u32| start >= before && end > start && end as usize <= points;
+        let end = start.checked_add(count).filter(fits);
+        before = end.ok_or(WireError::Range(start, count))?;
+        candidates.extend(start..before);
+    }
+    Ok(())
 }
 
 /// Writes an answer of a leaf.
@@ -241,6 +274,13 @@ impl fmt::Display for WireError {
                     "found {found} candidates; {CANDIDATES_MAX} at most are needed: ask in parts"
                 )
             }
+            Self::Range(start, count) => {
+                write!(
+                    f,
+                    "found a range of {count} candidates from {start} on; ranges of points of this leaf are needed that rise, \
+                     do not overlap, and have one point at least"
+                )
+            }
         }
     }
 }
@@ -249,6 +289,8 @@ impl std::error::Error for WireError {}
 
 const _: () = assert!(DIMENSIONS_MAX <= u16::MAX as usize);
 const _: () = assert!(4 * (DIMENSIONS_MAX + CANDIDATES_MAX) + 64 < 1 << 20);
+// A range comes from a list, so the mid-tier has no more of them.
+const _: () = assert!(4 * DIMENSIONS_MAX + 8 * LISTS_MAX + 64 < 1 << 20);
 
 #[cfg(test)]
 mod tests {
@@ -272,16 +314,42 @@ mod tests {
     #[test]
     fn a_leaf_request_comes_back() {
         let mut candidates = vec![9];
-        let bytes = leaf_request(&query(), &[7, u32::MAX]);
-        assert_eq!(read_leaf_request(&bytes, 3, &mut candidates), Ok(query()));
-        assert_eq!(candidates, [7, u32::MAX]);
-        assert_eq!(
-            read_leaf_request(&bytes[..bytes.len() - 1], 3, &mut candidates),
-            Err(WireError::Trailing(3))
-        );
-        let many = leaf_request(&query(), &vec![0; CANDIDATES_MAX + 1]);
-        let refused = read_leaf_request(&many, 3, &mut candidates);
+        let mut read = |bytes: &[u8]| {
+            let read = read_leaf_request(bytes, (20, 3), &mut candidates);
+            read.map(|query| (query, candidates.clone()))
+        };
+        let bytes = leaf_request(&query(), &[3..5, 5..6, 19..20], &[7, u32::MAX]);
+        assert_eq!(read(&bytes), Ok((query(), vec![3, 4, 5, 19, 7, u32::MAX])));
+        assert_eq!(read(&bytes[..bytes.len() - 1]), Err(WireError::Trailing(3)));
+        let last_range = bytes.len() - 8 - 1;
+        assert_eq!(read(&bytes[..last_range]), Err(WireError::Short));
+        assert_eq!(read(&leaf_request(&query(), &[], &[])), Ok((query(), vec![])));
+        let refused = read(&leaf_request(&query(), &[], &vec![0; CANDIDATES_MAX + 1]));
         assert_eq!(refused, Err(WireError::Candidates(CANDIDATES_MAX + 1)));
+    }
+
+    /// Or a request of a mebibyte would have a leaf look at all its points 131,000 times.
+    #[test]
+    fn ranges_that_do_not_rise_or_leave_the_leaf_are_refused() {
+        let read = |of_ranges: &[(u32, u32)]| {
+            let bytes: Vec<u8> = (of_ranges.iter())
+                .flat_map(|(start, count)| [start.to_le_bytes(), count.to_le_bytes()])
+                .flatten()
+                .collect();
+            read_ranges(&bytes, 20, &mut Vec::new())
+        };
+        assert_eq!(read(&[(0, 4), (4, 1), (7, 13)]), Ok(()));
+        for (first, bad) in [
+            ((0, 4), (3, 2)),
+            ((5, 1), (0, 1)),
+            ((0, 1), (2, 0)),
+            ((0, 1), (2, 19)),
+            ((0, 1), (2, u32::MAX)),
+        ] {
+            assert_eq!(read(&[first, bad]), Err(WireError::Range(bad.0, bad.1)));
+        }
+        let said = WireError::Range(3, 2).to_string();
+        assert!(said.starts_with("found a range of 2 candidates from 3 on;"), "{said}");
     }
 
     #[test]
@@ -321,9 +389,11 @@ mod tests {
             if let Ok((tag, query)) = read_request(&bytes, 2) {
                 prop_assert_eq!(request(tag, &query), bytes.clone());
             }
-            let mut candidates = Vec::new();
-            if let Ok(query) = read_leaf_request(&bytes, 2, &mut candidates) {
-                prop_assert_eq!(leaf_request(&query, &candidates), bytes.clone());
+            let (mut candidates, mut again) = (Vec::new(), Vec::new());
+            if let Ok(query) = read_leaf_request(&bytes, (1_000, 2), &mut candidates) {
+                let single = leaf_request(&query, &[], &candidates);
+                prop_assert_eq!(read_leaf_request(&single, (0, 2), &mut again), Ok(query));
+                prop_assert_eq!(again, candidates);
             }
             if let Some(said) = read_answer(&bytes) {
                 prop_assert_eq!(answer(&said), bytes.clone());

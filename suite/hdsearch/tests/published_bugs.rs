@@ -14,7 +14,7 @@ use tailwater_hdsearch::leaf::Leaf;
 use tailwater_hdsearch::midtier::{Call, MidTier};
 use tailwater_hdsearch::nearest::Found;
 use tailwater_hdsearch::oracle::{ByClusters, ByHashes, LookUp};
-use tailwater_hdsearch::placement::Placement;
+use tailwater_hdsearch::placement::{Order, Placement};
 use tailwater_hdsearch::questions::Questions;
 use tailwater_hdsearch::vectors::{Generator, Kind, Set};
 use tailwater_hdsearch::wire::{self, Answer, LeafAnswer, Query};
@@ -40,8 +40,7 @@ impl Tiers {
         let index = Lsh::new(&hashed, placement, SETTINGS).expect("an index");
         let midtier = MidTier::new(Box::new(index), placement, 30);
         let look_up = Box::new(ByHashes::new(set.points.rows(), &hashed, SETTINGS));
-        let leaf = |leaf| Leaf::new(set.points.rows(), placement, leaf);
-        let leaves = (0..4).map(leaf).collect();
+        let leaves = leaves(&set, &Order::as_given(2_000), placement);
         Self { set, placement, midtier, look_up, leaves }
     }
 
@@ -50,6 +49,13 @@ impl Tiers {
         let tiers = Self::new();
         let midtier = MidTier::new(Box::new(index), tiers.placement, 30);
         Self { midtier, ..tiers }
+    }
+
+    /// The same with points in clusters, which must be looked up as `right` says.
+    fn clustered(clustered: &Clustered, probes: usize, right: ByClusters) -> Self {
+        let tiers = Self::with(Ivf::new(clustered, probes).expect("an index"));
+        let leaves = leaves(&tiers.set, clustered.parts().1, tiers.placement);
+        Self { leaves, look_up: Box::new(right), ..tiers }
     }
 
     fn questions(&self) -> Questions<'_> {
@@ -104,6 +110,11 @@ impl Tiers {
     }
 }
 
+fn leaves(set: &Set, order: &Order, placement: Placement) -> Vec<Leaf> {
+    let leaf = |leaf| Leaf::new(set.points.rows(), order, placement, leaf);
+    (0..placement.leaves()).map(leaf).collect()
+}
+
 fn hashed(points: Rows<'_>) -> Hashed {
     Hashed::new(points, SETTINGS, 1).expect("hashed")
 }
@@ -136,9 +147,9 @@ fn with_candidates(
 ) -> Vec<Call> {
     for call in &mut plan {
         let mut candidates = Vec::new();
-        wire::read_leaf_request(&call.request, 30, &mut candidates).expect("a request");
+        wire::read_leaf_request(&call.request, (500, 30), &mut candidates).expect("a request");
         change(&mut candidates);
-        call.request = wire::leaf_request(query, &candidates);
+        call.request = wire::leaf_request(query, &[], &candidates);
     }
     plan
 }
@@ -172,15 +183,19 @@ fn a_leaf_that_skips_half_of_its_candidates() {
     let tiers = Tiers::new();
     let skips = |leaf: usize, request: &[u8]| {
         let mut candidates = Vec::new();
-        let query = wire::read_leaf_request(request, 30, &mut candidates).expect("a request");
+        let query =
+            wire::read_leaf_request(request, (500, 30), &mut candidates).expect("a request");
         let nearest = tiers.answer(leaf, request).found;
+        // Points lie as in the set.
+        let numbers: Vec<u32> = tiers.placement.of_leaf(leaf).collect();
         let mut others = 0;
         candidates.retain(|candidate| {
-            let is_near = nearest.iter().any(|found| found.point == *candidate);
+            let number = numbers[*candidate as usize];
+            let is_near = nearest.iter().any(|found| found.point == number);
             others += usize::from(!is_near);
             is_near || others % 2 == 0
         });
-        tiers.answer(leaf, &wire::leaf_request(&query, &candidates))
+        tiers.answer(leaf, &wire::leaf_request(&query, &[], &candidates))
     };
     let faults = tiers.faults_of(as_planned, skips, same);
     assert_eq!(faults.len(), QUERIES);
@@ -268,17 +283,28 @@ fn clusters_that_are_not_the_nearest() {
     let tiers = Tiers::new();
     let points = tiers.set.points.rows();
     let right = Clustered::new(points, 40, Training::default()).expect("clustered");
-    let (centres, lists) = right.parts();
+    let (centres, order, starts) = right.parts();
+    // Each list is looked into where the centre of the next one is near.
     let mut table = Table::new(30);
-    (0..centres.count()).for_each(|centre| table.push(centres.vector(centre)));
-    let lists = lists.iter().map(|list| (list + 1) % 40).collect();
-    let wrong = Clustered::of_parts(table, lists).expect("parts");
+    (0..40).for_each(|list| table.push(centres.vector((list + 1) % 40)));
+    let wrong = Clustered::of_parts(table, order.clone(), starts.to_vec()).expect("parts");
     let faults = |clustered: &Clustered, probes| {
-        let index = Ivf::new(clustered, tiers.placement, probes).expect("an index");
-        let look_up = Box::new(ByClusters::new(points, &right, 4));
-        Tiers { look_up, ..Tiers::with(index) }.faults(as_planned, same, same).len()
+        let look_up = ByClusters::new(points, &right, 4);
+        Tiers::clustered(clustered, probes, look_up).faults(as_planned, same, same).len()
     };
     assert_eq!((faults(&right, 4), faults(&right, 3), faults(&wrong, 4)), (0, QUERIES, QUERIES));
+}
+
+/// Their vectors lie as in the set, and lists are looked for where clusters would have them.
+#[test]
+fn leaves_that_know_nothing_of_the_order_of_clusters() {
+    let tiers = Tiers::new();
+    let points = tiers.set.points.rows();
+    let clustered = Clustered::new(points, 40, Training::default()).expect("clustered");
+    let look_up = ByClusters::new(points, &clustered, 4);
+    let right = Tiers::clustered(&clustered, 4, look_up);
+    let unordered = Tiers { leaves: tiers.leaves, ..right };
+    assert!(unordered.faults(as_planned, same, same).len() > QUERIES / 2);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use tailwater_hdsearch::index::ivf::{Clustered, Ivf, Training};
 use tailwater_hdsearch::index::lsh::{Hashed, Lsh, Settings};
 use tailwater_hdsearch::midtier::MidTier;
 use tailwater_hdsearch::oracle::{ByClusters, ByHashes};
+use tailwater_hdsearch::placement;
 use tailwater_hdsearch::questions;
 use tailwater_hdsearch::vectors::{Generator, Kind, Set};
 use tailwater_hdsearch::wire::{self, Query};
@@ -32,7 +33,7 @@ fn set() -> Set {
 fn both_indexes_are_measured_with_every_answer_right() {
     let set = set();
     let truth = questions::truth(&set, 10, quiet).expect("found");
-    let bench = Bench::new(&set, &truth, 10, 3).expect("leaves");
+    let bench = Bench::new(&set, &truth, 10, 3);
     let settings = Settings { tables: 6, bits: 6, probes: 4 };
     let hashed = Hashed::new(set.points.rows(), settings, 1).expect("hashed");
     let lsh = Tried {
@@ -41,16 +42,18 @@ fn both_indexes_are_measured_with_every_answer_right() {
         index: Box::new(Lsh::new(&hashed, bench.placement, settings).expect("an index")),
         look_up: Box::new(ByHashes::new(set.points.rows(), &hashed, settings)),
     };
-    let lsh = bench.measure(lsh).expect("measured");
+    let as_given = bench.tiers(&placement::Order::as_given(4_000)).expect("leaves");
+    let lsh = bench.measure(&as_given, lsh).expect("measured");
     let clustered = Clustered::new(set.points.rows(), 50, Training::default()).expect("clustered");
     let ivf = |probes| Tried {
         name: "ivf",
         settings: String::new(),
-        index: Box::new(Ivf::new(&clustered, bench.placement, probes).expect("an index")),
+        index: Box::new(Ivf::new(&clustered, probes).expect("an index")),
         look_up: Box::new(ByClusters::new(set.points.rows(), &clustered, probes)),
     };
-    let some = bench.measure(ivf(5)).expect("measured");
-    let all = bench.measure(ivf(50)).expect("measured");
+    let ordered = bench.tiers(clustered.parts().1).expect("leaves");
+    let some = bench.measure(&ordered, ivf(5)).expect("measured");
+    let all = bench.measure(&ordered, ivf(50)).expect("measured");
     for point in [&lsh, &some] {
         assert!((0.3..1.0).contains(&point.quality.recall_10), "{point:?}");
         assert!(point.quality.candidates < 3_000.0 && point.latency_us.p50 > 0.0);
@@ -66,11 +69,12 @@ fn both_indexes_are_measured_with_every_answer_right() {
 #[test]
 fn what_is_no_query_is_refused_in_words() {
     let set = set();
-    let bench = Bench::new(&set, &[], 10, 2).expect("leaves");
+    let bench = Bench::new(&set, &[], 10, 2);
     let clustered = Clustered::new(set.points.rows(), 20, Training::default()).expect("clustered");
-    let index = Ivf::new(&clustered, bench.placement, 2).expect("an index");
+    let index = Ivf::new(&clustered, 2).expect("an index");
     let midtier = MidTier::new(Box::new(index), bench.placement, 50);
-    let front = bench.tiers.front(midtier).expect("a mid-tier");
+    let tiers = bench.tiers(clustered.parts().1).expect("leaves");
+    let front = tiers.front(midtier).expect("a mid-tier");
     let short = Query { neighbours: 10, vector: vec![0.0; 49] };
     let error = front.ask(wire::request(1, &short)).expect_err("refused").to_string();
     assert_eq!(error, "found a query of 49 dimensions; those of the set, 50, are needed");

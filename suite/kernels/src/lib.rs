@@ -4,7 +4,6 @@
 //! sorted lists. Which instructions it uses is found at run time ([`Level`]). [`Table`] and [`Rows`] hold vectors
 //! as these like them.
 //!
-//! **Results do not depend on the machine.** Every level adds the same 32 lanes in the same order, and none fuses
 //! **Results do not depend on the machine.** Every level adds the same 32 lanes in the same order, and none fuses a
 //! multiplication with an addition. So scalar code, SSE4.1, AVX2 and AVX-512 give the same bits. An answer of one
 //! server can be compared exactly with one that another computed. The price is an instruction more for each register;

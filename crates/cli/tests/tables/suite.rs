@@ -276,23 +276,34 @@ pub(super) fn switches(result: &str) -> String {
     table
 }
 
-/// What the watch takes, where the file has it.
-/// The watch as it is, then each of its parts all the time.
-pub(super) fn cost(result: &str) -> String {
-    let whole = ["service", "CPU per query", "p50", "p99", "pairs"];
+/// What the watch takes, where the files have it, in their order: the watch as it is, then each of its parts all the time.
+pub(super) fn cost(results: &[String]) -> String {
+    let whole = ["service", "pairs", "CPU per query", "goal", "p50", "p99"];
     let heads: Vec<String> = whole.iter().chain(&PARTS).map(|head| (*head).into()).collect();
     let mut table = head(&heads);
-    for (stated, service) in each(result) {
+    for (stated, service) in results.iter().flat_map(|result| each(result)) {
         let Some(cost) = service.cost else { continue };
         let pairs = cost.whole.cpu.as_ref().map_or_else(dash, |it| it.pairs.to_string());
         let Ratios { cpu, p50, p99 } = &cost.whole;
-        let mut cells = vec![stated.name.into(), shown(cpu), shown(p50), shown(p99), pairs];
+        let mut cells =
+            vec![stated.name.into(), pairs, shown(cpu), verdict(cpu), shown(p50), shown(p99)];
         cells.extend(
             PARTS.iter().map(|part| cost.parts.get(*part).map_or_else(dash, |it| shown(&it.cpu))),
         );
         table += &line(&cells);
     }
     table
+}
+
+/// Of CPU per query, as `suite traits --cost` judges it.
+const GOAL: f64 = 1.05;
+
+fn verdict(cpu: &Option<Compared>) -> String {
+    match cpu {
+        Some(cpu) if cpu.high <= GOAL => "met".into(),
+        Some(cpu) if cpu.low > GOAL => "missed".into(),
+        _ => "not told".into(),
+    }
 }
 
 /// As the file has them.
@@ -339,5 +350,23 @@ fn the_thesis_numbers_stand_beside_those_of_the_file() {
     assert!(waits(result).contains("| leaf | – | – | 70.0 µs |"), "{}", waits(result));
     assert!(shares(result).contains("| ≤ 87 % | 100 | 12 % | – | – |"), "{}", shares(result));
     assert!(switches(result).contains("| leaf | – | – | – |"), "not known is not none");
-    assert_eq!(cost(result).lines().count(), 2, "nothing was compared");
+    assert_eq!(cost(&[result.to_owned()]).lines().count(), 2, "nothing was compared");
+}
+
+#[test]
+fn each_file_has_its_line_of_what_the_watch_takes_with_the_verdict_of_its_interval() {
+    let of = |low: f64, high: f64, pairs: u32| {
+        format!(
+            r#"{{"services":[{{"service":"recommend","capacity":{{"plateau_rps":1}},"loads":[],
+                "cost":{{"cpu":{{"ratio":1.04,"low":{low},"high":{high},"pairs":{pairs}}},"p50":null,"p99":null}}}}]}}"#
+        )
+    };
+    let table = cost(&[of(1.01, 1.06, 6), of(1.03, 1.05, 16), of(1.051, 1.07, 4)]);
+    let lines: Vec<&str> = table.lines().skip(2).collect();
+    let wanted = [
+        "| Recommend | 6 | × 1.040 (1.010 to 1.060) | not told | – | – | – | – | – |",
+        "| Recommend | 16 | × 1.040 (1.030 to 1.050) | met | – | – | – | – | – |",
+        "| Recommend | 4 | × 1.040 (1.051 to 1.070) | missed | – | – | – | – | – |",
+    ];
+    assert_eq!(lines, wanted);
 }

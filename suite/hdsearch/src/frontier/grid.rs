@@ -1,10 +1,10 @@
 //! Which settings are tried.
 
 use crate::index::Index;
-use crate::index::ivf::{Clustered, Ivf, Training};
+use crate::index::ivf::{self, Clustered, Ivf, Training};
 use crate::index::lsh::{self, Hashed, Lsh};
 use crate::oracle::{ByClusters, ByHashes, LookUp};
-use crate::placement::Placement;
+use crate::placement::{Order, Placement};
 use tailwater_kernels::Rows;
 
 /// Settings, of which every combination is tried.
@@ -29,6 +29,14 @@ pub enum Build {
     Lsh(usize),
     /// So many clusters.
     Ivf(usize),
+}
+
+/// What was built.
+pub struct Built {
+    /// How points must lie on leaves.
+    pub order: Order,
+    /// The index with each choice of settings.
+    pub tried: Vec<Tried>,
 }
 
 /// An index that is tried.
@@ -66,7 +74,7 @@ impl Grid {
         lsh.chain(self.lists.iter().map(|&lists| Build::Ivf(lists))).collect()
     }
 
-    /// Builds one, and gives it with each choice of settings.
+    /// Builds one for each choice of settings.
     ///
     /// # Errors
     /// A sentence that says which settings are out of their bounds.
@@ -76,14 +84,12 @@ impl Grid {
         points: Rows<'_>,
         placement: Placement,
         seed: u64,
-    ) -> Result<Vec<Tried>, String> {
+    ) -> Result<Built, String> {
         match *build {
             Build::Lsh(bits) => {
                 self.lsh(bits, points, placement, seed).map_err(|error| error.to_string())
             }
-            Build::Ivf(lists) => {
-                self.ivf(lists, points, placement, seed).map_err(|error| error.to_string())
-            }
+            Build::Ivf(lists) => self.ivf(lists, points, seed).map_err(|error| error.to_string()),
         }
     }
 
@@ -93,7 +99,7 @@ impl Grid {
         points: Rows<'_>,
         placement: Placement,
         seed: u64,
-    ) -> Result<Vec<Tried>, lsh::BadSettings> {
+    ) -> Result<Built, lsh::BadSettings> {
         let most = self.tables.iter().copied().max().unwrap_or(1);
         let all = lsh::Settings { tables: most, bits, probes: 1 };
         let hashed = Hashed::new(points, all, seed)?;
@@ -103,40 +109,35 @@ impl Grid {
             self.lsh_probes.iter().map(move |&probes| lsh::Settings { tables, bits, probes })
         });
         // Buckets that are not there cannot be looked into.
-        each.filter(|settings| settings.probes <= 1 << bits)
-            .map(|settings| {
-                let look_up = look_up.with(settings.tables, settings.probes);
-                Ok(Tried {
-                    name: "lsh",
-                    settings: settings.to_string(),
-                    index: Box::new(index.with(settings)?),
-                    look_up: Box::new(look_up),
-                })
+        let each = each.filter(|settings| settings.probes <= 1 << bits).map(|settings| {
+            let look_up = look_up.with(settings.tables, settings.probes);
+            Ok(Tried {
+                name: "lsh",
+                settings: settings.to_string(),
+                index: Box::new(index.with(settings)?),
+                look_up: Box::new(look_up),
             })
-            .collect()
+        });
+        let tried = each.collect::<Result<Vec<_>, lsh::BadSettings>>()?;
+        Ok(Built { order: Order::as_given(points.count() as u32), tried })
     }
 
-    fn ivf(
-        &self,
-        lists: usize,
-        points: Rows<'_>,
-        placement: Placement,
-        seed: u64,
-    ) -> Result<Vec<Tried>, crate::index::ivf::BadSettings> {
+    fn ivf(&self, lists: usize, points: Rows<'_>, seed: u64) -> Result<Built, ivf::BadSettings> {
         let training = Training { seed, ..Training::default() };
         let clustered = Clustered::new(points, lists, training)?;
-        let index = Ivf::new(&clustered, placement, 1)?;
+        let index = Ivf::new(&clustered, 1)?;
         let look_up = ByClusters::new(points, &clustered, 1);
         let each = self.ivf_probes.iter().filter(|&&probes| probes <= lists);
-        each.map(|&probes| {
-            let settings = crate::index::ivf::Settings { lists, probes };
+        let each = each.map(|&probes| {
+            let settings = ivf::Settings { lists, probes };
             Ok(Tried {
                 name: "ivf",
                 settings: settings.to_string(),
                 index: Box::new(index.with(probes)?),
                 look_up: Box::new(look_up.with(probes)),
             })
-        })
-        .collect()
+        });
+        let tried = each.collect::<Result<Vec<_>, ivf::BadSettings>>()?;
+        Ok(Built { order: clustered.parts().1.clone(), tried })
     }
 }

@@ -10,7 +10,7 @@ mod tiers;
 mod worked;
 
 pub use goals::{GOALS, Goal};
-pub use grid::{Build, Grid, Tried};
+pub use grid::{Build, Built, Grid, Tried};
 pub use tiers::{Tiers, TiersError};
 pub use worked::Worked;
 
@@ -19,7 +19,7 @@ use crate::index::{Candidates, Index};
 use crate::leaf::Leaf;
 use crate::midtier::{MidTier, NotALeafsAnswer};
 use crate::nearest::Found;
-use crate::placement::Placement;
+use crate::placement::{Order, Placement};
 use crate::quality::Quality;
 use crate::questions::Questions;
 use crate::vectors::{Set, Shape};
@@ -92,7 +92,7 @@ pub enum MeasureError {
     Tiers(TiersError),
 }
 
-/// A set with what is true of it, and leaves that hold it.
+/// A set with what is true of it, and how leaves share it.
 #[derive(Debug)]
 pub struct Bench<'a> {
     /// Points and queries.
@@ -101,31 +101,26 @@ pub struct Bench<'a> {
     pub truth: &'a [Vec<Found>],
     /// How many are wanted.
     pub neighbours: u16,
-    /// Where points lie.
+    /// On how many leaves points lie.
     pub placement: Placement,
-    /// The leaves.
-    pub leaves: Vec<Arc<Leaf>>,
-    /// The same behind sockets.
-    pub tiers: Tiers,
 }
 
 impl<'a> Bench<'a> {
-    /// Starts the leaves.
+    /// With points on so many leaves.
+    #[must_use]
+    pub fn new(set: &'a Set, truth: &'a [Vec<Found>], neighbours: u16, leaves: u32) -> Self {
+        let placement = Placement::new(set.points.rows().count() as u32, leaves);
+        Self { set, truth, neighbours, placement }
+    }
+
+    /// Starts leaves on which points lie in this order.
     ///
     /// # Errors
     /// When they cannot listen.
-    pub fn new(
-        set: &'a Set,
-        truth: &'a [Vec<Found>],
-        neighbours: u16,
-        leaves: u32,
-    ) -> Result<Self, TiersError> {
-        let points = set.points.rows();
-        let placement = Placement::new(points.count() as u32, leaves);
-        let leaf = |leaf| Arc::new(Leaf::new(points, placement, leaf));
-        let leaves: Vec<_> = (0..placement.leaves()).map(leaf).collect();
-        let tiers = Tiers::start(&leaves)?;
-        Ok(Self { set, truth, neighbours, placement, leaves, tiers })
+    pub fn tiers(&self, order: &Order) -> Result<Tiers, TiersError> {
+        let points = self.set.points.rows();
+        let leaf = |leaf| Arc::new(Leaf::new(points, order, self.placement, leaf));
+        Tiers::start((0..self.placement.leaves()).map(leaf).collect())
     }
 
     /// How many candidates the index has for a query, in the mean.
@@ -140,12 +135,13 @@ impl<'a> Bench<'a> {
         counts.sum::<f64>() / queries.count().max(1) as f64
     }
 
-    /// Measures an index.
+    /// Measures an index over leaves with its order.
     ///
     /// # Errors
     /// When an answer is wrong, or none comes.
     pub fn measure(
         &self,
+        tiers: &Tiers,
         Tried { name, settings, index, look_up }: Tried,
     ) -> Result<Point, MeasureError> {
         let index_bytes = index.bytes();
@@ -153,45 +149,47 @@ impl<'a> Bench<'a> {
         let midtier = MidTier::new(index, self.placement, dimensions);
         let Ok(questions) = Questions::prepare(self.set, &*look_up, self.neighbours, no_tell);
         let quality = Quality::mean(&questions.qualities(self.truth));
-        let compute_us = self.compute(&midtier, &questions)?;
-        let latency_us = self.ask(midtier, &questions)?;
+        let compute_us = compute(&midtier, tiers.leaves(), &questions)?;
+        let latency_us = ask(midtier, tiers, &questions)?;
         Ok(Point { index: name.into(), settings, quality, index_bytes, compute_us, latency_us })
     }
+}
 
-    /// In this thread, by the same bytes as over sockets.
-    fn compute(&self, midtier: &MidTier, questions: &Questions<'_>) -> Result<Times, MeasureError> {
-        let mut times = Vec::with_capacity(questions.count());
-        for number in warmed(questions.count()) {
-            let query = questions.query(number);
-            let start = Worked::now();
-            let calls = midtier.plan(&query);
-            let answers: Vec<_> = calls
-                .iter()
-                .map(|call| {
-                    (call.leaf, self.leaves[call.leaf].answer(&call.request).unwrap_or_default())
-                })
-                .collect();
-            let answers = answers.iter().map(|(leaf, bytes)| (*leaf, &bytes[..]));
-            let answer = midtier.merge(0, answers, query.neighbours.into());
-            times.push(start.elapsed());
-            let answer = answer.map_err(MeasureError::Leaf)?;
-            questions.check(number, &answer).map_err(|wrong| MeasureError::Wrong(number, wrong))?;
-        }
-        Ok(Times::of_warmed(times))
+/// In this thread, by the same bytes as over sockets.
+fn compute(
+    midtier: &MidTier,
+    leaves: &[Arc<Leaf>],
+    questions: &Questions<'_>,
+) -> Result<Times, MeasureError> {
+    let mut times = Vec::with_capacity(questions.count());
+    for number in warmed(questions.count()) {
+        let query = questions.query(number);
+        let start = Worked::now();
+        let calls = midtier.plan(&query);
+        let answers: Vec<_> = calls
+            .iter()
+            .map(|call| (call.leaf, leaves[call.leaf].answer(&call.request).unwrap_or_default()))
+            .collect();
+        let answers = answers.iter().map(|(leaf, bytes)| (*leaf, &bytes[..]));
+        let answer = midtier.merge(0, answers, query.neighbours.into());
+        times.push(start.elapsed());
+        let answer = answer.map_err(MeasureError::Leaf)?;
+        questions.check(number, &answer).map_err(|wrong| MeasureError::Wrong(number, wrong))?;
     }
+    Ok(Times::of_warmed(times))
+}
 
-    fn ask(&self, midtier: MidTier, questions: &Questions<'_>) -> Result<Times, MeasureError> {
-        let front = self.tiers.front(midtier).map_err(MeasureError::Tiers)?;
-        let mut times = Vec::with_capacity(questions.count());
-        for number in warmed(questions.count()) {
-            let request = wire::request(number as u64, &questions.query(number));
-            let start = Instant::now();
-            let answer = front.ask(request).map_err(MeasureError::Tiers)?;
-            times.push(start.elapsed());
-            questions.check(number, &answer).map_err(|wrong| MeasureError::Wrong(number, wrong))?;
-        }
-        Ok(Times::of_warmed(times))
+fn ask(midtier: MidTier, tiers: &Tiers, questions: &Questions<'_>) -> Result<Times, MeasureError> {
+    let front = tiers.front(midtier).map_err(MeasureError::Tiers)?;
+    let mut times = Vec::with_capacity(questions.count());
+    for number in warmed(questions.count()) {
+        let request = wire::request(number as u64, &questions.query(number));
+        let start = Instant::now();
+        let answer = front.ask(request).map_err(MeasureError::Tiers)?;
+        times.push(start.elapsed());
+        questions.check(number, &answer).map_err(|wrong| MeasureError::Wrong(number, wrong))?;
     }
+    Ok(Times::of_warmed(times))
 }
 
 /// Queries that are asked before those that count: caches and branch predictors are cold at first.

@@ -16,7 +16,8 @@ use tailwater_rt::{Server, ServerConfig};
 /// Leaves that serve.
 pub struct Tiers {
     controller: Controller,
-    leaves: Vec<Server>,
+    leaves: Vec<Arc<Leaf>>,
+    servers: Vec<Server>,
 }
 
 /// A mid-tier that serves, and its client.
@@ -38,7 +39,7 @@ impl Tiers {
     ///
     /// # Errors
     /// When one cannot listen.
-    pub fn start(leaves: &[Arc<Leaf>]) -> Result<Self, TiersError> {
+    pub fn start(leaves: Vec<Arc<Leaf>>) -> Result<Self, TiersError> {
         let controller = Spec::named("none").build(&Site::one_loop(OBJECTIVE, 1));
         let controller = controller.map_err(|error| TiersError(error.to_string()))?;
         let start = |leaf: &Arc<Leaf>| {
@@ -46,8 +47,14 @@ impl Tiers {
             Server::start(ServerConfig::default(), controller.admission.clone(), router)
                 .map_err(|error| TiersError(format!("a leaf cannot serve: {error}")))
         };
-        let leaves = leaves.iter().map(start).collect::<Result<_, _>>()?;
-        Ok(Self { controller, leaves })
+        let servers = leaves.iter().map(start).collect::<Result<_, _>>()?;
+        Ok(Self { controller, leaves, servers })
+    }
+
+    /// Those that serve.
+    #[must_use]
+    pub fn leaves(&self) -> &[Arc<Leaf>] {
+        &self.leaves
     }
 
     /// Starts a mid-tier before them.
@@ -55,7 +62,7 @@ impl Tiers {
     /// # Errors
     /// When it cannot listen, or cannot be reached.
     pub fn front(&self, midtier: MidTier) -> Result<Front, TiersError> {
-        let leaves = self.leaves.iter().map(|leaf| ChannelConfig::new(leaf.address().clone()));
+        let leaves = self.servers.iter().map(|leaf| ChannelConfig::new(leaf.address().clone()));
         let tier = TierConfig::new(LEAVES, leaves.collect()).controller(&self.controller);
         let config = ServerConfig { tiers: vec![tier], ..ServerConfig::default() };
         let router = service::router(midtier);

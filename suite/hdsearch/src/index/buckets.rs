@@ -1,4 +1,4 @@
-//! Lists of points, by bucket and leaf.
+//! Lists of points, by bucket and leaf. A point is told by its position.
 
 use crate::placement::Placement;
 
@@ -74,9 +74,10 @@ mod tests {
         for bucket in 0..8 {
             let mut found: Vec<u32> = (0..3)
                 .flat_map(|leaf| {
+                    let all: Vec<u32> = placement.of_leaf(leaf).collect();
                     let entry = buckets.entry(bucket, leaf);
                     assert!(entry.is_sorted());
-                    entry.iter().map(move |&local| placement.point(leaf, local))
+                    entry.iter().map(move |&local| all[local as usize])
                 })
                 .collect();
             found.sort_unstable();

@@ -2,6 +2,7 @@
 
 use super::Buckets;
 use crate::placement::Placement;
+use std::ops::Range;
 
 /// Room for the candidates of one query at a time, which is used again for the next. Takes four bytes and a bit
 /// for each point of the set, however many candidates there are.
@@ -18,6 +19,8 @@ struct OfLeaf {
     count: usize,
     /// A bit for each point of the leaf: it is among them.
     seen: Vec<u64>,
+    /// Others, which rise.
+    ranges: Vec<Range<u32>>,
 }
 
 impl Candidates {
@@ -26,7 +29,8 @@ impl Candidates {
     pub fn new(placement: Placement) -> Self {
         let leaf = |leaf| {
             let points = placement.count(leaf);
-            OfLeaf { points: vec![0; points + 1], count: 0, seen: vec![0; points.div_ceil(64)] }
+            let seen = vec![0; points.div_ceil(64)];
+            OfLeaf { points: vec![0; points + 1], count: 0, seen, ranges: Vec::new() }
         };
         Self { placement, leaves: (0..placement.leaves()).map(leaf).collect() }
     }
@@ -42,6 +46,13 @@ impl Candidates {
         self.leaves.iter_mut().for_each(OfLeaf::clear);
     }
 
+    /// Adds the points at these positions, none of which is among them. They come after those of every range before.
+    pub fn add_range(&mut self, positions: &Range<u32>) {
+        for (number, leaf) in self.leaves.iter_mut().enumerate() {
+            leaf.add_range(self.placement.part(positions, number));
+        }
+    }
+
     /// Adds the points of a bucket that are not among them.
     pub fn add(&mut self, buckets: &Buckets, bucket: u32) {
         for (number, leaf) in self.leaves.iter_mut().enumerate() {
@@ -49,7 +60,13 @@ impl Candidates {
         }
     }
 
-    /// Those of a leaf, by their numbers there, in no order.
+    /// Those of a leaf that came in ranges, by their numbers there: rising, and with a gap between any two.
+    #[must_use]
+    pub fn ranges(&self, leaf: usize) -> &[Range<u32>] {
+        &self.leaves[leaf].ranges
+    }
+
+    /// The others of a leaf, by their numbers there, in no order.
     #[must_use]
     pub fn of_leaf(&self, leaf: usize) -> &[u32] {
         let leaf = &self.leaves[leaf];
@@ -59,11 +76,23 @@ impl Candidates {
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.leaves.iter().map(|leaf| leaf.count).sum()
+        let of_leaf = |leaf: &OfLeaf| {
+            let in_ranges: usize = leaf.ranges.iter().map(ExactSizeIterator::len).sum();
+            leaf.count + in_ranges
+        };
+        self.leaves.iter().map(of_leaf).sum()
     }
 }
 
 impl OfLeaf {
+    fn add_range(&mut self, range: Range<u32>) {
+        match self.ranges.last_mut() {
+            _ if range.is_empty() => {}
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => self.ranges.push(range),
+        }
+    }
+
     /// Without a branch on whether a point is new, which a processor could not foresee: every point is written
     /// behind the last, and counts if it is new.
     fn add(&mut self, points: &[u32]) {
@@ -80,6 +109,7 @@ impl OfLeaf {
             self.seen[point as usize / 64] = 0;
         }
         self.count = 0;
+        self.ranges.clear();
     }
 }
 
@@ -104,14 +134,29 @@ mod tests {
             candidates.add(&one, 3);
             let found: Vec<u32> = (0..3)
                 .flat_map(|leaf| {
+                    let all: Vec<u32> = placement.of_leaf(leaf).collect();
                     let of_leaf = candidates.of_leaf(leaf).iter();
-                    of_leaf.map(move |&local| placement.point(leaf, local))
+                    of_leaf.map(move |&local| all[local as usize])
                 })
                 .collect();
             let wanted: BTreeSet<u32> =
                 (0..1_000).filter(|point| point % 4 == 3 || point % 5 == 1).collect();
             assert_eq!(found.len(), wanted.len());
             assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), wanted);
+        }
+    }
+
+    #[test]
+    fn ranges_that_touch_are_one_on_each_leaf_and_empty_ones_are_none() {
+        let placement = Placement::new(100, 3);
+        let mut candidates = Candidates::new(placement);
+        for _ in 0..2 {
+            candidates.clear();
+            [3..9, 9..12, 12..12, 20..21, 50..53].iter().for_each(|it| candidates.add_range(it));
+            assert_eq!(candidates.count(), 9 + 1 + 3);
+            // Positions 3, 6, 9 and 51; 4, 7, 10 and 52; 5, 8, 11, 20 and 50.
+            let found: Vec<_> = (0..3).map(|leaf| candidates.ranges(leaf)).collect();
+            assert_eq!(found, [&[1..4, 17..18][..], &[1..4, 17..18], &[1..4, 6..7, 16..17]]);
         }
     }
 

@@ -1,7 +1,8 @@
 //! What the mid-tier knows of the points: which may be near a query, not where they lie.
 //!
-//! An [`Index`] puts every point into [`Buckets`], and picks buckets for a query. Their entries refer to a leaf and a
-//! list of its points (thesis §2.2.1). It holds no vectors of points. [`lsh`] hashes, [`ivf`] clusters.
+//! An [`Index`] picks parts of the set for a query, and says which points of which leaf are in them (thesis §2.2.1). It
+//! holds no vectors of points. [`lsh`] hashes: a point is in a bucket of each table, and [`Buckets`] list the points of each
+//! leaf. [`ivf`] clusters: a point is in one cluster, and leaves have those of a cluster one behind the other.
 
 mod buckets;
 mod candidates;

@@ -16,7 +16,7 @@ pub struct ByClusters {
 }
 
 impl ByClusters {
-    /// Compares each point with each centre.
+    /// Compares each point with each centre. Of what was clustered it takes the centres alone.
     #[must_use]
     pub fn new(points: Rows<'_>, clustered: &Clustered, probes: usize) -> Self {
         let centres: Vec<Vec<f32>> = clustered.parts().0.all().map(<[f32]>::to_vec).collect();

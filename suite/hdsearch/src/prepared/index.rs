@@ -5,20 +5,21 @@ use crate::index::Index;
 use crate::index::ivf::{self, Clustered, Ivf, Training};
 use crate::index::lsh::{self, Hashed, Lsh};
 use crate::oracle::{ByClusters, ByHashes, LookUp};
-use crate::placement::Placement;
+use crate::placement::{Order, Placement};
 use tailwater_data::numbers::bytes_of_u32;
 use tailwater_data::{Content, Data, DataError};
 use tailwater_kernels::Rows;
 
 /// Raised when what is made of the same settings changes; older files are made anew.
-pub(super) const KIND: &str = "hdsearch index 1";
+pub(super) const KIND: &str = "hdsearch index 2";
 
 const OTHER_KIND: &str = "found an index of another kind";
 
 const NORMALS: &str = "planes";
 const OFFSETS: &str = "offsets";
 const CENTRES: &str = "centres";
-const LISTS: &str = "lists";
+const ORDER: &str = "order of points";
+const STARTS: &str = "starts of lists";
 
 /// Which index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +56,11 @@ impl Chosen {
             Self::Lsh(settings) => settings.probes,
             Self::Ivf(settings) => settings.probes,
         }
+    }
+
+    /// Whether points lie on leaves in an order of the index's own, which its file has. Otherwise they lie as in the set.
+    pub(super) const fn has_order(self) -> bool {
+        matches!(self, Self::Ivf(_))
     }
 
     /// For people.
@@ -95,7 +101,7 @@ impl Chosen {
                 Ok(Box::new(index))
             }
             (Self::Ivf(settings), Made::Ivf(clustered)) => {
-                let index = Ivf::new(clustered, placement, settings.probes);
+                let index = Ivf::new(clustered, settings.probes);
                 Ok(Box::new(index.map_err(|error| error.to_string())?))
             }
             _ => Err(OTHER_KIND.into()),
@@ -129,7 +135,8 @@ impl Chosen {
             }
             Self::Ivf(_) => {
                 let centres = table(data, CENTRES, dimensions)?;
-                Clustered::of_parts(centres, data.numbers(LISTS)?).map(Made::Ivf)
+                let order = order(data)?;
+                Clustered::of_parts(centres, order, data.numbers(STARTS)?).map(Made::Ivf)
             }
         };
         made.ok_or_else(|| data.damaged("its index is none".into()))
@@ -149,8 +156,11 @@ impl Made {
                 hashes.iter().enumerate().fold(content, add)
             }
             Self::Ivf(clustered) => {
-                let (centres, lists) = clustered.parts();
-                content.with(CENTRES, bytes_of_table(centres)).with(LISTS, bytes_of_u32(lists))
+                let (centres, order, starts) = clustered.parts();
+                content
+                    .with(CENTRES, bytes_of_table(centres))
+                    .with(ORDER, bytes_of_u32(order.points()))
+                    .with(STARTS, bytes_of_u32(starts))
             }
         }
     }
@@ -163,6 +173,12 @@ impl Made {
             Self::Ivf(clustered) => clustered.points(),
         }
     }
+}
+
+/// Of an index that has one.
+pub(super) fn order(data: &mut Data) -> Result<Order, DataError> {
+    let order = Order::of(data.numbers(ORDER)?);
+    order.ok_or_else(|| data.damaged("its order of points is none".into()))
 }
 
 fn hashes_of(table: usize) -> String {

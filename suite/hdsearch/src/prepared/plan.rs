@@ -5,7 +5,7 @@ use super::{Answers, Chosen, Made, answers, index};
 use crate::leaf::Leaf;
 use crate::midtier::MidTier;
 use crate::oracle::LookUp;
-use crate::placement::Placement;
+use crate::placement::{Order, Placement};
 use crate::quality::Quality;
 use crate::questions::{Questions, truth};
 use crate::vectors::{Kind, Set, Source, Wanted, shape};
@@ -14,6 +14,8 @@ use tailwater_data::text;
 use tailwater_data::{Content, DataError, Folder, Header, Origin};
 use tailwater_load::application::{Tell, Whose};
 use tailwater_stats::result::DataUsed;
+
+const OTHER_POINTS: &str = "it has an index of other points";
 
 /// Data that decide what mid-tier, leaves and generator have.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,7 +48,7 @@ impl Plan {
         let kinds = [vectors::KIND, index::KIND, answers::KIND];
         // Each is made of those before it.
         let needed = match whose {
-            Whose::Tier(_) => 1,
+            Whose::Tier(_) => 1 + usize::from(self.index.has_order()),
             Whose::Front => 2,
             Whose::All => 3,
         };
@@ -83,9 +85,23 @@ impl Plan {
     pub fn open_leaf(&self, leaf: u32) -> Result<Leaf, String> {
         let open = || {
             let mut data = self.folder.open(&self.vectors_name(), vectors::KIND)?;
-            vectors::shard(&mut data, leaf as usize, self.leaves)
+            let order = self.order(vectors::size(&mut data)?.0)?;
+            vectors::leaf(&mut data, &order, (self.leaves, leaf as usize))
         };
-        open().map(Leaf::of).map_err(|error: DataError| error.to_string())
+        open().map_err(|error: DataError| error.to_string())
+    }
+
+    /// In which order so many points lie on leaves.
+    fn order(&self, points: u32) -> Result<Order, DataError> {
+        if !self.index.has_order() {
+            return Ok(Order::as_given(points));
+        }
+        let mut data = self.folder.open(&self.index_name(), index::KIND)?;
+        let order = index::order(&mut data)?;
+        match order.points().len() == points as usize {
+            true => Ok(order),
+            false => Err(data.damaged(OTHER_POINTS.into())),
+        }
     }
 
     /// Opens the index; no vector of a point is read.
@@ -100,7 +116,7 @@ impl Plan {
             let made = self.index.read(&mut data, dimensions)?;
             match made.points() == points as usize {
                 true => Ok((made, points, dimensions)),
-                false => Err(data.damaged("it has an index of other points".into())),
+                false => Err(data.damaged(OTHER_POINTS.into())),
             }
         };
         let (made, points, dimensions) = open().map_err(|error: DataError| error.to_string())?;

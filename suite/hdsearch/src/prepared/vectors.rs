@@ -1,7 +1,8 @@
 //! Points, queries and true neighbours as sections of a file.
 
+use crate::leaf::Leaf;
 use crate::nearest::Found;
-use crate::placement::Placement;
+use crate::placement::{Order, Placement};
 use crate::vectors::{Names, Set};
 use tailwater_data::{Content, Data, DataError};
 use tailwater_kernels::{Rows, Table};
@@ -56,10 +57,20 @@ impl Known {
     }
 }
 
-/// The points of one leaf. Those of others are not read: all leaves together read the file once.
-pub(super) fn shard(data: &mut Data, leaf: usize, leaves: u32) -> Result<Table, DataError> {
+/// One leaf, whose points lie in this order. Those of others are not read: all leaves together read the file once.
+pub(super) fn leaf(
+    data: &mut Data,
+    order: &Order,
+    (leaves, leaf): (u32, usize),
+) -> Result<Leaf, DataError> {
     let (count, dimensions) = size(data)?;
-    rows(data, dimensions, Placement::new(count, leaves).of_leaf(leaf))
+    let numbers: Vec<u32> = order.of_leaf(Placement::new(count, leaves), leaf).collect();
+    // As the file has them, so that it is read in one direction.
+    let mut rising = numbers.clone();
+    rising.sort_unstable();
+    let read = rows(data, dimensions, rising.iter().copied())?;
+    let vector = |point: u32| read.rows().vector(rising.partition_point(|&other| other < point));
+    Ok(Leaf::of(numbers, vector, dimensions))
 }
 
 /// So many names, or none.
@@ -205,14 +216,17 @@ mod tests {
     fn each_leaf_has_its_points_and_all_come_back() {
         let (scratch, known) = (Scratch::new("back"), known());
         let mut data = scratch.written(&known.fill(content()));
-        let rows = known.set.points.rows();
+        let (rows, given) = (known.set.points.rows(), Order::as_given(500));
         for leaves in [1, 3, 16] {
             let placement = Placement::new(500, leaves);
-            for leaf in 0..placement.leaves() {
-                let own = shard(&mut data, leaf, leaves).expect("a shard");
-                assert_eq!(own.rows().count(), placement.count(leaf));
-                for (local, point) in placement.of_leaf(leaf).enumerate() {
-                    assert_eq!(own.rows().row(local), rows.row(point as usize));
+            let turned = Order::of((0..500).rev().collect()).expect("an order");
+            for (order, number) in
+                (0..placement.leaves()).flat_map(|leaf| [(&given, leaf), (&turned, leaf)])
+            {
+                let own = leaf(&mut data, order, (leaves, number)).expect("a leaf");
+                assert_eq!(own.points().count(), placement.count(number));
+                for (local, point) in order.of_leaf(placement, number).enumerate() {
+                    assert_eq!(own.points().row(local), rows.row(point as usize));
                 }
             }
         }
@@ -235,8 +249,9 @@ mod tests {
         bytes[at] ^= 1;
         fs::write(&scratch.0, bytes).expect("written");
         let mut data = Data::open_as(&scratch.0, KIND).expect("its header is sound");
-        assert!(shard(&mut data, 0, 3).is_ok() && shard(&mut data, 2, 3).is_ok());
-        let error = shard(&mut data, 1, 3).expect_err("damaged").to_string();
+        let mut of = |number| leaf(&mut data, &Order::as_given(500), (3, number));
+        assert!(of(0).is_ok() && of(2).is_ok());
+        let error = of(1).expect_err("damaged").to_string();
         assert!(error.contains("record 499 of its points has not its sum"), "{error}");
         assert!(Known::read(&mut data).is_err());
     }
@@ -246,15 +261,13 @@ mod tests {
         let scratch = Scratch::new("part");
         let mut data = scratch.written(&of_points(36, 4));
         let error = "its points have 36 bytes, which are no whole number of 16";
-        for found in [
-            shard(&mut data, 0, 1).map(drop),
-            size(&mut data).map(drop),
-            Known::read(&mut data).map(drop),
-        ] {
+        let leaf = |data: &mut Data| leaf(data, &Order::as_given(0), (1, 0)).map(drop);
+        for found in [leaf(&mut data), size(&mut data).map(drop), Known::read(&mut data).map(drop)]
+        {
             assert!(found.expect_err("refused").to_string().contains(error));
         }
         let mut data = scratch.written(&of_points(0, 16));
-        for found in [shard(&mut data, 0, 1).map(drop), Known::read(&mut data).map(drop)] {
+        for found in [leaf(&mut data), Known::read(&mut data).map(drop)] {
             let error = found.expect_err("refused").to_string();
             assert!(error.contains("it has 0 points"), "{error}");
         }

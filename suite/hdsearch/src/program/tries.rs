@@ -4,7 +4,7 @@ use crate::arguments::{FrontierArguments, Which};
 use crate::sets::{self, Named, bar};
 use crate::table;
 use std::path::Path;
-use tailwater_hdsearch::frontier::{Bench, Build, Frontier, Grid, Point, Times, Worked};
+use tailwater_hdsearch::frontier::{Bench, Build, Built, Frontier, Grid, Point, Times, Worked};
 use tailwater_hdsearch::{oracle, vectors::Set};
 use tailwater_kernels::Kernels;
 use tailwater_program::{explain, print};
@@ -21,8 +21,7 @@ pub(crate) fn run(arguments: &FrontierArguments) -> Result<(), String> {
     }
     let Named { about, set } = sets::make(&arguments.set)?;
     let (truth, shape) = sets::measured(&set);
-    let bench = Bench::new(&set, &truth, arguments.neighbours, arguments.leaves)
-        .map_err(|error| error.to_string())?;
+    let bench = Bench::new(&set, &truth, arguments.neighbours, arguments.leaves);
     let frontier = Frontier {
         set: about,
         points: set.points.rows().count(),
@@ -55,12 +54,14 @@ fn measured(bench: &Bench<'_>, arguments: &FrontierArguments) -> Result<Vec<Poin
     let bar = bar("settings", builds.len() * grid.ivf_probes.len());
     let mut measured = Vec::new();
     for (build, number) in builds.iter().zip(1..) {
-        let indexes = grid.build(build, points, bench.placement, arguments.set.seed)?;
-        for tried in indexes {
+        let Built { order, tried } =
+            grid.build(build, points, bench.placement, arguments.set.seed)?;
+        let tiers = bench.tiers(&order).map_err(|error| error.to_string())?;
+        for tried in tried {
             // The share is known before anything is measured.
             let share = bench.candidates(&*tried.index) / points.count() as f64;
             if share <= arguments.share_max {
-                measured.push(bench.measure(tried).map_err(|error| error.to_string())?);
+                measured.push(bench.measure(&tiers, tried).map_err(|error| error.to_string())?);
             }
             bar.inc(1);
         }

@@ -49,6 +49,7 @@ fn scenario(choice: &Choice<'_>, options: &TraitsOptions) -> Result<Scenario, Fa
     }
     scenario.seed = options.seed.unwrap_or(scenario.seed);
     scenario.repetitions = options.repetitions.unwrap_or(scenario.repetitions);
+    scenario.clients.scheduling = options.scheduling.unwrap_or(scenario.clients.scheduling);
     // The first of each is without control: what is refused would have no system calls.
     scenario.controllers.truncate(1);
     Ok(scenario)
@@ -79,4 +80,34 @@ fn cost(
         steps.push((watching, last.runs.pop()));
     }
     Ok((Cost::of(rps, &steps), last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::SERVICES;
+    use clap::Parser;
+    use tailwater_core::pace::Scheduling;
+
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        options: TraitsOptions,
+    }
+
+    /// A generator that spins would starve the leaves then.
+    #[test]
+    fn generators_of_all_services_sleep_and_are_scheduled_as_is_asked() {
+        for service in SERVICES {
+            let clients = |typed: &[&str]| {
+                let options = Typed::parse_from([&["traits"][..], typed].concat()).options;
+                let choice = Choice { service: service.kind.name, set: &[], leaves: None };
+                scenario(&choice, &options).expect("a scenario").clients
+            };
+            assert_eq!(clients(&[]).scheduling, Scheduling::Normal);
+            let first = clients(&["--scheduling", "fifo:1"]);
+            assert_eq!(first.scheduling, Scheduling::Fifo(1));
+            assert_eq!(first.scheduling.conflict(first.pace), None, "{}", service.kind.name);
+        }
+    }
 }

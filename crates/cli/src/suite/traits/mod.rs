@@ -24,6 +24,7 @@ use cost::BLOCKS;
 use found::{Found, ServiceFound};
 use std::path::PathBuf;
 use std::time::Duration;
+use tailwater_core::pace::Scheduling;
 use tailwater_stats::result::Manifest;
 use tailwater_workload::limits::REPETITIONS_MAX;
 
@@ -31,6 +32,7 @@ pub(super) const HELP: &str = "Examples:
   tailwater suite traits
   tailwater suite traits setalgebra router --duration 10s --repetitions 5 --out traits
   tailwater suite traits hdsearch --cost --json > hdsearch.json
+  tailwater suite traits hdsearch --scheduling fifo:1
 
 Loads are the thesis': 100, 1,000 and 10,000 requests per second; of one that the machine does not bear, a share of \
 capacity stands in. Counts of system calls, waits for a core and softirqs take root, or CAP_PERFMON and a tracefs that may \
@@ -57,6 +59,10 @@ pub(crate) struct TraitsOptions {
     /// Instead of the scenarios' seed: decides which queries are asked when.
     #[arg(long)]
     seed: Option<u64>,
+    /// How the kernel schedules the generator's threads, which share a core with the leaves: normal, or fifo:1 (before
+    /// all normal threads; with the right to it).
+    #[arg(long)]
+    scheduling: Option<Scheduling>,
     /// Measures what the watch costs, and no loads: runs of each service with it, with each part of it and without, in
     /// blocks that go there and back.
     #[arg(long)]

@@ -1,12 +1,15 @@
 //! An inverted file: points are clustered, and a query looks into the clusters whose centres are nearest. The source
 //! is Jégou, Douze and Schmid, "Product quantization for nearest neighbor search", TPAMI 2011, §4, without its codes.
 //! The thesis names clustering beside hashing (§2.2.1); µSuite has hashing alone.
+//!
+//! Clusters decide the order of the points: those of a list have positions one behind the other. So a list is a range on
+//! each leaf, and a leaf reads its vectors as they lie in memory.
 
 mod clusters;
 
-use super::{Buckets, Candidates, Index};
+use super::{Candidates, Index};
 use crate::nearest::{Found, nearest};
-use crate::placement::Placement;
+use crate::placement::Order;
 pub use clusters::{Training, centres};
 use std::fmt;
 use std::sync::Arc;
@@ -28,12 +31,14 @@ pub const LISTS_MAX: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub struct Clustered {
     centres: Arc<Table>,
-    /// The list of each point.
-    list_of: Vec<u32>,
+    order: Order,
+    /// The position at which each list begins, and that at which the last one ends.
+    starts: Arc<Vec<u32>>,
 }
 
 impl Clustered {
-    /// Finds so many centres as `training` says, and puts each point into the list of its nearest.
+    /// Finds so many centres as `training` says, and puts each point into the list of its nearest. Lists have their points
+    /// in the order of the set.
     ///
     /// # Errors
     /// No list, or more than there may be.
@@ -44,28 +49,35 @@ impl Clustered {
         }
         let centres = clusters::centres(points, lists, training);
         let list_of = clusters::nearest_centres(points.all(), centres.rows());
-        Ok(Self { centres: Arc::new(centres), list_of })
+        let order = Order::by(&list_of);
+        let before = |list: u32, point: u32| list_of[point as usize] < list;
+        let start = |list| order.points().partition_point(|&point| before(list, point)) as u32;
+        let starts = Arc::new((0..=lists as u32).map(start).collect());
+        Ok(Self { centres: Arc::new(centres), order, starts })
     }
 
     /// Of what [`Self::parts`] gave. `None` if it cannot be that.
     #[must_use]
-    pub fn of_parts(centres: Table, list_of: Vec<u32>) -> Option<Self> {
+    pub fn of_parts(centres: Table, order: Order, starts: Vec<u32>) -> Option<Self> {
         let lists = centres.rows().count();
-        let fits =
-            (1..=LISTS_MAX).contains(&lists) && list_of.iter().all(|&list| (list as usize) < lists);
-        fits.then(|| Self { centres: Arc::new(centres), list_of })
+        let fits = (1..=LISTS_MAX).contains(&lists)
+            && starts.len() == lists + 1
+            && starts[0] == 0
+            && starts[lists] as usize == order.points().len()
+            && starts.is_sorted();
+        fits.then(|| Self { centres: Arc::new(centres), order, starts: Arc::new(starts) })
     }
 
-    /// The centres, and the list of each point: to be written to a file.
+    /// The centres, the point of each position, and the positions at which lists begin: to be written to a file.
     #[must_use]
-    pub fn parts(&self) -> (Rows<'_>, &[u32]) {
-        (self.centres.rows(), &self.list_of)
+    pub fn parts(&self) -> (Rows<'_>, &Order, &[u32]) {
+        (self.centres.rows(), &self.order, &self.starts)
     }
 
     /// How many points there are.
     #[must_use]
-    pub const fn points(&self) -> usize {
-        self.list_of.len()
+    pub fn points(&self) -> usize {
+        self.order.points().len()
     }
 }
 
@@ -75,7 +87,7 @@ pub struct Ivf {
     kernels: Kernels,
     probes: usize,
     centres: Arc<Table>,
-    buckets: Arc<Buckets>,
+    starts: Arc<Vec<u32>>,
 }
 
 impl Ivf {
@@ -83,15 +95,10 @@ impl Ivf {
     ///
     /// # Errors
     /// As [`Self::with`].
-    pub fn new(
-        clustered: &Clustered,
-        placement: Placement,
-        probes: usize,
-    ) -> Result<Self, BadSettings> {
-        let centres = Arc::clone(&clustered.centres);
-        let buckets = Buckets::new(centres.rows().count(), placement, &clustered.list_of);
-        let (kernels, buckets) = (Kernels::best(), Arc::new(buckets));
-        Self { kernels, probes, centres, buckets }.with(probes)
+    pub fn new(clustered: &Clustered, probes: usize) -> Result<Self, BadSettings> {
+        let Clustered { centres, starts, .. } = clustered;
+        let (centres, starts) = (Arc::clone(centres), Arc::clone(starts));
+        Self { kernels: Kernels::best(), probes, centres, starts }.with(probes)
     }
 
     /// The same index, of which so many lists are looked into.
@@ -113,13 +120,18 @@ impl Index for Ivf {
         self.kernels.distances(query, self.centres.rows(), &mut distances);
         let lists =
             distances.into_iter().zip(0..).map(|(distance, point)| Found { point, distance });
-        for list in nearest(lists, self.probes) {
-            candidates.add(&self.buckets, list.point);
+        let mut nearest: Vec<u32> =
+            nearest(lists, self.probes).into_iter().map(|list| list.point).collect();
+        // By rising positions, as ranges of candidates come; those of neighbouring lists become one.
+        nearest.sort_unstable();
+        for list in nearest {
+            let list = list as usize;
+            candidates.add_range(&(self.starts[list]..self.starts[list + 1]));
         }
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(self.centres.rows().values()) + self.buckets.bytes()
+        size_of_val(self.centres.rows().values()) + size_of_val(&self.starts[..])
     }
 }
 

@@ -1,8 +1,8 @@
 //! Functions that time their own calls: those that `tailwater profile build --clock` names.
 //!
-//! On entry a note is made of where the frame will lie and when it was; on return an event leaves by the thread's ring, as
-//! a mark does. A call that does not return (an exception goes past it, a long jump, the thread's end) lasts for as long as
-//! its frame stays on the shadow stack: it is told of when the frame is found gone.
+//! On entry a note is made of where the frame will lie and when it was. On return an event leaves by the thread's ring, as
+//! a mark does. A call may not return: by an exception, a long jump, or its thread's end. Then it lasts for as long as its
+//! frame stays on the shadow stack, and is told of when that is found gone.
 
 use crate::memory::abi::{ENTRY_BYTES, What};
 use crate::memory::arena::Arena;
@@ -43,7 +43,7 @@ extern "C" fn tw_profile_clocked_link(position: u64) {
     }
 }
 
-/// Nobody pushes there any more: what is under way has ended.
+/// The thread or fiber is gone: what was under way has ended.
 pub(crate) fn close(arena: &Arena, index: usize) {
     link(arena, index, 0, clock::ticks);
 }

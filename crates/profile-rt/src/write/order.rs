@@ -19,7 +19,7 @@ pub(crate) struct Order {
 /// What becomes of a call that the scanner tells of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Scanned {
-    /// Nobody else tells of it.
+    /// The scanner alone tells of it.
     Told,
     /// Its thread does.
     Clocked,
@@ -36,7 +36,7 @@ impl Order {
         is_new
     }
 
-    /// Who tells of a call that the scanner has seen.
+    /// Which of the two tells of a call that the scanner has seen.
     pub(crate) fn scanned(&mut self, call: &Ended) -> Scanned {
         let has = |flag| CallFlags(call.flags).has(flag);
         // Of such a call the thread's own time may lie before the recording.

@@ -1,7 +1,7 @@
 //! The thread that writes: what the scanner and the rings bring, into a trace.
 
 use crate::look::items::Item;
-use crate::look::scan::{Ended, Window};
+use crate::look::scan::Ended;
 use crate::memory::arena::{Arena, Lost, THREADS_MAX};
 use crate::memory::event::{Clocked, Event, Waited};
 use crate::memory::lease::Term;
@@ -9,6 +9,7 @@ use crate::system::clock;
 use crate::system::process;
 use crate::system::subject::Subject;
 use crate::threads::waits;
+use crate::write::clocked;
 use crate::write::filter::Filter;
 use crate::write::names::{Known, Names};
 use crate::write::order::{Order, Scanned};
@@ -34,9 +35,6 @@ const NAPS_PER_SECOND: u32 = 250;
 /// Libraries told of at most: a program that opens ever new ones has no lines for those beyond.
 const MODULES_MAX: usize = 4096;
 
-/// From the reading of the clock to the function's own code, or back, at most as a rule: a note, a frame, and the reading
-/// itself. Whose this time is, is not known.
-const READING_NS: u64 = 50;
 /// Clocked calls wait for so long for scanned ones that ended before them, which come every 2 ms as a rule.
 const HELD_US: u64 = 20_000;
 /// As many of all threads wait at most; those of one thread go early beyond. Calls that come late then stand beside what they
@@ -247,34 +245,23 @@ impl<W: Write> Output<W> {
     }
 
     /// A call that its thread has clocked.
-    fn clocked(&mut self, at: usize, clocked: &Clocked) {
+    fn clocked(&mut self, at: usize, call: &Clocked) {
         self.clocks = true;
         let Live { id: thread, first, .. } = self.threads[at];
         // The scanner tells of it, if it was live then.
-        if clocked.generation <= first {
+        if call.generation <= first {
             return;
         }
-        let known = self.function(clocked.what.desc, clocked.start);
-        let parent = known.and_then(|_| self.function(clocked.parent, clocked.start));
+        let known = self.function(call.what.desc, call.start);
+        let parent = known.and_then(|_| self.function(call.parent, call.start));
         if self.is_over {
             return self.lost(Some(thread), LossKind::Clocked, 1);
         }
         let Some(known) = known.filter(|known| known.keeps) else { return };
         let us = self.arena.header().watch.ticks_per_us.load(Relaxed);
-        let [(start, start_slack), (end, end_slack)] = windows(clocked, us).map(Window::middle);
-        let is_held = self.threads[at].order.hold(Call {
-            thread,
-            function: known.id,
-            parent: parent.map(|parent| parent.id),
-            depth: clocked.depth,
-            generation: clocked.generation,
-            start,
-            start_slack,
-            end,
-            end_slack,
-            flags: CallFlags(CallFlags::CLOCKED),
-            site: clocked.what.site,
-        });
+        let parent = parent.map(|parent| parent.id);
+        let call = clocked::told(call, us, thread, known.id, parent);
+        let is_held = self.threads[at].order.hold(call);
         self.held += usize::from(is_held);
         if self.held > HELD_MAX {
             self.let_go_by(at, Ticks::MAX);
@@ -454,17 +441,6 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// When a clocked call began and ended, with so many ticks to a microsecond.
-fn windows(call: &Clocked, us: Ticks) -> [Window; 2] {
-    let Clocked { start, end, .. } = *call;
-    let reading = (us * READING_NS / 1000).min(end.saturating_sub(start) / 2);
-    // Half of it is a slack that a trace can tell as it is.
-    let reading = reading & !15;
-    // One that was found gone may have ended at any time since it began.
-    let ended = if call.is_found_gone { start } else { end - reading };
-    [Window::new(start, start + reading), Window::new(ended, end)]
-}
-
 /// Frames, waits, marks and clocked calls that the threads of a slot have lost so far.
 fn losses(arena: Arena, slot: usize) -> [u64; 4] {
     let Lost { frames, waits, marks, calls } = &arena.slot(slot).lost;
@@ -474,6 +450,7 @@ fn losses(arena: Arena, slot: usize) -> [u64; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::look::scan::Window;
     use crate::memory::abi::What;
     use crate::memory::state::Phase;
     use crate::write::names::tests::{address, desc};
@@ -537,26 +514,6 @@ mod tests {
         assert_eq!(arena.header().watch.born.take(next), 1);
         assert_eq!(state.phase(), Phase::Ended);
         assert!(!unloads.is_done(&posted));
-    }
-
-    #[test]
-    fn a_clocked_call_took_no_longer_than_between_its_readings_and_not_much_less() {
-        for (start, end, is_found_gone) in
-            [(1_000, 101_000, false), (1_000, 1_070, false), (1_000, 1_001, false), (5, 905, true)]
-        {
-            let what = What { desc: 8, site: 0, is_clocked: true };
-            let clocked =
-                Clocked { what, parent: 0, depth: 0, generation: 1, start, end, is_found_gone };
-            let [began, ended] = windows(&clocked, 2_100);
-            assert_eq!((began.from, ended.to), (start, end));
-            assert!(is_found_gone || began.to <= ended.from);
-            assert!(began.to - start <= 105 && (is_found_gone || end - ended.from <= 105));
-            assert_eq!(ended.from == start, is_found_gone || end == start);
-            for window in [began, ended] {
-                let (_, slack) = window.middle();
-                assert_eq!(u64::from(slack) * 2, window.to - window.from, "told as it is");
-            }
-        }
     }
 
     #[test]

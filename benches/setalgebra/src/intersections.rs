@@ -1,6 +1,7 @@
 //! Two lists intersected, by how much longer one is.
 
-use std::collections::BTreeSet;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
 use std::time::Instant;
 use tailwater_core::Rng;
@@ -15,9 +16,21 @@ const PAIRS: usize = 24;
 /// The shorter list has so many documents at least.
 const SHORTEST: usize = 20;
 
+/// Pairs of lists, of which the second is so many times longer.
+#[derive(Serialize)]
+pub(crate) struct Lists {
+    ratio: usize,
+    pairs: usize,
+    /// Documents of a list, in the mean.
+    documents: [usize; 2],
+    /// Of each method, the median of the rounds.
+    ns: BTreeMap<&'static str, f64>,
+}
+
 /// Nanoseconds of each method, in rounds that measure all of them in turn.
-pub(crate) fn report(shard: &Shard, short: bool) -> Result<(), String> {
+pub(crate) fn report(shard: &Shard, short: bool) -> Result<Vec<Lists>, String> {
     let rounds = if short { 3 } else { 31 };
+    let mut all = Vec::new();
     println!(
         "\nlists      {:>10} {:>10} {:>10} {:>10} {:>14} {:>14}",
         "merge", "skips", "gallop", "simd", "gallop:merge", "documents"
@@ -42,13 +55,16 @@ pub(crate) fn report(shard: &Shard, short: bool) -> Result<(), String> {
         let mean = |of: fn(&(List<'_>, List<'_>)) -> usize| {
             pairs.iter().map(of).sum::<usize>() / pairs.len()
         };
-        let sizes = format!("{}+{}", mean(|pair| pair.0.len()), mean(|pair| pair.1.len()));
+        let documents = [mean(|pair| pair.0.len()), mean(|pair| pair.1.len())];
+        let sizes = format!("{}+{}", documents[0], documents[1]);
         let faster = merge / gallop;
         println!(
             "1:{ratio:<6} {merge:>9.0}ns {skips:>8.0}ns {gallop:>8.0}ns {simd:>8.0}ns {faster:>13.1}x {sizes:>14}"
         );
+        let ns = [("merge", merge), ("skips", skips), ("gallop", gallop), ("simd", simd)].into();
+        all.push(Lists { ratio, pairs: pairs.len(), documents, ns });
     }
-    Ok(())
+    Ok(all)
 }
 
 /// Pairs of lists whose lengths have this ratio, within a fifth; from all over the words.

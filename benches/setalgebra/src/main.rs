@@ -7,6 +7,13 @@ mod intersections;
 mod postings;
 mod queries;
 
+use clap::Parser;
+use intersections::Lists;
+use machine::Machine;
+use postings::Postings;
+use queries::Queries;
+use serde::Serialize;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use tailwater_data::text::generate::Text;
 use tailwater_setalgebra::collection::Collection;
@@ -17,17 +24,34 @@ const STOP: usize = 50;
 /// Decides the documents.
 const SEED: u64 = 1;
 
+/// What a posting of Set Algebra takes, and what an intersection takes by each method.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// Shows only that everything works: 20,000 documents instead of a million.
+    #[arg(long)]
+    short: bool,
+    /// Writes the result here, too.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Found {
+    machine: Machine,
+    started_unix: u64,
+    documents: usize,
+    stop: usize,
+    seed: u64,
+    postings: [Postings; 2],
+    lists: Vec<Lists>,
+    queries: Queries,
+}
+
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let short = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => false,
-        ["--short"] => true,
-        _ => {
-            eprintln!("setalgebra: found {args:?}; it takes --short or nothing");
-            return ExitCode::FAILURE;
-        }
-    };
-    match measure(short) {
+    let Arguments { short, out } = Arguments::parse();
+    let written = |found: &Found| out.map_or(Ok(()), |path| machine::result::write(&path, found));
+    match measure(short).and_then(|found| written(&found)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("setalgebra: {why}");
@@ -36,15 +60,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(short: bool) -> Result<(), String> {
+fn measure(short: bool) -> Result<Found, String> {
     let documents = if short { 20_000 } else { 1_000_000 };
+    let (machine, started_unix) = (Machine::here(), machine::result::now_unix());
     println!("{documents} generated documents, {STOP} words in the stop list, one shard");
     let glosses = Text { length_median: Text::default().length_median, documents, ..TEXT };
-    postings::report(&made(&glosses)?, "as long as glosses")?;
+    let (_, glosses) = postings::report(&made(&glosses)?, "as long as glosses")?;
     let collection = made(&Text { documents, ..TEXT })?;
-    let shard = postings::report(&collection, "the service's")?;
-    intersections::report(&shard, short)?;
-    queries::report(&collection, &shard, short)
+    let (shard, usual) = postings::report(&collection, "the service's")?;
+    let lists = intersections::report(&shard, short)?;
+    let queries = queries::report(&collection, &shard, short)?;
+    let (stop, seed, postings) = (STOP, SEED, [usual, glosses]);
+    Ok(Found { machine, started_unix, documents, stop, seed, postings, lists, queries })
 }
 
 fn made(text: &Text) -> Result<Collection, String> {

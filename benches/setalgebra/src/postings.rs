@@ -1,6 +1,7 @@
 //! Bytes of a posting.
 
 use crate::STOP;
+use serde::Serialize;
 use std::time::Instant;
 use tailwater_setalgebra::collection::Collection;
 use tailwater_setalgebra::index::Shard;
@@ -8,8 +9,20 @@ use tailwater_setalgebra::index::Shard;
 /// What the service is to keep to, in bytes.
 const MOST: f64 = 1.6;
 
+/// What the lists of some documents take.
+#[derive(Serialize)]
+pub(crate) struct Postings {
+    of: &'static str,
+    words_each: f64,
+    postings: u64,
+    bytes_each: f64,
+}
+
 /// Indexes all documents, checks the lists against the documents, and says what they take.
-pub(crate) fn report(collection: &Collection, what: &str) -> Result<Shard, String> {
+pub(crate) fn report(
+    collection: &Collection,
+    of: &'static str,
+) -> Result<(Shard, Postings), String> {
     let words = collection.occurrences().len() as f64 / collection.documents() as f64;
     let begun = Instant::now();
     let stop = collection.stop_list(STOP);
@@ -21,10 +34,10 @@ pub(crate) fn report(collection: &Collection, what: &str) -> Result<Shard, Strin
     let dictionary = shard.to_bytes().0.len() as f64 / f64::from(1 << 20);
     let kept = if each <= MOST { "kept" } else { "not kept" };
     println!(
-        "\n{what}, {words:.0} words each: {postings} postings, {each:.3} bytes each with skips (at most {MOST}: {kept}), \
+        "\n{of}, {words:.0} words each: {postings} postings, {each:.3} bytes each with skips (at most {MOST}: {kept}), \
          words {dictionary:.1} MiB; indexed in {took:.1} s"
     );
-    Ok(shard)
+    Ok((shard, Postings { of, words_each: words, postings, bytes_each: each }))
 }
 
 /// Counts each word's documents anew, and adds up their numbers.

@@ -2,6 +2,8 @@
 
 use crate::STOP;
 use crate::intersections::median;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::time::Instant;
 use tailwater_setalgebra::collection::Collection;
 use tailwater_setalgebra::index::Shard;
@@ -9,8 +11,23 @@ use tailwater_setalgebra::intersect::{Method, Scratch};
 use tailwater_setalgebra::oracle;
 use tailwater_setalgebra::queries::Draw;
 
+/// The service's queries, all of whose answers were right.
+#[derive(Serialize)]
+pub(crate) struct Queries {
+    count: usize,
+    without_answer: usize,
+    /// In an answer, in the mean.
+    documents: f64,
+    /// Of each method, the mean of all queries.
+    us: BTreeMap<&'static str, f64>,
+}
+
 /// Microseconds of a query by each method; every answer is that of the oracle, which has no index.
-pub(crate) fn report(collection: &Collection, shard: &Shard, short: bool) -> Result<(), String> {
+pub(crate) fn report(
+    collection: &Collection,
+    shard: &Shard,
+    short: bool,
+) -> Result<Queries, String> {
     let (queries, rounds) = if short { (500, 1) } else { (10_000, 5) };
     let draw = Draw { queries, ..Draw::default() };
     let queries = draw.queries(collection, &collection.stop_list(STOP))?;
@@ -40,8 +57,11 @@ pub(crate) fn report(collection: &Collection, shard: &Shard, short: bool) -> Res
             samples.push(spent * 1e6 / queries.len() as f64);
         }
     }
+    let mut us = BTreeMap::new();
     for ((name, _), samples) in Method::NAMES.iter().zip(samples) {
-        println!("{name:<10} {:>10.1}", median(samples));
+        let each = median(samples);
+        println!("{name:<10} {each:>10.1}");
+        us.insert(*name, each);
     }
-    Ok(())
+    Ok(Queries { count: queries.len(), without_answer: empty, documents: mean, us })
 }

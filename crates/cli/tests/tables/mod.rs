@@ -25,6 +25,7 @@ mod profile;
 mod profiler;
 mod ready;
 mod recoveries;
+mod setalgebra;
 mod side_by_side;
 mod skus;
 mod slow_minute;
@@ -101,6 +102,8 @@ fn of_one(name: &str, result: &str) -> String {
         "recoveries" => recoveries::table(result),
         "last-credit" => last_credit::table(result),
         "threads" => threads::table(result),
+        "setalgebra-lists" => setalgebra::lists(result),
+        "setalgebra-postings" => setalgebra::postings(result),
         "suite-calls" => suite::calls(result),
         "suite-latency" => suite::latency(result),
         "suite-saturation" => suite::saturation(result),

@@ -1,0 +1,72 @@
+//! Set Algebra's kernel on a million documents: `benches/setalgebra`.
+
+use super::{head, line};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use tailwater_report::{count, time};
+
+#[derive(Deserialize)]
+struct Found {
+    postings: Vec<Postings>,
+    lists: Vec<Lists>,
+}
+
+#[derive(Deserialize)]
+struct Postings {
+    of: String,
+    words_each: f64,
+    postings: u64,
+    bytes_each: f64,
+}
+
+#[derive(Deserialize)]
+struct Lists {
+    ratio: u64,
+    ns: BTreeMap<String, f64>,
+}
+
+fn found(result: &str) -> Found {
+    serde_json::from_str(result).expect("what setalgebra --out writes")
+}
+
+/// What a posting takes, by the length of documents.
+pub(super) fn postings(result: &str) -> String {
+    let heads = ["documents", "postings", "bytes of a posting, with skips"];
+    let mut table = head(&heads.map(Into::into));
+    for Postings { of, words_each, postings, bytes_each } in found(result).postings {
+        table += &line(&[
+            format!("{of}, {words_each:.0} words each"),
+            count(postings),
+            format!("{bytes_each:.3}"),
+        ]);
+    }
+    table
+}
+
+/// Intersections by each method, by how much longer the second list is.
+pub(super) fn lists(result: &str) -> String {
+    const METHODS: [&str; 4] = ["merge", "skips", "gallop", "simd"];
+    let heads = ["lists"].into_iter().chain(METHODS).chain(["the fastest is faster than merge"]);
+    let mut table = head(&heads.map(Into::into).collect::<Vec<String>>());
+    for Lists { ratio, ns } in found(result).lists {
+        let of = |method: &str| ns[method];
+        let fastest = METHODS.into_iter().map(of).min_by(f64::total_cmp).expect("four methods");
+        let mut cells = vec![format!("1:{}", count(ratio))];
+        cells.extend(METHODS.map(|method| time(of(method) / 1e3)));
+        cells.push(format!("{:.1} ×", of("merge") / fastest));
+        table += &line(&cells);
+    }
+    table
+}
+
+#[test]
+fn postings_and_lists_are_told_with_how_much_is_gained() {
+    let result = r#"{"postings":[{"of":"the service's","words_each":77.3,"postings":58866353,"bytes_each":1.4944}],
+        "lists":[{"ratio":1000,"ns":{"merge":144000,"skips":8700,"gallop":4000,"simd":5000}}]}"#;
+    assert!(postings(result).ends_with("| the service's, 77 words each | 58,866,353 | 1.494 |\n"));
+    let lists = lists(result);
+    assert!(
+        lists.ends_with("| 1:1,000 | 144 µs | 8.70 µs | 4.00 µs | 5.00 µs | 36.0 × |\n"),
+        "{lists}"
+    );
+}

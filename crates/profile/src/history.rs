@@ -69,6 +69,9 @@ pub struct CallSpan {
     pub took: Bounds,
     /// Instrumented calls below it on the stack.
     pub depth: u32,
+    /// Its beginning lies no further from `start_ns` than this, and its end no further from the middle of that; `None`: it
+    /// may lie anywhere.
+    pub slack_ns: [Option<u64>; 2],
 }
 
 /// A wait.
@@ -81,6 +84,8 @@ pub struct WaitSpan {
     /// The lock's address.
     pub object: u64,
     /// The thread that held it when the wait began, where known.
+    pub held_by: Option<ThreadId>,
+    /// Its name.
     pub holder: Option<String>,
     /// The function in which it had taken it, where known.
     pub held_in: Option<String>,
@@ -191,7 +196,9 @@ impl History {
             let (start_ns, ns) = span(one.start, one.end);
             let took = bounds(Interval::of(one), rate);
             let (function, depth) = (names.of(one.function), one.depth);
-            CallSpan { thread: one.thread, function, start_ns, ns, took, depth }
+            let slack = |slack: u32| (slack != u32::MAX).then(|| rate.ns(u64::from(slack)));
+            let slack_ns = [one.start_slack, one.end_slack].map(slack);
+            CallSpan { thread: one.thread, function, start_ns, ns, took, depth, slack_ns }
         };
         let wait = |one: &Wait| {
             let (start_ns, ns) = span(one.start, one.end);
@@ -199,6 +206,7 @@ impl History {
                 thread: one.thread,
                 kind: wait_name(one.kind),
                 object: one.object,
+                held_by: one.holder,
                 holder: one.holder.map(|id| names.of_thread(id)),
                 held_in: one.holder_function.map(|id| names.of(id)),
                 start_ns,

@@ -20,6 +20,7 @@ pub mod slowest;
 pub mod stacks;
 pub mod breakdown;
 pub mod history;
+pub mod calls;
 pub mod kernel;
 pub mod blocks;
 mod paths;

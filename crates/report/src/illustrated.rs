@@ -1,7 +1,8 @@
 //! A page of text and pictures, for whatever is no experiment.
 
-use crate::shell::page;
+use crate::shell::{contents, page};
 use crate::svg::escape;
+use crate::svg::timeline::Timeline;
 
 /// The page of a conclusion, where there is one, of `text`, as a terminal has it, and of pictures: names, unique on
 /// the page, and SVG documents. It is self-contained, as [`html`](crate::html()) is.
@@ -23,6 +24,30 @@ pub fn illustrated(
         body.push_str(&format!("<figure id=\"{}\">\n{svg}</figure>\n", escape(name)));
     }
     body.push_str("</div>\n</section>\n");
+    page(title, &body)
+}
+
+/// How time lines are read.
+const HOW: &str = "Drag over a part of a time line to see it larger, or click on the line and turn the wheel. Keys: + and −, \
+                   ← and →, 0 for all. An arrow leads from a wait to what held it up. A bracket below a bar is an error bar: \
+                   there the call began or ended.";
+
+/// The page of time lines, each with a name that is unique on the page, and of `text` below. It is self-contained; a script
+/// of its own draws a part of a time line larger, by wheel, by pointer and by keys.
+#[must_use]
+pub fn timelines(title: &str, text: &str, lines: &[(String, Timeline)]) -> String {
+    let link = |(name, line): &(String, Timeline)| (name.clone(), line.title.clone());
+    let parts = lines.iter().map(link).chain([("words".to_owned(), "In words".to_owned())]);
+    let mut body = format!(
+        "<header>\n<h1>{}</h1>\n{}<p class=\"muted\">{HOW}</p>\n</header>\n<section class=\"timelines\">\n",
+        escape(title),
+        contents(parts)
+    );
+    lines.iter().for_each(|(name, line)| body.push_str(&line.figure(name)));
+    body.push_str(&format!(
+        "</section>\n<section id=\"words\">\n<h2>In words</h2>\n<pre class=\"whole\" tabindex=\"0\">{}</pre>\n</section>\n",
+        escape(text)
+    ));
     page(title, &body)
 }
 

@@ -7,8 +7,8 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use std::collections::BTreeSet;
 use tailwater_report::{
-    Look, TOLERANCE_POINTS, TableStyle, comparison, html, line_summary, plots, runs_csv,
-    series_csv, table, tiers_csv,
+    Look, TOLERANCE_POINTS, TableStyle, Timeline, TimelineArrow, TimelineBar, TimelineRow,
+    comparison, html, line_summary, plots, runs_csv, series_csv, table, tiers_csv, timelines,
 };
 use tailwater_stats::agreement::agreement;
 use tailwater_stats::result::{ClassReading, Experiment, TierReading};
@@ -154,6 +154,30 @@ fn pictures_and_pages_are_well_formed_and_fetch_nothing() {
             assert!(says(&plot.svg) && !says(&bare.svg), "{}: title inside, or not", plot.name);
         }
     }
+}
+
+#[test]
+fn a_page_of_time_lines_is_well_formed_and_fetches_nothing() {
+    let hostile = "</svg><script>\u{1}&\"'";
+    let bar = TimelineBar {
+        ends: (-5, 900),
+        unsure: (3, u64::MAX),
+        lane: 1,
+        series: 0,
+        name: hostile.into(),
+        tip: hostile.into(),
+    };
+    let arrow = TimelineArrow { at: 7, from: (0, 1), to: (1, 0), tip: hostile.into() };
+    let row = |bars| TimelineRow { label: hostile.into(), bars };
+    let line = Timeline {
+        title: hostile.into(),
+        subtitle: hostile.into(),
+        ends: (-5, 1_000),
+        series: vec![hostile.into()],
+        rows: vec![row(vec![bar]), row(vec![])],
+        arrows: vec![arrow],
+    };
+    check(&timelines(hostile, hostile, &[("one".into(), line)]));
 }
 
 #[test]

@@ -65,7 +65,8 @@ pub(crate) enum ProfileVerb {
     ///
     /// `record --keep` does so while it records, so that hours take little room.
     Keep(keep::KeepOptions),
-    /// A trace for other tools: flame graphs (folded stacks, speedscope, Firefox Profiler) and a time line (Perfetto).
+    /// A trace for other tools: flame graphs (folded stacks, speedscope, Firefox Profiler), a time line (Perfetto) and a
+    /// table of all calls (Parquet).
     ///
     /// Stacks have the time that threads spent in each function itself; with --function and --above those of the tail
     /// alone. What the trace does not tell stands on standard error.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Standard output or a file.
 pub(super) struct Output {
-    to: BufWriter<Box<dyn Write>>,
+    to: BufWriter<Box<dyn Write + Send>>,
     draft: Option<Draft>,
 }
 
@@ -58,7 +58,7 @@ impl Output {
         Ok(Self::of(file, Some(draft)))
     }
 
-    fn of(to: impl Write + 'static, draft: Option<Draft>) -> Self {
+    fn of(to: impl Write + Send + 'static, draft: Option<Draft>) -> Self {
         Self { to: BufWriter::new(Box::new(to)), draft }
     }
 

@@ -6,7 +6,7 @@ use super::footer::footer;
 use super::incomplete::{given_up, under_way};
 use super::kernel;
 use super::output::write_whole;
-use super::page;
+use super::page::{Subject, Told};
 use super::reading::{Trace, near};
 use super::symbols::Symbols;
 use super::tiers::{self, Shown};
@@ -15,7 +15,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tailwater_profile::kernel::Coverage;
 use tailwater_profile::requests::{Report, RequestRow, Requests};
-use tailwater_report::{count, grid};
+use tailwater_report::{count, grid, timelines};
 
 #[derive(Args, Debug)]
 pub(crate) struct RequestsOptions {
@@ -26,10 +26,13 @@ pub(crate) struct RequestsOptions {
     /// How many requests, at most 1000; of several traces at most 100.
     #[arg(long, value_name = "N", default_value_t = 10)]
     slowest: usize,
-    /// Write a page with the time line of each: what every thread did meanwhile, its functions and its waits. It opens in
-    /// any browser, without a network.
+    /// Write a page with the time line of each: what every thread did meanwhile, its functions, its waits with their
+    /// holders, and what the kernel did with it. It opens in any browser, without a network.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
+    /// The time line of each in the terminal, too.
+    #[arg(long, conflicts_with = "json")]
+    timeline: bool,
     /// Print the result as one JSON object.
     #[arg(long)]
     json: bool,
@@ -39,7 +42,8 @@ pub(super) fn requests(options: &RequestsOptions) -> Result<(), Failure> {
     match options.traces.as_slice() {
         [trace] => of_one(trace, options),
         traces => {
-            let shown = Shown { slowest: options.slowest, json: options.json };
+            let RequestsOptions { slowest, timeline, json, .. } = *options;
+            let shown = Shown { slowest, timeline, json };
             tiers::requests(traces, &shown, options.page.as_deref())
         }
     }
@@ -67,24 +71,31 @@ fn of_one(path: &Path, options: &RequestsOptions) -> Result<(), Failure> {
     });
     report.kernel = kernel::account(path, &header, rows);
     name_places(&mut report);
-    if let Some(to) = &options.page {
-        write_page(to, path, &report, &header.program)?;
-    }
+    let lines = lines(&report, path, &header.program, options)?;
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
-    say(&whole_text(&report, &header.program))
+    say(&text(&report, &header.program, &lines))
 }
 
-fn whole_text(report: &Report, program: &str) -> String {
-    let lacking = kernel::lacking(report.kernel.as_ref());
-    format!("{}{lacking}", text(report, program))
-}
-
-fn write_page(path: &Path, trace: &Path, report: &Report, program: &str) -> Result<(), Failure> {
-    let text = whole_text(report, program);
-    let page = page::page(trace, report, near(program), &text)?;
-    write_whole(path, trace, &page)
+/// Writes the page, if that is asked for, and gives the time lines of the requests where the terminal shall have them.
+fn lines(
+    report: &Report,
+    trace: &Path,
+    program: &str,
+    options: &RequestsOptions,
+) -> Result<Vec<String>, Failure> {
+    if options.page.is_none() && !options.timeline {
+        return Ok(vec![]);
+    }
+    let subjects = report.slowest.iter().enumerate().map(Subject::request).collect();
+    let told = Told::read(trace, subjects, &report.names)?;
+    if let Some(path) = &options.page {
+        let title = format!("Slowest requests of {}", near(program));
+        let text = text(report, program, &[]);
+        write_whole(path, trace, &timelines(&title, &text, &told.on_page()))?;
+    }
+    Ok(if options.timeline { told.in_terminal() } else { vec![] })
 }
 
 fn name_places(report: &mut Report) {
@@ -95,9 +106,11 @@ fn name_places(report: &mut Report) {
     }
 }
 
-fn text(report: &Report, program: &str) -> String {
+/// With a time line below each request, if there are any.
+fn text(report: &Report, program: &str, lines: &[String]) -> String {
     let program = near(program);
     let footer = footer(report.records, report.rate, &report.quality);
+    let footer = format!("{footer}{}", kernel::lacking(report.kernel.as_ref()));
     if report.count + report.incomplete.unfinished == 0 {
         return format!(
             "{program}: no request was marked. Call tw_req_start and tw_req_end of \
@@ -115,8 +128,9 @@ fn text(report: &Report, program: &str) -> String {
     );
     out.extend(under_way(&report.incomplete));
     out.push_str(&format!("\n{}\n", table(&report.slowest)));
-    for row in &report.slowest {
+    for (nth, row) in report.slowest.iter().enumerate() {
         out.push_str(&story(row, report.kernel.as_ref()));
+        out.extend(lines.get(nth).map(String::as_str));
     }
     out.extend(given_up(&report.incomplete).map(|line| format!("\n{line}")));
     format!("{out}\n{footer}")

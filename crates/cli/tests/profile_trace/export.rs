@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tailwater_profile::record::{Call, Clock, FunctionId, Record};
 
 /// A thousand requests of 100 µs, of which each hundredth takes 10 ms, in a parser.
-fn requests(name: &str) -> PathBuf {
+pub(crate) fn requests(name: &str) -> PathBuf {
     let clock = Clock { ticks: 1 << 40, raw_ns: 1 << 40, real_ns: 1 << 40 };
     let mut records = vec![Record::Clock(clock)];
     records.extend([
@@ -29,11 +29,11 @@ fn requests(name: &str) -> PathBuf {
     trace(name, &records, 0)
 }
 
-const PARSE_US: u64 = 990 * 40 + 10 * 9_900;
+pub(crate) const PARSE_US: u64 = 990 * 40 + 10 * 9_900;
 const REQUEST_US: u64 = 60_000;
 const MAIN_US: u64 = 20_000_000 - PARSE_US - REQUEST_US;
 
-fn export(path: &Path, flags: &[&str]) -> String {
+pub(crate) fn export(path: &Path, flags: &[&str]) -> String {
     told(&profile("export", path, flags))
 }
 
@@ -69,6 +69,7 @@ fn the_tail_alone_is_exported_above_a_percentile() {
         &["--to", "folded", "--above", "p100", "-f", "parse"],
         &["--to", "folded", "-f", "nowhere"],
         &["--to", "perfetto", "-f", "parse"],
+        &["--to", "parquet", "-f", "parse"],
         &["--to", "nothing"],
     ] {
         let refused = profile("export", &path, flags);

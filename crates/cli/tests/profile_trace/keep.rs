@@ -56,9 +56,9 @@ fn a_page_has_a_time_line_for_each_request() {
     let flags = ["--slowest", "3", "--page", page.to_str().expect("a path")];
     told(&profile("requests", &whole, &flags));
     let page = std::fs::read_to_string(page).expect("a page");
-    assert_eq!(page.matches("<figure id=\"request-").count(), 3);
+    assert_eq!(page.matches("<figure class=\"timeline\" id=\"request-").count(), 3);
     assert_eq!(
-        page.matches("07, 10.0 ms</text>").count() + page.matches(" 7, 10.0 ms</text>").count(),
+        page.matches("07, 10.0 ms</b>").count() + page.matches(" 7, 10.0 ms</b>").count(),
         3
     );
 }

@@ -8,3 +8,5 @@ mod diff;
 mod keep;
 mod tiers;
 mod measure;
+#[cfg(feature = "parquet")]
+mod table;

@@ -147,3 +147,92 @@ fn without_the_kernels_file_nothing_is_said_of_it() {
         serde_json::from_str(&told(&profile("requests", &path, &["--json"]))).expect("JSON");
     assert!(json["kernel"].is_null() && json["slowest"][0]["kernel"].is_null(), "{json}");
 }
+
+/// An attribute of an element.
+fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
+    let (_, rest) =
+        element.split_once(&format!(" {name}=\"")).unwrap_or_else(|| panic!("{element}"));
+    rest.split_once('"').expect("it ends").0
+}
+
+/// The bars of a page, or its arrows: their elements, by what each says on hover.
+fn drawn<'a>(page: &'a str, class: &str) -> Vec<(&'a str, &'a str)> {
+    let begin = format!("class=\"{class}");
+    let elements = page.split(&begin).skip(1);
+    let with_tip = |element: &'a str| {
+        let (element, rest) = element.split_once("<title>").expect("a tip");
+        (rest.split_once("</title>").expect("it ends").0, element)
+    };
+    elements.map(with_tip).collect()
+}
+
+fn found<'a>(all: &[(&'a str, &'a str)], tip: &str) -> &'a str {
+    let is_it = |(told, _): &&(&str, &str)| *told == tip;
+    all.iter().find(is_it).unwrap_or_else(|| panic!("no {tip} in {all:#?}")).1
+}
+
+/// The call begins 5.001 ms after the recording, and the axis counts from there.
+#[test]
+fn a_page_has_the_call_its_holder_and_what_the_kernel_did_with_both() {
+    trace("drawn.trace.kernel", &kernel(), 0);
+    let path = trace("drawn.trace", &fig1(), 0);
+    let page = path.with_extension("html");
+    let flags = ["--slowest", "1", "-f", "handle*", "--page", page.to_str().expect("a path")];
+    let text = told(&profile("report", &path, &flags));
+    let page = std::fs::read_to_string(page).expect("a page");
+    let bars = drawn(&page, "tw-bar");
+    let held = "mutex 0x5000, held by snapshot (101) in fig1::snapshot";
+    for (tip, from, to) in [
+        ("the call, waiting for a lock in thread requests (100): 900 µs", 9_000, 909_000),
+        (&format!("requests (100), waited 900 µs for {held}"), 9_000, 909_000),
+        ("requests (100), asleep 900 µs, woken by snapshot (101)", 9_000, 909_000),
+        ("requests (100), handle_request(): 928 µs", 0, 928_000),
+        // Both are cut where the call may have begun.
+        ("snapshot (101), running 100 µs, CPU 0", -512, 99_000),
+        ("snapshot (101), fig1::snapshot: 1.01 ms", -512, 904_000),
+        (
+            "snapshot (101), waiting for a core 800 µs, CPU 0, the core had hog (102)",
+            99_000,
+            899_000,
+        ),
+    ] {
+        let bar = found(&bars, tip);
+        let ends = [attribute(bar, "data-from"), attribute(bar, "data-to")];
+        assert_eq!(ends, [from.to_string(), to.to_string()], "{tip}");
+    }
+    let call = found(&bars, "requests (100), handle_request(): 928 µs");
+    assert_eq!(attribute(call, "data-unsure"), "512 512");
+    // An end that lies outside of the page has no error bar there.
+    let holder = found(&bars, "snapshot (101), fig1::snapshot: 1.01 ms");
+    assert_eq!(attribute(holder, "data-unsure"), "0 512");
+    let arrow = found(&drawn(&page, "tw-arrow"), held);
+    assert_eq!(attribute(arrow, "data-at"), "9000");
+    let (y, waiter) = (
+        attribute(holder, "y"),
+        found(&bars, &format!("requests (100), waited 900 µs for {held}")),
+    );
+    let from: f64 = attribute(waiter, "y").parse().expect("a number");
+    assert!(arrow.contains(&format!("M0 {}V{y}m", from + 12.0)), "{arrow}");
+    assert!(page.contains("7 events of the kernel were lost") && text.contains("held by thread"));
+    assert!(!page.contains("http-equiv=\"refresh") && !page.contains("src=\"http"), "no network");
+}
+
+#[test]
+fn the_terminal_has_the_time_line_too() {
+    let path = trace("line.trace", &fig1(), 0);
+    let text = told(&profile("report", &path, &["--slowest", "1", "-f", "handle*", "--timeline"]));
+    for part in ["  the call\n", "[waits for mutex, held by snapshot (101)──", "[fig1::snapshot──"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let of_request = told(&profile("requests", &path, &["--timeline"]));
+    assert!(of_request.contains("  the request\n"), "{of_request}");
+    assert!(!told(&profile("requests", &path, &[])).contains("the request\n"));
+    for flags in [
+        &["--page", "x.html"][..],
+        &["--timeline"],
+        &["--slowest", "1", "-f", "handle*", "--timeline", "--json"],
+    ] {
+        assert_eq!(profile("report", &path, flags).status.code(), Some(2), "{flags:?}");
+    }
+}

@@ -104,6 +104,9 @@ fn the_page_has_a_row_for_each_process() {
     {
         assert!(page.contains(words), "{words}");
     }
+    let flags = [leaf.to_str().expect("a path"), "--slowest", "2", "--timeline"];
+    let text = told(&profile("requests", &front, &flags));
+    assert_eq!(text.matches("  where the time went\n").count(), 2, "{text}");
 }
 
 /// What was not made whole, and what was not joined, is beside what was: as text, as JSON and on the page.

@@ -5,6 +5,7 @@ use super::tally::waker;
 use crate::names::Names;
 use crate::record::{Did, Interruption, ThreadState};
 use crate::record::{Gap, Loss, LossKind, Record, ThreadId};
+use crate::retention::Windows;
 use crate::spans::Span;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub struct Lanes {
     kept: usize,
     left_out: u64,
     lost_events: u64,
+    /// `None`: all of the recording.
+    windows: Option<Windows>,
 }
 
 /// What threads did when.
@@ -55,9 +58,28 @@ pub struct KernelSpan {
 }
 
 impl Lanes {
+    /// Only what touches one of these times, in nanoseconds of `CLOCK_MONOTONIC_RAW`.
+    #[must_use]
+    pub fn within(mut self, windows: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut all = Windows::default();
+        windows.into_iter().for_each(|(from, to)| all.add(from, to));
+        self.windows = Some(all);
+        self
+    }
+
     /// Takes the next record of the kernel's file.
     pub fn add(&mut self, record: &Record) {
         self.names.add(record);
+        let span = match record {
+            Record::State(state) => Some((state.start, state.end)),
+            Record::Interruption(one) => Some((one.start, one.end)),
+            _ => None,
+        };
+        if let (Some(windows), Some((from, to))) = (&self.windows, span)
+            && !windows.touch(from, to)
+        {
+            return;
+        }
         match record {
             Record::State(_) | Record::Interruption(_) if self.kept >= KEPT_MAX => {
                 self.left_out += 1;

@@ -7,8 +7,8 @@ use crate::kernel::{Account, Coverage, Stretch};
 use crate::names::Names;
 use crate::paths::Branch;
 use crate::quality::Quality;
-use crate::record::{CallFlags, Place};
-use crate::requests::{Parts, Request, RequestRow, Scene, Share, View, WaitRow, row};
+use crate::record::{Call, CallFlags, Place, ThreadId, Ticks};
+use crate::requests::{Parts, Request, RequestRow, Scene, Share, Step, View, WaitRow, row};
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -56,10 +56,21 @@ pub struct CallRow {
     pub waits: Vec<WaitRow>,
     /// The functions in which it ran, most time first, at most five; the innermost recorded call counts.
     pub running: Vec<Share>,
+    /// The states of `parts` in order of time, at most two hundred steps.
+    pub steps: Vec<Step>,
     /// It and the calls within it, by path.
     pub tree: Node,
     /// Details that are not listed, as of a request; they count in the parts.
     pub left_out: u64,
+    /// Its thread, for a reading of its own.
+    #[serde(skip)]
+    pub thread_id: ThreadId,
+    /// When it may have begun and ended, in ticks.
+    #[serde(skip)]
+    pub span: (Ticks, Ticks),
+    /// By how much either may differ from its middle, in nanoseconds.
+    #[serde(skip)]
+    pub slack_ns: (u64, u64),
     /// The time of its thread that `parts` are of.
     #[serde(skip)]
     pub stretches: Vec<Stretch>,
@@ -106,13 +117,16 @@ pub(super) fn rows(
             parts,
             waits,
             running,
+            steps,
             left_out,
             stretches,
             waited_ns,
             ..
         } = row(&request, &view);
+        let Call { thread, start, end, start_slack, end_slack, .. } = slow.call;
+        let slack = [start_slack, end_slack].map(u64::from);
         Some(CallRow {
-            thread: names.of_thread(slow.call.thread),
+            thread: names.of_thread(thread),
             start_real_ns,
             start_ns,
             took: bounds(slow.took, view.rate),
@@ -120,8 +134,12 @@ pub(super) fn rows(
             parts,
             waits,
             running,
+            steps,
             tree: node(&tree?, names, view.rate),
             left_out,
+            thread_id: thread,
+            span: (start.saturating_sub(slack[0]), end.saturating_add(slack[1])),
+            slack_ns: (view.rate.ns(slack[0]), view.rate.ns(slack[1])),
             stretches,
             waited_ns,
             kernel: None,

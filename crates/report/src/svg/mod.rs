@@ -10,6 +10,7 @@ pub(crate) mod heat;
 pub(crate) mod look;
 pub(crate) mod ranges;
 pub(crate) mod scale;
+pub(crate) mod timeline;
 pub(crate) mod violins;
 
 use look::Look;
@@ -28,6 +29,10 @@ const PALETTE: [(&str, &str); 8] = [
     ("#6b6b6b", "#a8a8a8"),
 ];
 
+/// What letters are read best on each of them, light; on the dark ones the paper is.
+const ON_PALETTE: [&str; 8] = [PAPER, BLACK, BLACK, PAPER, BLACK, BLACK, PAPER, PAPER];
+const BLACK: &str = "#000000";
+
 const INK: &str = "#1f2328";
 const MUTED: &str = "#59636e";
 const GRID: &str = "#e4e7eb";
@@ -37,6 +42,11 @@ const PAPER: &str = "#ffffff";
 pub(crate) fn series_colour(index: usize) -> (String, &'static str) {
     let at = index % PALETTE.len();
     (format!("tw-s{at}"), PALETTE[at].0)
+}
+
+/// The light colour of letters of the class `tw-on` on the n-th controller's.
+pub(crate) const fn ink_on(index: usize) -> &'static str {
+    ON_PALETTE[index % ON_PALETTE.len()]
 }
 
 /// A picture under construction.
@@ -174,7 +184,8 @@ fn dark_style() -> String {
     let mut css = String::from(
         "<style>.tw-column:hover{fill-opacity:.07}@media screen and (prefers-color-scheme:dark){.tw-paper{fill:#15181d}\
          .tw-column{fill:#e6e9ed}.tw-strip{fill:#3a434d}.tw-ink{fill:#e6e9ed}.tw-muted{fill:#9aa4af}.tw-grid{stroke:#2b3138}\
-         .tw-axis{stroke:#7d8792}.tw-reference{stroke:#e6e9ed}.tw-mark{stroke:#15181d}",
+         .tw-axis{stroke:#7d8792}.tw-reference{stroke:#e6e9ed}.tw-mark{stroke:#15181d}\
+         .tw-on{fill:#15181d}",
     );
     for (at, (_, dark)) in PALETTE.iter().enumerate() {
         let _ = write!(css, ".tw-s{at}{{color:{dark}}}");
@@ -190,6 +201,28 @@ mod tests {
     #[test]
     fn escapes_markup_and_what_xml_cannot_say() {
         assert_eq!(escape("<a b='\"&\u{1b}"), "&lt;a b=&#39;&quot;&amp;\u{fffd}");
+    }
+
+    /// Relative luminance (WCAG 2.2).
+    fn luminance(colour: &str) -> f64 {
+        let part = |at: usize| {
+            let value = u8::from_str_radix(&colour[at..at + 2], 16).expect("two digits");
+            let value = f64::from(value) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
+    }
+
+    #[test]
+    fn letters_can_be_read_on_every_colour() {
+        let contrast = |a: &str, b: &str| {
+            let (a, b) = (luminance(a) + 0.05, luminance(b) + 0.05);
+            a.max(b) / a.min(b)
+        };
+        for (at, (light, dark)) in PALETTE.into_iter().enumerate() {
+            let found = [contrast(light, ink_on(at)), contrast(dark, "#15181d")];
+            assert!(found.iter().all(|found| *found >= 4.5), "colour {at}: {found:?}");
+        }
     }
 
     #[test]

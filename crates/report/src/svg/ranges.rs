@@ -3,7 +3,7 @@
 use super::chart::{Key, legend_at, rows};
 use super::look::Look;
 use super::scale::Scale;
-use super::{Anchor, INK, PAPER, Svg, Voice, escape, fitting, px, series_colour};
+use super::{Anchor, INK, Svg, Voice, escape, fitting, ink_on, px, series_colour};
 
 /// A picture of lying bars.
 #[derive(Clone, PartialEq, Debug)]
@@ -149,7 +149,8 @@ fn named(svg: &mut Svg, bar: &RangeBar, (x, y): (f64, f64), width: f64) {
         return;
     }
     svg.raw(&format!(
-        "<text class=\"tw-paper\" fill=\"{PAPER}\" font-size=\"{NAME}\" pointer-events=\"none\" x=\"{}\" y=\"{}\">{}</text>",
+        "<text class=\"tw-on\" fill=\"{}\" font-size=\"{NAME}\" pointer-events=\"none\" x=\"{}\" y=\"{}\">{}</text>",
+        ink_on(bar.series),
         px(x + 2.0),
         px(y + 8.0),
         escape(&fitting(&bar.name, room))

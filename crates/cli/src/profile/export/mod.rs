@@ -7,6 +7,8 @@ mod pprof;
 mod chrome;
 mod perfetto;
 mod lanes;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 use super::footer::footer;
 use super::glob::is_named;
@@ -38,11 +40,11 @@ pub(crate) struct ExportOptions {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Only stacks that go through functions whose name, as shown or as the linker has it, matches: `*` stands for
-    /// anything, `?` for a character. May be given more than once. Not for perfetto.
+    /// anything, `?` for a character. May be given more than once. Not for perfetto and parquet.
     #[arg(short, long, value_name = "GLOB")]
     function: Vec<String>,
     /// Only the tail: what lay within calls of the functions that --function names that were longer than this
-    /// percentile of the function's calls, such as p99 or p99.9. Not for perfetto.
+    /// percentile of the function's calls, such as p99 or p99.9. Not for perfetto and parquet.
     #[arg(long, value_name = "PERCENTILE", requires = "function", value_parser = percentile)]
     above: Option<f64>,
 }
@@ -59,13 +61,17 @@ enum Format {
     Pprof,
     /// Each call, wait and mark at its time, in the Chrome trace format: Perfetto, chrome://tracing.
     Perfetto,
+    /// A table with a row for each call: DuckDB, pandas, Polars, Spark. Only where this program was built with the feature
+    /// `parquet`.
+    Parquet,
 }
 
 /// Writes the file; what is not in it stands on standard error.
 pub(super) fn export(options: &ExportOptions) -> Result<(), Failure> {
-    if options.to == Format::Perfetto && !options.function.is_empty() {
+    let has_stacks = !matches!(options.to, Format::Perfetto | Format::Parquet);
+    if !has_stacks && !options.function.is_empty() {
         return Err(Failure::usage(
-            "--function and --above choose stacks, and perfetto shows calls at their times; \
+            "--function and --above choose stacks, and perfetto and parquet have all calls at their times; \
              leave them out, or take --to speedscope",
         ));
     }
@@ -74,6 +80,15 @@ pub(super) fn export(options: &ExportOptions) -> Result<(), Failure> {
     let mut to = Output::open(options.output.as_deref(), &options.trace)?;
     let missing = match options.to {
         Format::Perfetto => timeline(trace, options, &mut to)?,
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::export(trace, options, &mut to)?,
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => {
+            return Err(Failure::usage(
+                "this program was built without Parquet; type: cargo build --release --package tailwater-cli \
+                 --features parquet",
+            ));
+        }
         _ => stacks(trace, options, &mut to)?,
     };
     to.finish().map_err(|error| trouble(options, &error))?;
@@ -100,7 +115,7 @@ fn stacks(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Result<
         Format::Speedscope => speedscope::write(&report, near(&header.program), to),
         Format::Firefox => firefox::write(&report, &header, to),
         Format::Pprof => pprof::write(&report, &header, to),
-        Format::Perfetto => unreachable!("it has no stacks"),
+        Format::Perfetto | Format::Parquet => unreachable!("they have no stacks"),
     };
     done.map_err(|error| trouble(options, &error))?;
     Ok(told(&report))

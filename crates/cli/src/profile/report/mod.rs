@@ -47,6 +47,13 @@ pub(crate) struct ReportOptions {
         conflicts_with_all = ["sort", "min_count", "limit", "callers", "callees", "locks", "by_line"]
     )]
     slowest: Option<usize>,
+    /// Of --slowest: write a page with the time line of each call. It has its thread, the holders of locks that it waited for,
+    /// what the kernel did with these (`record --kernel`), and error bars. It opens in any browser, without a network.
+    #[arg(long, value_name = "FILE", requires = "slowest")]
+    page: Option<PathBuf>,
+    /// Of --slowest: the time line of each call in the terminal, too.
+    #[arg(long, requires = "slowest", conflicts_with = "json")]
+    timeline: bool,
     /// Only functions with at least so many calls; 0: also those of whose calls no duration is known.
     #[arg(long, value_name = "N", default_value_t = 1)]
     min_count: u64,
@@ -98,6 +105,8 @@ impl ReportOptions {
             sort,
             function: function.clone(),
             slowest: None,
+            page: None,
+            timeline: false,
             min_count: 1,
             limit,
             callers: false,

@@ -7,13 +7,15 @@ use crate::profile::bounds::{bounded, shown};
 use crate::profile::footer::footer;
 use crate::profile::glob::is_named;
 use crate::profile::kernel;
+use crate::profile::output::write_whole;
+use crate::profile::page::{Subject, Told};
 use crate::profile::reading::{Trace, near};
 use crate::profile::symbols::Symbols;
 use tailwater_profile::kernel::Coverage;
 use tailwater_profile::names::{clipped, demangled};
 use tailwater_profile::record::Function;
 use tailwater_profile::slowest::{CallRow, Node, Report, Slowest};
-use tailwater_report::{count, grid};
+use tailwater_report::{count, grid, timelines};
 
 /// Characters of a name.
 const NAME_MAX: usize = 56;
@@ -51,16 +53,32 @@ pub(super) fn slowest(options: &ReportOptions, slowest: usize) -> Result<(), Fai
     });
     report.kernel = kernel::account(&options.trace, &header, rows);
     let changed = name_places(&mut report);
+    let lines = lines(&report, &header.program, options)?;
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
-    let text = text(&report, &header.program, &options.function);
-    say(&format!("{text}{}", kernel::lacking(report.kernel.as_ref())))?;
+    say(&text(&report, &header.program, &options.function, &lines))?;
     for path in changed {
         let path = near(&path);
         say(&format!("{path} is not the file that was recorded: no lines from it."))?;
     }
     Ok(())
+}
+
+/// Writes the page, if that is asked for, and gives the time lines of the calls where the terminal shall have them.
+fn lines(report: &Report, program: &str, options: &ReportOptions) -> Result<Vec<String>, Failure> {
+    if options.page.is_none() && !options.timeline {
+        return Ok(vec![]);
+    }
+    let subjects = report.slowest.iter().enumerate().map(Subject::call).collect();
+    let told = Told::read(&options.trace, subjects, &report.names)?;
+    if let Some(path) = &options.page {
+        let title =
+            format!("Slowest calls of {} in {}", options.function.join(" or "), near(program));
+        let text = text(report, program, &options.function, &[]);
+        write_whole(path, &options.trace, &timelines(&title, &text, &told.on_page()))?;
+    }
+    Ok(if options.timeline { told.in_terminal() } else { vec![] })
 }
 
 fn name_places(report: &mut Report) -> Vec<String> {
@@ -78,10 +96,12 @@ fn name_node(node: &mut Node, symbols: &mut Symbols<'_>) {
     node.callees.iter_mut().for_each(|one| name_node(one, symbols));
 }
 
-fn text(report: &Report, program: &str, globs: &[String]) -> String {
+/// With a time line below each call, if there are any.
+fn text(report: &Report, program: &str, globs: &[String], lines: &[String]) -> String {
     let program = near(program);
     let asked = globs.join(" or ");
     let footer = footer(report.records, report.rate, &report.quality);
+    let footer = format!("{footer}{}", kernel::lacking(report.kernel.as_ref()));
     if report.slowest.is_empty() {
         let why = match (report.functions, report.left_out) {
             (0, _) => format!(
@@ -101,6 +121,7 @@ fn text(report: &Report, program: &str, globs: &[String]) -> String {
     out.push_str(&format!("{}\n", table(&report.slowest)));
     for (nth, row) in report.slowest.iter().enumerate() {
         out.push_str(&story(nth + 1, row, report.kernel.as_ref()));
+        out.extend(lines.get(nth).map(String::as_str));
     }
     format!("{out}\n{}{footer}", meaning(report))
 }

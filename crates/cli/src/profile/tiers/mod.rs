@@ -19,6 +19,8 @@ const TRACES_MAX: usize = 32;
 /// How much is told, and how.
 pub(super) struct Shown {
     pub(super) slowest: usize,
+    /// With time lines in the terminal.
+    pub(super) timeline: bool,
     /// As one JSON object.
     pub(super) json: bool,
 }
@@ -36,14 +38,13 @@ pub(super) fn requests(
     }
     let mut report = read(traces, shown.slowest)?;
     name_places(&mut report);
-    let text = text::text(&report);
     if let Some(path) = page {
-        write_whole(path, &traces[0], &page::page(&report, &text))?;
+        write_whole(path, &traces[0], &page::page(&report, &text::text(&report, false)))?;
     }
     if shown.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
-    say(&text)
+    say(&text::text(&report, shown.timeline))
 }
 
 fn read(traces: &[PathBuf], slowest: usize) -> Result<Report, Failure> {

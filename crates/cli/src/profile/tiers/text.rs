@@ -1,9 +1,11 @@
 //! The joined requests for a terminal.
 
+use super::page::timeline;
 use crate::profile::blame::within;
 use crate::profile::bounds::shown;
 use crate::profile::footer::footer;
 use crate::profile::incomplete::{given_up, under_way};
+use crate::profile::page;
 use crate::profile::reading::near;
 use std::cmp::Reverse;
 use tailwater_profile::tiers::{Basis, ClockRow, Report, RootRow, TierRequest, TierRow};
@@ -12,7 +14,8 @@ use tailwater_report::{count, grid};
 /// Requests told of below one of the first trace.
 const STORIES_MAX: usize = 5;
 
-pub(super) fn text(report: &Report) -> String {
+/// With a time line below each request, if asked for.
+pub(super) fn text(report: &Report, is_drawn: bool) -> String {
     let mut out = String::new();
     for trace in &report.traces {
         out.push_str(&line(trace));
@@ -24,6 +27,9 @@ pub(super) fn text(report: &Report) -> String {
     out.push_str(&format!("\n{}\n", table(report)));
     for root in &report.slowest {
         out.push_str(&story(root, report));
+        if is_drawn {
+            out.push_str(&page::text(&timeline(root, report)));
+        }
     }
     for trace in &report.traces {
         out.push_str(&format!(

@@ -65,7 +65,7 @@ fn of_one(path: &Path, options: &RequestsOptions) -> Result<(), Failure> {
         let own = (&mut row.stretches, &mut row.kernel);
         kernel::holders(&mut row.waits).chain([own])
     });
-    report.kernel = kernel::account(path, &header, rows);
+    report.kernel = kernel::account(path, &header, report.rate, rows);
     name_places(&mut report);
     if let Some(to) = &options.page {
         write_page(to, path, &report, &header.program)?;

@@ -6,5 +6,6 @@ mod slowest;
 mod export;
 mod diff;
 mod keep;
+mod import;
 mod tiers;
 mod measure;

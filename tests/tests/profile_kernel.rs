@@ -82,6 +82,54 @@ fn a_neighbour_is_named_as_the_cause_and_a_sleep_is_not_blamed_on_it() {
     panic!("no recording has both calls and their causes");
 }
 
+/// What perf records of the same neighbours, without any right of the recorder's.
+#[test]
+fn what_perf_recorded_is_told_as_the_recorders_own() {
+    let _alone = alone();
+    let folder = folder("kernel-perf");
+    let [program, hog] = built(&folder, "", SOURCE);
+    let (trace, data) = (folder.join("x.trace"), folder.join("perf.data"));
+    for ms in [30, 100, 400, 400, 400] {
+        let mut perf = Command::new("perf");
+        perf.args(["sched", "record", "-k", "CLOCK_MONOTONIC_RAW", "-o"]).arg(&data);
+        perf.args(["-e", "irq:*", "-e", "irq_vectors:local_timer_*", "--"]);
+        let record = record_with(&folder, &[], &program);
+        perf.arg(record.get_program()).args(record.get_args()).arg(ms.to_string());
+        perf.env_remove("LD_LIBRARY_PATH");
+        let done = on_one_core(|| {
+            let _neighbours = Neighbours::of(&hog, HOGS);
+            perf.output()
+        });
+        let done = match done {
+            // It has started the recorder, whose failure it ends with.
+            Ok(done) if trace.exists() => done,
+            Ok(done) => return passed_over(&text(&done.stderr)),
+            Err(error) => {
+                return passed_over(&format!("no perf ({error}): apt-get install linux-perf"));
+            }
+        };
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        let _ = std::fs::remove_file(trace.with_extension("trace.kernel"));
+        let mut import = Command::new(&tools().tailwater);
+        import.args(["profile", "import"]).arg(&data).arg("--trace").arg(&trace);
+        let said = text(&succeeds(&mut import).stdout);
+        assert!(!said.contains("What woke threads is not told"), "{said}");
+        let (run, sleep) = (account(&trace, "planted_run"), account(&trace, "planted_sleep"));
+        // Of a call that the scanner never saw nothing is told, and perf may lose events.
+        if run.is_null() || sleep.is_null() || run["cause"] == "unknown" {
+            continue;
+        }
+        assert_eq!(run["cause"], "runnable", "{run} {said} {}", text(&done.stderr));
+        let behind = run["behind"].as_array().expect("rows");
+        let mut behind = behind.iter().filter_map(|row| row["thread"].as_str());
+        assert!(behind.any(|name| name.starts_with("hog (")), "{run}");
+        assert_eq!(sleep["cause"], "asleep", "{sleep}");
+        assert_eq!(sleep["sleeps"][0]["woken_by"], "timer", "{sleep}");
+        return;
+    }
+    panic!("no recording has both calls and their causes");
+}
+
 /// The time line has the states of the program's thread.
 fn exported(trace: &Path) {
     let mut command = Command::new(&tools().tailwater);

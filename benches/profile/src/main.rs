@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod calls;
+mod caused;
 mod compared;
 mod granularity;
 mod guide;
@@ -71,6 +72,9 @@ enum Verb {
     Kept(guide::KeptArgs),
     /// What `tailwater profile diff` names between two builds, and between recordings of one; examples/profiling/diff.sh.
     Compared(compared::ComparedArgs),
+    /// How many slow requests with a planted cause are blamed on it, and how many without one on anything;
+    /// examples/profiling/causes.sh.
+    Caused(caused::CausedArgs),
     /// Print the folder of SQLite's sources.
     Sqlite,
 }
@@ -124,6 +128,7 @@ fn main() -> ExitCode {
         Some(Verb::Clocked(args)) => guide::clocked(args),
         Some(Verb::Kept(args)) => guide::kept(args),
         Some(Verb::Compared(args)) => compared::compared(args),
+        Some(Verb::Caused(args)) => caused::caused(args),
         Some(Verb::Sqlite) => place::sqlite().map(|folder| println!("{}", folder.display())),
         None => measure(&args),
     };

@@ -124,6 +124,10 @@ pub enum Context {
     Softirq,
     /// An interrupt.
     Interrupt,
+    /// What is open on its processor; the thread where nothing is.
+    Innermost,
+    /// What is open on its processor; not known where nothing is, as not all that may be open is told.
+    Unknown,
 }
 
 /// An interrupt of the processor's own.
@@ -175,6 +179,19 @@ impl Left {
     }
 }
 
+impl Left {
+    /// From the letters that tools print for it (`TASK_STATE_TO_CHAR_STR`); `R+` was preempted.
+    pub(crate) fn of_letters(letters: &str) -> Self {
+        match letters.as_bytes().first() {
+            Some(b'R') | None => Self::Runnable,
+            Some(b'D') => Self::Uninterruptible,
+            Some(b'T' | b't') => Self::Stopped,
+            Some(b'X' | b'Z') => Self::Ended,
+            Some(_) => Self::Asleep,
+        }
+    }
+}
+
 impl Context {
     /// From `common_flags` (`include/linux/trace_events.h`).
     pub(crate) const fn of_flags(flags: u32) -> Self {
@@ -218,6 +235,10 @@ mod tests {
             Asleep,
         ];
         assert_eq!(states, expected);
+        let letters = ["R", "R+", "S", "D", "T", "t", "X", "Z", "I"].map(Left::of_letters);
+        let expected =
+            [Runnable, Runnable, Asleep, Uninterruptible, Stopped, Stopped, Ended, Ended, Asleep];
+        assert_eq!(letters, expected);
         let contexts = [0, 0x01, 0x10, 0x18, 0x40].map(Context::of_flags);
         use Context::{Interrupt, Softirq, Thread};
         assert_eq!(contexts, [Thread, Thread, Softirq, Interrupt, Interrupt]);

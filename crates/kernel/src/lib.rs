@@ -5,7 +5,7 @@
 //! into [`schedule::Fact`]s: when each thread ran, waited for a core and behind which others, and slept and what woke it.
 //! The machine is pure, as are all parts in [`schedule`]: they read no clock and no file. [`Syscalls`] counts the system
 //! calls of a program or of some threads, and [`System`] what the whole machine counts. [`Throttling`] counts how often a CPU
-//! quota stopped a program.
+//! quota stopped a program. [`PerfScript`] reads the same events from what `perf sched record` wrote.
 //!
 //! Unsafe code is two calls, in `ioctl.rs`: the library that opens the events leaves them out.
 
@@ -20,15 +20,19 @@ mod ring;
 mod visits;
 mod open_files;
 mod recorder;
+mod perf;
 mod syscalls;
 mod system;
 mod throttling;
+mod counters;
 mod first_touch;
 
 pub mod schedule;
 
+pub use counters::has_counters;
 pub use event::{Context, Event, Left, LocalInterrupt, Name, What};
 pub use first_touch::first_touch_ns;
+pub use perf::{PERF_RECORD, PERF_SCRIPT, PerfEvents, PerfScript};
 pub use probe::{Missing, Probe, Source};
 pub use recorder::{Losses, Recorder, now_ns};
 pub use syscalls::Syscalls;

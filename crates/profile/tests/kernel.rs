@@ -3,11 +3,15 @@
 mod sample;
 
 use proptest::prelude::*;
+use tailwater_profile::clock::TickRate;
 use tailwater_profile::kernel::{
     Account, Accounts, After, Cause, Coverage, Did, HadBy, Interrupting, Interruption, Lanes,
-    LanesReport, Occupant, Stretch, ThreadState, WaitedBehind, Waker,
+    LanesReport, Occupant, Stretch, ThreadState, WaitedBehind, Waker, Wakers, Woken,
 };
-use tailwater_profile::record::{Figure, Gap, Loss, LossKind, Measured, Record, ThreadId};
+use tailwater_profile::record::{
+    Call, Clock, Figure, FunctionId, Gap, Loss, LossKind, Measured, Record, ThreadId,
+};
+use tailwater_profile::trace::Header;
 
 /// The thread in question has number 0 in the file, and 100 in the kernel.
 const TID: u32 = 100;
@@ -194,6 +198,45 @@ fn what_cannot_be_named_comes_in_its_place_and_nothing_is_named_for_less_than_ha
     ];
     let told = account(&thirds, 0, 3_000);
     assert_eq!((told.cause, told.named), (Cause::Mixed, None));
+}
+
+/// What let a lock go that no wait is recorded of.
+#[test]
+fn a_waker_is_told_with_its_innermost_function() {
+    let Record::Thread(hog) = sample::thread(1, "hog") else { panic!("it is a thread") };
+    let slept = [
+        state(0, 400, asleep(Waker::Thread(ThreadId(1)))),
+        state(400, 5_000, asleep(Waker::Thread(ThreadId(1)))),
+        state(5_000, 8_000, asleep(Waker::Timer)),
+    ];
+    let told = account(&slept, 0, 8_000);
+    let woken = told.sleeps[0].woken;
+    assert_eq!(woken, Some(Woken { tid: hog.tid, at_ns: 5_000 }), "the longest");
+    assert_eq!(told.sleeps[1].woken, None, "a timer has no function");
+    // Two ticks in a nanosecond, from 1,000 on.
+    let header =
+        Header { clock: Clock { ticks: 1_000, raw_ns: 0, real_ns: 0 }, ..sample::header() };
+    let rate = TickRate { ns_per_tick: 0.5, measured: true };
+    let wanted = [woken.expect("a thread"), Woken { tid: hog.tid, at_ns: 9_000 }];
+    let mut wakers = Wakers::new(&header, rate, &wanted);
+    let called = |thread: u32, function: u32, depth: u32, (start, end): (u64, u64)| {
+        let Record::Call(call) = sample::call(1) else { panic!("it is a call") };
+        let (thread, function) = (ThreadId(thread), FunctionId(function));
+        Record::Call(Call { thread, function, depth, start, end, ..call })
+    };
+    let records = [
+        sample::function(1, "serve"),
+        sample::function(2, "unlock"),
+        sample::function(3, "before"),
+        Record::Thread(hog),
+        sample::thread(0, "worker"),
+        called(1, 3, 1, (9_000, 10_500)),
+        called(1, 2, 1, (10_900, 11_100)),
+        called(0, 3, 5, (10_900, 11_100)),
+        called(1, 1, 0, (8_000, 12_000)),
+    ];
+    records.iter().for_each(|record| wakers.add(record));
+    assert_eq!(wakers.finish(), [Some("unlock".to_owned()), None]);
 }
 
 #[test]

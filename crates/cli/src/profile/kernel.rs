@@ -4,12 +4,18 @@ use super::bounds::shown;
 use super::reading::Trace;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use tailwater_profile::kernel::{Account, Accounts, Cause, Coverage, HadBy, Stretch};
+use tailwater_profile::clock::TickRate;
+use tailwater_profile::kernel::{
+    Account, Accounts, Cause, Coverage, HadBy, Sleeps, Stretch, Wakers, Woken,
+};
+use tailwater_profile::names::clipped;
 use tailwater_profile::record::Clock;
 use tailwater_profile::requests::WaitRow;
 use tailwater_profile::trace::Header;
 use tailwater_report::count;
 
+/// Characters of a function's name.
+const NAME_MAX: usize = 56;
 /// Rows told of what had a core, what ended sleeps and what interrupted.
 const ROWS_MAX: usize = 3;
 
@@ -43,10 +49,12 @@ fn is_of(kernel: Clock, trace: Clock) -> bool {
     strayed <= u128::from(STRAY_MAX_NS.saturating_add(later_ns / STRAY_PART))
 }
 
-/// Fills in where the time of calls or requests went, if there is a file that says; gives what it lacks.
+/// Fills in where the time of calls or requests went, if there is a file that says; gives what it lacks. The trace's ticks
+/// are of that rate.
 pub(super) fn account<'a>(
     trace: &Path,
     header: &Header,
+    rate: TickRate,
     rows: impl Iterator<Item = (&'a mut Vec<Stretch>, &'a mut Option<Account>)>,
 ) -> Option<Coverage> {
     let kernel = open_beside(trace, header)?;
@@ -58,10 +66,34 @@ pub(super) fn account<'a>(
         Err(_) => accounts.damaged(),
     });
     let coverage = accounts.coverage();
-    for (place, account) in places.into_iter().zip(accounts.finish()) {
+    let mut accounts = accounts.finish();
+    name_wakers(trace, header, rate, &mut accounts);
+    for (place, account) in places.into_iter().zip(accounts) {
         *place = Some(account);
     }
     Some(coverage)
+}
+
+/// Fills in the functions of threads that ended sleeps, from the trace.
+fn name_wakers(trace: &Path, header: &Header, rate: TickRate, accounts: &mut [Account]) {
+    let sleeps = accounts.iter_mut().flat_map(|account| &mut account.sleeps);
+    let (wanted, sleeps): (Vec<Woken>, Vec<&mut Sleeps>) =
+        sleeps.filter_map(|sleeps| Some((sleeps.woken?, sleeps))).unzip();
+    if wanted.is_empty() {
+        return;
+    }
+    // It was read a moment ago, and whoever removed it since has the accounts all the same.
+    let Ok(reading) = Trace::open(trace) else { return };
+    let mut wakers = Wakers::new(header, rate, &wanted);
+    reading.read(|item| {
+        // Damage was counted before.
+        if let Ok(record) = item {
+            wakers.add(record);
+        }
+    });
+    for (sleeps, function) in sleeps.into_iter().zip(wakers.finish()) {
+        sleeps.function = function;
+    }
 }
 
 /// What holders of the locks that a row waited for did meanwhile.
@@ -169,13 +201,22 @@ fn quota(throttled: Option<u64>) -> String {
 fn sleeps(account: &Account) -> Vec<String> {
     let rows = account.sleeps.iter().take(ROWS_MAX);
     rows.map(|one| {
-        let by = one.woken_by.as_deref().unwrap_or("what is not known");
+        let by = woken_by(one).unwrap_or_else(|| "what is not known".into());
         let deep = if one.uninterruptible { " (for a disk or memory)" } else { "" };
         let times =
             if one.sleeps > 1 { format!(" in {}", count(one.sleeps)) } else { String::new() };
         format!("{by}{deep} {}{times}", shown(one.ns))
     })
     .collect()
+}
+
+/// What ended sleeps, and where in it.
+fn woken_by(sleeps: &Sleeps) -> Option<String> {
+    let by = sleeps.woken_by.as_deref()?;
+    Some(match &sleeps.function {
+        Some(function) => format!("{by} in {}", clipped(function, NAME_MAX)),
+        None => by.to_owned(),
+    })
 }
 
 fn interrupts(account: &Account) -> Vec<String> {
@@ -250,7 +291,7 @@ fn mainly(account: &Account, throttled: Option<u64>) -> String {
         Cause::Asleep => {
             let why = match account.sleeps.first() {
                 Some(first) => {
-                    let until = match first.woken_by.as_deref() {
+                    let until = match woken_by(first).as_deref() {
                         Some("timer") => "until a time that it had set was over".to_owned(),
                         Some(by) => format!("until {by} woke it"),
                         None => "until something unknown woke it".to_owned(),
@@ -320,6 +361,8 @@ mod tests {
             uninterruptible: false,
             sleeps: 1,
             ns: 18 * MS,
+            function: None,
+            woken: None,
         };
         Account {
             total_ns: 20 * MS,
@@ -343,6 +386,16 @@ mod tests {
         let text = told(&sleeping(), &alone(0));
         has(&text, "slept: 18.0 ms of 20.0 ms, of which 18.0 ms until a time that it had set");
         has(&told(&sleeping(), &alone(17 * MS)), "for what it waited for");
+    }
+
+    #[test]
+    fn of_a_thread_that_ended_the_sleep_the_function_is_told() {
+        let mut account = sleeping();
+        let first = &mut account.sleeps[0];
+        (first.woken_by, first.function) = (Some("flusher (9)".into()), Some("unlock".into()));
+        let text = told(&account, &alone(0));
+        has(&text, "slept until woken by flusher (9) in unlock 18.0 ms");
+        has(&text, "until flusher (9) in unlock woke it");
     }
 
     #[test]

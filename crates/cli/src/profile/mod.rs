@@ -11,7 +11,9 @@ mod tiers;
 mod keep;
 mod export;
 mod diff;
+mod import;
 mod kernel;
+mod facts;
 mod reading;
 mod symbols;
 mod footer;
@@ -71,6 +73,12 @@ pub(crate) enum ProfileVerb {
     /// Stacks have the time that threads spent in each function itself; with --function and --above those of the tail
     /// alone. What the trace does not tell stands on standard error.
     Export(export::ExportOptions),
+    /// Take in what `perf sched record` wrote while the program was recorded: as if by `record --kernel`, `report --slowest`,
+    /// `requests` and `export` then tell when its threads ran, waited for a core and slept.
+    ///
+    /// The recording needs the trace's clock: `perf sched record -k CLOCK_MONOTONIC_RAW -- sleep 10`. With -e 'irq:*' -e
+    /// 'irq_vectors:local_timer_*' -e exceptions:page_fault_user it also tells what woke and interrupted threads.
+    Import(import::ImportOptions),
     /// The functions whose calls take another time in another build, corrected for how many were looked at.
     ///
     /// Those that moved by themselves come before those that moved with what they call. Ends with exit code 1 where any has
@@ -88,6 +96,7 @@ pub(crate) fn profile(verb: &ProfileVerb) -> Result<(), Failure> {
         ProfileVerb::Requests(options) => requests::requests(options),
         ProfileVerb::Keep(options) => keep::keep(options),
         ProfileVerb::Export(options) => export::export(options),
+        ProfileVerb::Import(options) => import::import(options),
         ProfileVerb::Diff(options) => diff::diff(options),
     }
 }

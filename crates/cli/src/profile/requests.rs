@@ -69,7 +69,7 @@ fn of_one(path: &Path, options: &RequestsOptions) -> Result<(), Failure> {
         let own = (&mut row.stretches, &mut row.kernel);
         kernel::holders(&mut row.waits).chain([own])
     });
-    report.kernel = kernel::account(path, &header, rows);
+    report.kernel = kernel::account(path, &header, report.rate, rows);
     name_places(&mut report);
     let lines = lines(&report, path, &header.program, options)?;
     if options.json {

@@ -90,11 +90,17 @@ impl Core {
     pub(super) fn waker(&self, tid: u32, context: Context) -> Waker {
         let name = self.current.map_or(Name::default(), |(_, name)| name);
         let innermost = self.open.last().map(|(by, _)| *by);
+        use Context::{Innermost, Interrupt, Softirq, Thread, Unknown};
         match (context, innermost) {
-            (Context::Thread, _) => Waker::Thread { tid, name },
-            (Context::Softirq, Some(Interrupting::Softirq(vector))) => softirq(vector),
-            (Context::Interrupt, Some(Interrupting::Local(LocalInterrupt::Timer))) => Waker::Timer,
-            (Context::Interrupt, Some(Interrupting::Device(line))) => Waker::Interrupt(Some(line)),
+            (Thread, _) | (Innermost, None) => Waker::Thread { tid, name },
+            (Unknown, None) => Waker::Unknown,
+            (Softirq | Innermost | Unknown, Some(Interrupting::Softirq(vector))) => softirq(vector),
+            (Interrupt | Innermost | Unknown, Some(Interrupting::Local(LocalInterrupt::Timer))) => {
+                Waker::Timer
+            }
+            (Interrupt | Innermost | Unknown, Some(Interrupting::Device(line))) => {
+                Waker::Interrupt(Some(line))
+            }
             _ => Waker::Interrupt(None),
         }
     }

@@ -3,19 +3,37 @@
 #define _GNU_SOURCE
 #include <tailwater/profile.h>
 
+#include <arpa/inet.h>
+#include <linux/futex.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
 
 enum { FRESH_PAGES = 2048, PAGE = 4096, EACH_SLOW = 10 };
+/* Timers that end at once, and files that are left to others. */
+enum { TIMERS_MAX = 20000, FILES_LEFT = 200 };
+/* Sockets that each packet of the flood goes to: handing it out is what takes the core. */
+enum { RECEIVERS = 200, PORT = 4711 };
+/* How the program ends where the flood cannot be planted. */
+enum { NO_NETWORK = 4 };
 
 static volatile uint64_t sink;
 
@@ -58,6 +76,18 @@ static void stay_on(int nth) {
     }
 }
 
+/* ---- another thread plants, when it is told to ---- */
+
+static sem_t begin, held;
+static unsigned long rounds;
+
+static void helped_by(void *(*help)(void *), pthread_t *thread) {
+    sem_init(&begin, 0, 0);
+    sem_init(&held, 0, 0);
+    if (pthread_create(thread, NULL, help, NULL))
+        exit(1);
+}
+
 /* ---- the core has neighbours ---- */
 
 /* They take turns with one another and with what is planted on their core. */
@@ -80,8 +110,6 @@ static void run(unsigned long requests) {
 /* ---- who holds the lock has no core ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static sem_t begin, held;
-static unsigned long rounds;
 
 static NOINLINE void hold(void) {
     pthread_mutex_lock(&lock);
@@ -105,10 +133,7 @@ static void *holder(void *nothing) {
 static void locked(unsigned long requests) {
     pthread_t thread;
     rounds = requests;
-    sem_init(&begin, 0, 0);
-    sem_init(&held, 0, 0);
-    if (pthread_create(&thread, NULL, holder, NULL))
-        exit(1);
+    helped_by(holder, &thread);
     stay_on(1);
     first(SCHED_FIFO);
     for (unsigned long request = 0; request < requests; request++) {
@@ -118,6 +143,61 @@ static void locked(unsigned long requests) {
         pthread_mutex_lock(&lock);
         work(50);
         pthread_mutex_unlock(&lock);
+        tw_req_end(request);
+    }
+    pthread_join(thread, NULL);
+}
+
+/* ---- the lock is none of pthreads ---- */
+
+/* 0: free, 1: held, 2: held, and something may wait. */
+static _Atomic uint32_t word;
+
+static NOINLINE void take(void) {
+    uint32_t found = 0;
+    if (atomic_compare_exchange_strong(&word, &found, 1))
+        return;
+    while (atomic_exchange(&word, 2))
+        syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+static NOINLINE void let_go(void) {
+    if (atomic_exchange(&word, 0) == 2)
+        syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    /* The call before is none in its tail. */
+    sink = sink + 1;
+}
+
+static NOINLINE void hold_futex(void) {
+    take();
+    sem_post(&held);
+    work(3000);
+    let_go();
+    sink = sink + 1;
+}
+
+static void *futex_holder(void *nothing) {
+    pthread_setname_np(pthread_self(), "holder");
+    neighbour();
+    for (unsigned long round = 0; round < rounds; round++) {
+        sem_wait(&begin);
+        hold_futex();
+    }
+    return nothing;
+}
+
+static void futex(unsigned long requests) {
+    pthread_t thread;
+    rounds = requests;
+    helped_by(futex_holder, &thread);
+    stay_on(1);
+    first(SCHED_FIFO);
+    for (unsigned long request = 0; request < requests; request++) {
+        sem_post(&begin);
+        sem_wait(&held);
+        tw_req_start(request);
+        take();
+        let_go();
         tw_req_end(request);
     }
     pthread_join(thread, NULL);
@@ -143,6 +223,198 @@ static void touch(unsigned long requests) {
     }
 }
 
+/* ---- interrupts have the core ---- */
+
+enum { LOOP = 20000 };
+static double loops_per_us;
+
+static NOINLINE void loop(uint64_t loops) {
+    for (uint64_t i = 0; i < loops; i++)
+        sink = sink + 1;
+}
+
+/* The time of a thread counts what interrupts it, so work that an interrupt makes longer must be counted otherwise. */
+static void calibrate(void) {
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 50; i++) {
+        uint64_t began = thread_ns();
+        loop(LOOP);
+        uint64_t took = thread_ns() - began;
+        least = took < least ? took : least;
+    }
+    loops_per_us = LOOP * 1000.0 / (double)(least ? least : 1);
+}
+
+static NOINLINE void work_loops(uint64_t us) {
+    loop((uint64_t)((double)us * loops_per_us));
+}
+
+static int timers[TIMERS_MAX];
+static int timers_count;
+/* When they end. */
+static uint64_t storm_ns;
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void make_timers(void) {
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    for (; timers_count < TIMERS_MAX; timers_count++)
+        if ((timers[timers_count] = timerfd_create(CLOCK_MONOTONIC, 0)) < 0)
+            break;
+    for (int left = 0; left < FILES_LEFT && timers_count > 0; left++)
+        close(timers[--timers_count]);
+}
+
+/* A timer ends in the interrupt of the core on which it was set. */
+static uint64_t set_timers(uint64_t at_ns) {
+    struct itimerspec at = { .it_value = { (time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u) } };
+    uint64_t began = now_ns();
+    for (int i = 0; i < timers_count; i++)
+        timerfd_settime(timers[i], TFD_TIMER_ABSTIME, &at, NULL);
+    return now_ns() - began;
+}
+
+static void *stormer(void *nothing) {
+    pthread_setname_np(pthread_self(), "stormer");
+    stay_on(0);
+    first(SCHED_FIFO);
+    make_timers();
+    /* Long before they end. */
+    uint64_t takes_ns = set_timers(now_ns() + 3600000000000u);
+    for (unsigned long round = 0; round < rounds; round++) {
+        sem_wait(&begin);
+        storm_ns = now_ns() + 3 * takes_ns + 5000000u;
+        set_timers(storm_ns);
+        sem_post(&held);
+    }
+    return nothing;
+}
+
+static void storm(unsigned long requests) {
+    pthread_t thread;
+    rounds = (requests + EACH_SLOW - 1) / EACH_SLOW;
+    stay_on(0);
+    first(SCHED_FIFO);
+    calibrate();
+    helped_by(stormer, &thread);
+    for (unsigned long request = 0; request < requests; request++) {
+        if (request % EACH_SLOW == 0) {
+            sem_post(&begin);
+            sem_wait(&held);
+            uint64_t soon_ns = storm_ns - 500000u;
+            struct timespec soon = { (time_t)(soon_ns / 1000000000u), (long)(soon_ns % 1000000000u) };
+            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &soon, NULL);
+            while (now_ns() < storm_ns - 50000u)
+                ;
+        }
+        tw_req_start(request);
+        work_loops(100);
+        tw_req_end(request);
+        nap(500);
+    }
+    pthread_join(thread, NULL);
+}
+
+/* ---- packets have the core ---- */
+
+static _Atomic int is_flooded;
+
+/* A network of its own, in which the first core receives what any core sends. */
+static int network(void) {
+    if (unshare(CLONE_NEWNET | CLONE_NEWNS))
+        return 0;
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("sysfs", "/sys", "sysfs", 0, NULL))
+        return 0;
+    cpu_set_t allowed;
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    int cpu = 0;
+    while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &allowed))
+        cpu++;
+    FILE *steering = cpu < 32 ? fopen("/sys/class/net/lo/queues/rx-0/rps_cpus", "w") : NULL;
+    if (!steering)
+        return 0;
+    fprintf(steering, "%x", 1u << cpu);
+    if (fclose(steering))
+        return 0;
+    struct ifreq loopback = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+    int any = socket(AF_INET, SOCK_DGRAM, 0);
+    int is_up = any >= 0 && !ioctl(any, SIOCSIFFLAGS, &loopback);
+    close(any);
+    return is_up;
+}
+
+static int receiver(void) {
+    int one = 1, file = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in own = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+    setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    return bind(file, (struct sockaddr *)&own, sizeof own) ? -1 : file;
+}
+
+/* One packet at a time, so that the kernel receives it in an interrupt: it gives more to a thread of its own. */
+static void flood_core(const int *receivers, int sender, const struct sockaddr_in *all) {
+    char packet[64] = { 0 };
+    while (is_flooded) {
+        sendto(sender, packet, sizeof packet, 0, (const struct sockaddr *)all, sizeof *all);
+        uint64_t until = now_ns() + 1000000u;
+        /* One of them has it last: they are at the ends of the kernel's list. */
+        for (int i = 0; i < RECEIVERS; i += RECEIVERS - 1)
+            while (recv(receivers[i], packet, sizeof packet, MSG_DONTWAIT) < 0 && now_ns() < until)
+                ;
+    }
+}
+
+static void *flooder(void *nothing) {
+    static int receivers[RECEIVERS];
+    pthread_setname_np(pthread_self(), "flooder");
+    if (!network())
+        exit(NO_NETWORK);
+    stay_on(1);
+    first(SCHED_FIFO);
+    for (int i = 0; i < RECEIVERS; i++)
+        if ((receivers[i] = receiver()) < 0)
+            exit(NO_NETWORK);
+    int one = 1, sender = socket(AF_INET, SOCK_DGRAM, 0);
+    setsockopt(sender, SOL_SOCKET, SO_BROADCAST, &one, sizeof one);
+    struct sockaddr_in all = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+    inet_pton(AF_INET, "127.255.255.255", &all.sin_addr);
+    for (unsigned long round = 0; round < rounds; round++) {
+        sem_wait(&begin);
+        sem_post(&held);
+        flood_core(receivers, sender, &all);
+    }
+    return nothing;
+}
+
+static void flood(unsigned long requests) {
+    pthread_t thread;
+    rounds = (requests + EACH_SLOW - 1) / EACH_SLOW;
+    helped_by(flooder, &thread);
+    stay_on(0);
+    first(SCHED_FIFO);
+    calibrate();
+    for (unsigned long request = 0; request < requests; request++) {
+        is_flooded = request % EACH_SLOW == 0;
+        if (is_flooded) {
+            sem_post(&begin);
+            sem_wait(&held);
+        }
+        tw_req_start(request);
+        work_loops(500);
+        tw_req_end(request);
+        is_flooded = 0;
+        /* Whoever reads the events has the other core meanwhile. */
+        nap(2000);
+    }
+    pthread_join(thread, NULL);
+}
+
 /* ---- nothing is planted: some requests have more to do than others ---- */
 
 static void control(unsigned long requests) {
@@ -166,8 +438,14 @@ int main(int count, char **words) {
         run(requests);
     else if (!strcmp(words[1], "locked"))
         locked(requests);
+    else if (!strcmp(words[1], "futex"))
+        futex(requests);
     else if (!strcmp(words[1], "touch"))
         touch(requests);
+    else if (!strcmp(words[1], "storm"))
+        storm(requests);
+    else if (!strcmp(words[1], "flood"))
+        flood(requests);
     else if (!strcmp(words[1], "control"))
         control(requests);
     else

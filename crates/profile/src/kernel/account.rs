@@ -102,6 +102,21 @@ pub struct Sleeps {
     pub sleeps: u64,
     /// How long.
     pub ns: u64,
+    /// Where a thread of this trace woke it: its innermost function when it ended the longest of them, as for a lock of any
+    /// kind the function that let it go. `null` where that is not known.
+    pub function: Option<String>,
+    /// The end of the longest that a thread ended: [`super::Wakers`] says in which function it was.
+    #[serde(skip)]
+    pub woken: Option<Woken>,
+}
+
+/// A thread ended a sleep.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Woken {
+    /// The kernel's number of the thread that did so.
+    pub tid: u32,
+    /// When, in nanoseconds of `CLOCK_MONOTONIC_RAW`.
+    pub at_ns: u64,
 }
 
 /// Interrupts of one kind.

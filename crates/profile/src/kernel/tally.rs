@@ -1,6 +1,6 @@
 //! One account, added up.
 
-use super::account::{Account, Behind, Cause, HadBy, Interrupts, Sleeps, Stretch};
+use super::account::{Account, Behind, Cause, HadBy, Interrupts, Sleeps, Stretch, Woken};
 use super::known::Known;
 use crate::names::Names;
 use crate::record::{After, Did, Interrupting, Interruption, WaitedBehind, Waker, softirq};
@@ -54,6 +54,8 @@ struct Share {
     ns: u64,
     count: u64,
     threads: BTreeSet<ThreadId>,
+    /// Of sleeps that threads ended the longest: how long it was, and its end.
+    longest: Option<(u64, Woken)>,
 }
 
 impl Tally {
@@ -91,6 +93,10 @@ impl Tally {
                     let share = self.sleeps.entry((who, *is_uninterruptible)).or_default();
                     share.ns += ns;
                     share.threads.extend(thread);
+                    let by = thread.and_then(|thread| names.tid(thread));
+                    let woken = by.map(|tid| Woken { tid, at_ns: state.end });
+                    let length = state.end.saturating_sub(state.start);
+                    share.longest = share.longest.max(woken.map(|woken| (length, woken)));
                     let is_new = self.counted.insert((stretch.tid, Counted::Sleep(nth)));
                     share.count += u64::from(is_new);
                 }
@@ -159,7 +165,9 @@ impl Tally {
         account.behind = longest(self.behind.into_iter().map(behind), |one| one.ns);
         let sleep = |((who, uninterruptible), share): ((Who, bool), Share)| {
             let (sleeps, ns) = (share.count, share.ns);
-            Sleeps { woken_by: who.told(&share, names), uninterruptible, sleeps, ns }
+            let woken = share.longest.map(|(_, woken)| woken);
+            let woken_by = who.told(&share, names);
+            Sleeps { woken_by, uninterruptible, sleeps, ns, function: None, woken }
         };
         account.sleeps = longest(self.sleeps.into_iter().map(sleep), |one| one.ns);
         let interrupt =

@@ -41,7 +41,7 @@ pub(crate) struct RecordOptions {
     scanning: Scanning,
     /// Record also what the operating system did with the program's threads: when each ran, waited for a core and behind
     /// what, slept and what woke it, and what interrupted it. Lies in TRACE.kernel. Needs root or CAP_PERFMON, and tracefs;
-    /// where these are missing, it says what to type and records without.
+    /// where these are missing, it says what to type and records without. Hardware counters are not read.
     #[arg(long)]
     kernel: bool,
     /// Keep only requests above this percentile of all, such as p99.9, with all that happened meanwhile, so that hours take

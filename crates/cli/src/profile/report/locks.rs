@@ -23,6 +23,7 @@ pub(super) fn locks_tables(report: &Report, options: &ReportOptions) -> String {
 const NO_LOCK: &str = "
 No wait for a lock of pthreads is in the trace. Only those are known (and only waits beyond the recorder's threshold): a
 wait for a lock of another kind, as Rust's own and those of parking_lot and tokio are, is time of the function that waits.
+With `record --kernel`, `report --slowest` and `requests` say which thread ended such a wait, and in which function.
 ";
 
 fn contended_table(report: &Report, options: &ReportOptions) -> String {

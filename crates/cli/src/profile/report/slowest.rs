@@ -51,7 +51,7 @@ pub(super) fn slowest(options: &ReportOptions, slowest: usize) -> Result<(), Fai
         let own = (&mut row.stretches, &mut row.kernel);
         kernel::holders(&mut row.waits).chain([own])
     });
-    report.kernel = kernel::account(&options.trace, &header, rows);
+    report.kernel = kernel::account(&options.trace, &header, report.rate, rows);
     let changed = name_places(&mut report);
     let lines = lines(&report, &header.program, options)?;
     if options.json {

@@ -1,0 +1,563 @@
+//! Events as `perf script` prints them: of what `perf sched record` has recorded.
+//!
+//! Such a text tells the same events as a [`crate::Recorder`] does, save in what a waker was: that follows from the interrupts
+//! around it, if all of them were recorded, too.
+
+use crate::event::{Context, Event, Left, LocalInterrupt, Name, What};
+use crate::probe::Missing;
+use crate::recorder::Losses;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Events held, some 600 MB.
+const EVENTS_MAX: usize = 8 << 20;
+/// `CLOCK_MONOTONIC_RAW`, by the number that the kernel has for it.
+const RAW: u32 = 4;
+/// A processor that is silent for so long after the first event has the thread that its own first event is of: from then on
+/// every switch is told.
+const SILENT_NS: u64 = 100_000_000;
+/// What may wake a thread without being one. Where one of these is not recorded, an interrupt's wakings look like those of the
+/// thread that it interrupted.
+const INTERRUPTS: [&str; 3] =
+    ["irq:irq_handler_entry", "irq:softirq_entry", "irq_vectors:local_timer_entry"];
+/// Without it nothing is known of any thread.
+const SWITCH: &str = "sched:sched_switch";
+
+/// What to type for a recording that can be taken.
+pub const PERF_RECORD: &str = "perf sched record -k CLOCK_MONOTONIC_RAW -e 'irq:*' -e 'irq_vectors:local_timer_*' \
+                               -e exceptions:page_fault_user -- sleep 10";
+
+/// What `perf script` must be asked to print.
+pub const PERF_SCRIPT: [&str; 6] =
+    ["script", "--header", "--ns", "--show-lost-events", "--fields", "tid,cpu,time,event,trace"];
+
+/// A text of `perf script` that is read line by line.
+#[derive(Default)]
+pub struct PerfScript {
+    /// Numbers of the clocks that events were recorded with, as the header has them.
+    clocks: BTreeSet<u32>,
+    has_header: bool,
+    /// The time of the day and that of the clock at one moment, where the header has them.
+    reference: Option<(u64, u64)>,
+    points: BTreeSet<String>,
+    cores: BTreeMap<u32, Seen>,
+    events: Vec<Event>,
+    losses: Losses,
+    is_full: bool,
+}
+
+/// What was read of a processor.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    /// Its first event, if none was lost before.
+    first: Option<(u64, u32)>,
+    last_ns: u64,
+    /// The thread that it has.
+    current: Option<u32>,
+}
+
+/// What a text tells.
+#[derive(Debug)]
+pub struct PerfEvents {
+    /// By time.
+    pub events: Vec<Event>,
+    /// The processors that told something.
+    pub cpus: Vec<u32>,
+    /// What was lost, and lines that could not be read.
+    pub losses: Losses,
+    /// Whether it tells of what wakes threads without being one.
+    pub has_interrupts: bool,
+    /// Nanoseconds since 1970 and of `CLOCK_MONOTONIC_RAW` at one moment, where it says so.
+    pub reference: Option<(u64, u64)>,
+}
+
+impl PerfScript {
+    /// Takes the next line, without its end.
+    pub fn take(&mut self, line: &str) {
+        match line.strip_prefix('#') {
+            Some(comment) => self.header(comment.trim()),
+            None if line.trim().is_empty() => {}
+            None => self.line(line),
+        }
+    }
+
+    /// Concludes.
+    ///
+    /// # Errors
+    ///
+    /// What the text lacks, and what to type.
+    pub fn finish(mut self) -> Result<PerfEvents, Missing> {
+        self.check()?;
+        let has_interrupts = INTERRUPTS.iter().all(|point| self.points.contains(*point));
+        if !has_interrupts {
+            for event in &mut self.events {
+                if let What::Waking { context, .. } = &mut event.what {
+                    *context = Context::Unknown;
+                }
+            }
+        }
+        self.events.extend(silent(&self.cores));
+        // Stable: events of one processor at one time keep their order.
+        self.events.sort_by_key(|event| event.at_ns);
+        Ok(PerfEvents {
+            cpus: self.cores.keys().copied().collect(),
+            events: self.events,
+            losses: self.losses,
+            has_interrupts,
+            reference: self.reference,
+        })
+    }
+
+    fn check(&self) -> Result<(), Missing> {
+        let record = || format!("type: {PERF_RECORD}");
+        if !self.has_header {
+            return Err(Missing::new(
+                "it has no header, which names the clock of its times",
+                format!("name perf.data itself, or type: perf {}", PERF_SCRIPT.join(" ")),
+            ));
+        }
+        if !self.points.contains(SWITCH) {
+            return Err(Missing::new(format!("it has no event {SWITCH}"), record()));
+        }
+        match self.clocks.iter().find(|clock| **clock != RAW) {
+            Some(other) => Err(Missing::new(
+                format!(
+                    "its times are of {}, and those of a trace of CLOCK_MONOTONIC_RAW",
+                    clock_name(*other)
+                ),
+                record(),
+            )),
+            None if self.clocks.is_empty() => Err(Missing::new(
+                "its times are of the scheduler's own clock, and those of a trace of CLOCK_MONOTONIC_RAW",
+                record(),
+            )),
+            None if self.is_full => Err(Missing::new(
+                format!("it has more than {EVENTS_MAX} events"),
+                "cut it, and name the text: perf script --time FROM,TO, with the options that `profile import --help` has",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// `event : name = sched:sched_switch, … clockid = 4`, `clockid: monotonic_raw (4)`, `reference time: … = 1761.5 (TOD) = 4.7
+    /// (monotonic_raw)`.
+    fn header(&mut self, comment: &str) {
+        self.has_header |= comment.starts_with("captured on");
+        if let Some(event) = comment.strip_prefix("event : name = ") {
+            let name = event.split(',').next().unwrap_or_default();
+            if name.contains(':') {
+                self.points.insert(name.trim().to_owned());
+                let clock =
+                    event.split_once("clockid = ").filter(|_| event.contains("use_clockid = 1"));
+                self.clocks.extend(clock.and_then(|(_, after)| last_clock(after)));
+            }
+        } else if let Some(clock) = comment.strip_prefix("clockid: ") {
+            let number = clock.split_once('(').and_then(|(_, after)| after.strip_suffix(')'));
+            self.clocks.extend(number.and_then(|number| number.parse::<u32>().ok()));
+        } else if let Some(reference) = comment.strip_prefix("reference time: ") {
+            let mut times = reference
+                .split(" = ")
+                .skip(1)
+                .map(|part| part.split(' ').next().and_then(nanoseconds));
+            self.reference = times.next().flatten().zip(times.next().flatten());
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        let Some(Line { tid, cpu, at_ns, rest }) = Line::of(line) else {
+            return self.unread(None);
+        };
+        if let Some(lost) = rest.strip_prefix("PERF_RECORD_LOST") {
+            let count = lost.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(1);
+            self.losses.events += count;
+            return self.go_blind(cpu);
+        }
+        let (point, told) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(':'), ""));
+        match told_by(point, told.trim()) {
+            Told::Nothing => {}
+            Told::Unread => self.unread(Some(cpu)),
+            Told::What(own, what) => {
+                if !self.points.contains(point) {
+                    self.points.insert(point.to_owned());
+                }
+                let seen = self.cores.entry(cpu).or_default();
+                // A thread that ends has no number any more where it is switched from.
+                let Some(tid) = own.or(tid).or(seen.current) else { return self.unread(Some(cpu)) };
+                if seen.last_ns == 0 {
+                    seen.first = Some((at_ns, tid));
+                }
+                seen.last_ns = at_ns;
+                seen.current = Some(if let What::Switch { next, .. } = what { next } else { tid });
+                self.add(Event { at_ns, cpu, tid, what });
+            }
+        }
+    }
+
+    fn add(&mut self, event: Event) {
+        match self.events.len() < EVENTS_MAX {
+            true => self.events.push(event),
+            false => self.is_full = true,
+        }
+    }
+
+    /// What it told is as lost as what found no room; of whatever processor.
+    fn unread(&mut self, cpu: Option<u32>) {
+        self.losses.unread += 1;
+        let all: Vec<u32> = match cpu {
+            Some(cpu) => vec![cpu],
+            None => self.cores.keys().copied().collect(),
+        };
+        all.into_iter().for_each(|cpu| self.go_blind(cpu));
+    }
+
+    /// From its last event on, some are lost.
+    fn go_blind(&mut self, cpu: u32) {
+        let seen = self.cores.entry(cpu).or_default();
+        let at_ns = seen.last_ns;
+        // Before its first event it is blind anyhow, and what that is of says nothing of the time before.
+        seen.last_ns = at_ns.max(1);
+        seen.current = None;
+        if at_ns > 1 {
+            self.add(Event { at_ns, cpu, tid: 0, what: What::Blind });
+        }
+    }
+}
+
+/// Of processors that were silent at first, which thread each had.
+fn silent(cores: &BTreeMap<u32, Seen>) -> Vec<Event> {
+    let firsts = || cores.iter().filter_map(|(cpu, seen)| Some((*cpu, seen.first?)));
+    let Some(began_ns) = firsts().map(|(_, (at_ns, _))| at_ns).min() else { return vec![] };
+    let at_ns = began_ns + SILENT_NS;
+    let late = firsts().filter(|(_, (first_ns, _))| *first_ns > at_ns);
+    // An end without a beginning: it says which thread the processor has, and no more.
+    late.map(|(cpu, (_, tid))| Event { at_ns, cpu, tid, what: What::InterruptExit }).collect()
+}
+
+/// The parts of a line: `comm 4711/4712 [001] 17.123456789: sched:sched_waking: …`, of which the name need not be there.
+struct Line<'a> {
+    /// `None`: the thread has none any more.
+    tid: Option<u32>,
+    cpu: u32,
+    at_ns: u64,
+    rest: &'a str,
+}
+
+impl<'a> Line<'a> {
+    fn of(line: &'a str) -> Option<Self> {
+        // A name may have brackets.
+        line.match_indices('[').find_map(|(at, _)| {
+            let (cpu, after) = line[at + 1..].split_once("] ")?;
+            let (time, rest) = after.trim_start().split_once(": ")?;
+            let words = line[..at].trim_end();
+            let number = words.rsplit([' ', '/']).next()?;
+            Some(Self {
+                tid: u32::try_from(number.parse::<i64>().ok()?).ok().filter(|tid| *tid != u32::MAX),
+                cpu: cpu.parse().ok()?,
+                at_ns: nanoseconds(time)?,
+                rest: rest.trim(),
+            })
+        })
+    }
+}
+
+/// `17.123456789`, or with fewer decimals.
+fn nanoseconds(time: &str) -> Option<u64> {
+    let (seconds, part) = time.split_once('.')?;
+    let digits = u32::try_from(part.len()).ok().filter(|digits| (1..=9).contains(digits))?;
+    let part: u64 = part.parse().ok()?;
+    seconds
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1_000_000_000)?
+        .checked_add(part * 10u64.pow(9 - digits))
+}
+
+/// The number after `clockid = `: `4, id = …`.
+fn last_clock(after: &str) -> Option<u32> {
+    let after = after.rsplit("clockid = ").next()?;
+    after.split([',', ' ', '}']).next()?.parse().ok()
+}
+
+fn clock_name(number: u32) -> String {
+    match number {
+        0 => "CLOCK_REALTIME".into(),
+        1 => "CLOCK_MONOTONIC".into(),
+        7 => "CLOCK_BOOTTIME".into(),
+        11 => "CLOCK_TAI".into(),
+        other => format!("the clock number {other}"),
+    }
+}
+
+/// What a line tells.
+enum Told {
+    /// Nothing that is wanted.
+    Nothing,
+    /// Something that was not understood.
+    Unread,
+    /// This, with the number of the thread that had the processor where it says so itself.
+    What(Option<u32>, What),
+}
+
+fn told_by(point: &str, told: &str) -> Told {
+    use LocalInterrupt::{Call, Reschedule, Timer};
+    let what = match point {
+        SWITCH => {
+            return switch(told).map_or(Told::Unread, |(tid, what)| Told::What(Some(tid), what));
+        }
+        "sched:sched_waking" => waking(told),
+        "sched:sched_wakeup" => wakeup(told, false),
+        "sched:sched_wakeup_new" => wakeup(told, true),
+        "sched:sched_migrate_task" => migrate(told),
+        "sched:sched_process_fork" => last(told, "child_pid=").map(|child| What::Fork { child }),
+        "irq:irq_handler_entry" => first(told, "irq=").map(|line| What::InterruptEntry { line }),
+        "irq:irq_handler_exit" => Some(What::InterruptExit),
+        "irq:softirq_entry" => first(told, "vec=").map(|vector| What::SoftirqEntry { vector }),
+        "irq:softirq_exit" => Some(What::SoftirqExit),
+        "irq_vectors:local_timer_entry" => Some(What::LocalEntry(Timer)),
+        "irq_vectors:local_timer_exit" => Some(What::LocalExit(Timer)),
+        "irq_vectors:reschedule_entry" => Some(What::LocalEntry(Reschedule)),
+        "irq_vectors:reschedule_exit" => Some(What::LocalExit(Reschedule)),
+        "irq_vectors:call_function_single_entry" => Some(What::LocalEntry(Call)),
+        "irq_vectors:call_function_single_exit" => Some(What::LocalExit(Call)),
+        // The address is told as a symbol where there is one.
+        "exceptions:page_fault_user" => Some(What::Fault { address: 0 }),
+        "tcp:tcp_retransmit_skb" => Some(What::Retransmission),
+        _ => return Told::Nothing,
+    };
+    what.map_or(Told::Unread, |what| Told::What(None, what))
+}
+
+/// `prev_comm=a prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=b next_pid=2 next_prio=120`, or with a plugin of perf's
+/// `a:1 [120] S ==> b:2 [120]`.
+fn switch(told: &str) -> Option<(u32, What)> {
+    let ((previous, tid, state), (next_name, next)) = match told.split_once(" ==> next_comm=") {
+        Some((from, to)) => {
+            let (name, from) = from.strip_prefix("prev_comm=")?.rsplit_once(" prev_pid=")?;
+            let (tid, from) = from.split_once(' ')?;
+            let (_, state) = from.rsplit_once("prev_state=")?;
+            let (next_name, to) = to.rsplit_once(" next_pid=")?;
+            ((name, tid, state), (next_name, to.split(' ').next()?))
+        }
+        None => {
+            let (from, to) = told.rsplit_once(" ==> ")?;
+            let (from, state) = from.rsplit_once(' ')?;
+            let (name, tid) = thread(from)?;
+            ((name, tid, state), thread(to)?)
+        }
+    };
+    let what = What::Switch {
+        previous_name: Name::new(previous.as_bytes()),
+        left: Left::of_letters(state),
+        next: next.parse().ok()?,
+        next_name: Name::new(next_name.as_bytes()),
+    };
+    Some((tid.parse().ok()?, what))
+}
+
+/// `a:1 [120]`: a name and a number.
+fn thread(told: &str) -> Option<(&str, &str)> {
+    told.rsplit_once(" [")?.0.rsplit_once(':')
+}
+
+/// `comm=a pid=1 prio=120 target_cpu=001`, or `a:1 [120] CPU:001`.
+fn queued(told: &str) -> Option<(u32, u32)> {
+    if let Some(cpu) = last(told, "target_cpu=") {
+        return Some((last(told, " pid=")?, cpu));
+    }
+    let (_, tid) = thread(told)?;
+    Some((tid.parse().ok()?, last(told, "CPU:")?))
+}
+
+fn waking(told: &str) -> Option<What> {
+    queued(told).map(|(tid, cpu)| What::Waking { tid, cpu, context: Context::Innermost })
+}
+
+fn wakeup(told: &str, is_new: bool) -> Option<What> {
+    queued(told).map(|(tid, cpu)| What::Wakeup { tid, cpu, is_new })
+}
+
+/// `comm=a pid=1 prio=120 orig_cpu=0 dest_cpu=1`.
+fn migrate(told: &str) -> Option<What> {
+    Some(What::Migrate { tid: last(told, " pid=")?, cpu: last(told, "dest_cpu=")? })
+}
+
+/// The number after the last such key: a name before it may look like one.
+fn last(told: &str, key: &str) -> Option<u32> {
+    number(told.rsplit_once(key)?.1)
+}
+
+/// The number after a key that comes first.
+fn first(told: &str, key: &str) -> Option<u32> {
+    number(told.strip_prefix(key)?)
+}
+
+fn number(told: &str) -> Option<u32> {
+    told.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{Fact, Interval, Machine, State, Waker};
+
+    const HEADER: &str = "# ========\n# captured on    : Thu Nov 26 11:00:00 2026\n\
+        # event : name = sched:sched_switch, , id = { 5, 6 }, type = 2, use_clockid = 1, clockid = 4\n\
+        # event : name = irq:softirq_entry, , type = 2, use_clockid = 1, clockid = 4\n\
+        # event : name = irq:irq_handler_entry, , type = 2, use_clockid = 1, clockid = 4\n\
+        # event : name = irq_vectors:local_timer_entry, , type = 2, use_clockid = 1, clockid = 4\n\
+        # clockid: monotonic_raw (4)\n\
+        # reference time: 2026-11-26 11:00:00.500000 = 1795690800.500000 (TOD) = 90.250000000 (monotonic_raw)\n";
+
+    fn script(text: &str) -> PerfScript {
+        let mut script = PerfScript::default();
+        text.lines().for_each(|line| script.take(line));
+        script
+    }
+
+    fn events(lines: &str) -> PerfEvents {
+        script(&format!("{HEADER}{lines}")).finish().expect("it has all that is needed")
+    }
+
+    fn refused(text: &str) -> String {
+        script(text).finish().expect_err("it cannot be taken").to_string()
+    }
+
+    #[test]
+    fn both_ways_of_printing_tell_the_same() {
+        let by_kernel = "\
+  12 [001] 100.000001000: sched:sched_waking: comm=a pid: b pid=7 prio=120 target_cpu=000
+  12 [001] 100.000002000: sched:sched_wakeup: comm=a pid: b pid=7 prio=120 target_cpu=000
+   0 [000] 100.000003000: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a pid: b next_pid=7 next_prio=120
+   7 [000] 100.000004000: sched:sched_switch: prev_comm=a pid: b prev_pid=7 prev_prio=120 prev_state=D ==> next_comm=swapper/0 next_pid=0 next_prio=120
+";
+        let by_plugin = "\
+         hog   3/12 [001] 100.000001000:       sched:sched_waking: a pid: b:7 [120] CPU:000
+         hog   3/12 [001] 100.000002000:       sched:sched_wakeup: a pid: b:7 [120] CPU:000
+ some [0] x 0     0 [000] 100.000003000:       sched:sched_switch: swapper/0:0 [120] R ==> a pid: b:7 [120]
+    a pid: b     -1 [000] 100.000004000:       sched:sched_switch: a pid: b:7 [120] D ==> swapper/0:0 [120]
+";
+        let PerfEvents { events: told, cpus, losses, has_interrupts, reference } =
+            events(by_kernel);
+        assert_eq!(told, events(by_plugin).events);
+        assert_eq!((cpus, losses, has_interrupts), (vec![0, 1], Losses::default(), true));
+        assert_eq!(reference, Some((1_795_690_800_500_000_000, 90_250_000_000)));
+        let what = What::Switch {
+            previous_name: Name::new(b"a pid: b"),
+            left: Left::Uninterruptible,
+            next: 0,
+            next_name: Name::new(b"swapper/0"),
+        };
+        let last = Event { at_ns: 100_000_004_000, cpu: 0, tid: 7, what };
+        assert_eq!(told.last(), Some(&last));
+        let context = Context::Innermost;
+        assert_eq!(told[0].what, What::Waking { tid: 7, cpu: 0, context });
+    }
+
+    fn facts(told: &PerfEvents, tid: u32) -> Vec<(State, u64)> {
+        let mut machine = Machine::new(told.cpus.iter().copied());
+        machine.follow(tid, told.events[0].at_ns);
+        let mut states = Vec::new();
+        let mut tell = |fact: Fact| {
+            if let Fact::Interval(Interval { from_ns, to_ns, state, .. }) = fact {
+                states.push((state, to_ns - from_ns));
+            }
+        };
+        told.events.iter().for_each(|event| machine.apply(event, &mut tell));
+        machine.finish(told.events.last().expect("one").at_ns, &mut tell);
+        states
+    }
+
+    const SLEEP: &str = "\
+7 [000] 100.000001000: sched:sched_switch: a:7 [120] S ==> b:8 [120]
+8 [000] 100.000005000: irq_vectors:local_timer_entry: vector=236
+8 [000] 100.000006000: sched:sched_waking: comm=a pid=7 prio=120 target_cpu=000
+8 [000] 100.000007000: irq_vectors:local_timer_exit: vector=236
+8 [000] 100.000009000: sched:sched_switch: b:8 [120] R ==> a:7 [120]
+7 [000] 100.000010000: sched:sched_switch: a:7 [120] S ==> b:8 [120]
+8 [000] 100.000012000: sched:sched_waking: comm=a pid=7 prio=120 target_cpu=000
+";
+
+    #[test]
+    fn a_waker_is_what_is_open_on_its_processor() {
+        let told = facts(&events(SLEEP), 7);
+        let wakers: Vec<Waker> = told
+            .iter()
+            .filter_map(|(state, _)| match state {
+                State::Asleep { woken, .. } => Some(*woken),
+                _ => None,
+            })
+            .collect();
+        let other = Waker::Thread { tid: 8, name: Name::new(b"b") };
+        assert_eq!(wakers, [Waker::Timer, other]);
+    }
+
+    /// An interrupt's wakings were those of the thread that it interrupted.
+    #[test]
+    fn without_interrupts_nobody_is_named_as_a_waker() {
+        let lines: Vec<&str> = SLEEP.lines().filter(|line| !line.contains("irq")).collect();
+        let header: Vec<&str> = HEADER.lines().filter(|line| !line.contains("irq")).collect();
+        let told = script(&format!("{}\n{}", header.join("\n"), lines.join("\n"))).finish();
+        let told = told.expect("it has all that is needed");
+        assert!(!told.has_interrupts);
+        let wakers = facts(&told, 7);
+        let wakers = wakers.iter().filter(|(state, _)| matches!(state, State::Asleep { .. }));
+        assert!(wakers.clone().count() == 2, "{wakers:?}");
+        let unknown = State::Asleep { is_uninterruptible: false, woken: Waker::Unknown };
+        assert!(wakers.clone().all(|(state, _)| *state == unknown), "{wakers:?}");
+    }
+
+    #[test]
+    fn what_is_lost_or_cannot_be_read_blinds_its_processor() {
+        let told = events(
+            "7 [000] 100.000001000: sched:sched_switch: a:7 [120] S ==> b:8 [120]\n\
+             9 [001] 100.000002000: sched:sched_switch: c:9 [120] S ==> d:5 [120]\n\
+             8 [000] 100.000005000: PERF_RECORD_LOST lost 12\n\
+             5 [001] 100.000006000: sched:sched_switch: nonsense\n\
+             8 [000] 100.000007000: irq:softirq_exit: vec=1 [action=TIMER]\n",
+        );
+        assert_eq!((told.losses.events, told.losses.unread), (12, 1));
+        let blind: Vec<(u64, u32)> = told
+            .events
+            .iter()
+            .filter(|event| event.what == What::Blind)
+            .map(|event| (event.at_ns, event.cpu))
+            .collect();
+        // From the last event on that could be read.
+        assert_eq!(blind, [(100_000_001_000, 0), (100_000_002_000, 1)]);
+    }
+
+    #[test]
+    fn a_processor_that_was_silent_at_first_had_the_thread_of_its_first_event() {
+        let told = events(
+            "7 [000] 100.000001000: sched:sched_switch: a:7 [120] S ==> b:8 [120]\n\
+             8 [000] 100.200000000: sched:sched_switch: b:8 [120] R ==> a:7 [120]\n\
+             7 [000] 100.300000000: sched:sched_switch: a:7 [120] S ==> b:8 [120]\n\
+             8 [000] 100.500000000: sched:sched_waking: comm=a pid=7 prio=120 target_cpu=001\n\
+             0 [001] 100.600000000: sched:sched_switch: swapper/1:0 [120] R ==> a:7 [120]\n",
+        );
+        let states = facts(&told, 7);
+        let slept: u64 = states
+            .iter()
+            .filter(|(state, _)| matches!(state, State::Asleep { .. }))
+            .map(|(_, ns)| ns)
+            .sum();
+        assert_eq!(slept, 200_000_000, "{states:?}");
+        let silent = Event { at_ns: 100_100_001_000, cpu: 1, tid: 0, what: What::InterruptExit };
+        assert!(told.events.contains(&silent), "{:?}", told.events);
+    }
+
+    #[test]
+    fn what_cannot_be_matched_is_refused_with_what_to_type() {
+        let line = "7 [000] 100.000001000: sched:sched_switch: a:7 [120] S ==> b:8 [120]\n";
+        let why = refused(line);
+        assert!(why.contains("no header") && why.contains("perf script --header --ns"), "{why}");
+        let other = HEADER.replace("clockid = 4", "clockid = 1").replace("_raw (4)", " (1)");
+        let why = refused(&format!("{other}{line}"));
+        assert!(why.contains("are of CLOCK_MONOTONIC,"), "{why}");
+        assert!(why.contains("type: perf sched record -k CLOCK_MONOTONIC_RAW"), "{why}");
+        let none: Vec<&str> = HEADER.lines().filter(|line| !line.contains("clock")).collect();
+        let none = format!("{}\n{line}", none.join("\n"));
+        assert!(refused(&none).contains("the scheduler's own clock"), "{}", refused(&none));
+        let why = refused("# captured on : now\n# clockid: monotonic_raw (4)\n");
+        assert!(why.contains("no event sched:sched_switch"), "{why}");
+    }
+}

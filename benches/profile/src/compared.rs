@@ -116,8 +116,9 @@ fn pair(args: &ComparedArgs, second: &Path, backwards: bool) -> Result<Pair> {
 /// Which of two is recorded when: A, B, B, A and so on, so that what drifts meets both alike.
 fn order(recordings: usize, backwards: bool) -> Vec<usize> {
     let first = usize::from(backwards);
-    let turn =
-        |number: usize| if number % 2 == 0 { [first, 1 - first] } else { [1 - first, first] };
+    let turn = |number: usize| {
+        if number.is_multiple_of(2) { [first, 1 - first] } else { [1 - first, first] }
+    };
     (0..recordings).flat_map(turn).collect()
 }
 

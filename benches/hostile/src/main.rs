@@ -56,8 +56,8 @@ fn main() -> ExitCode {
 
 /// Twice what the slowest convergence of the default law takes.
 const WARM_UP: Duration = Duration::from_secs(2);
-/// Each part of a short pass, of which nothing is judged.
-const SHORT: Duration = Duration::from_millis(500);
+/// Each part of a short pass, of which nothing is judged: two slices of the p99.
+const SHORT: Duration = Duration::from_millis(200);
 
 /// Whether every goal was met.
 fn run(args: &Args) -> Result<bool, String> {

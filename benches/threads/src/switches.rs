@@ -169,7 +169,7 @@ fn change(
     while adoptions.all.len() < switches && !ended.load(Relaxed) {
         let (model, before) = (draw(rng, models), all.map(Waits::total));
         let began = Instant::now();
-        server.set_model(model)?;
+        server.set_model(model).map_err(|error| error.to_string())?;
         while !server.is_model_followed() {
             std::thread::yield_now();
         }

@@ -382,8 +382,9 @@ pub(crate) struct Nodes {
 fn nodes(text: &str) -> Result<Nodes, String> {
     let needed = || format!("'{text}' found, NAME=ADDRESS,ADDRESS is needed");
     let (tier, addresses) = text.split_once('=').ok_or_else(needed)?;
-    let addresses = addresses.split(',').map(str::parse);
-    Ok(Nodes { tier: tier.to_owned(), addresses: addresses.collect::<Result<_, _>>()? })
+    let addresses = addresses.split(',').map(str::parse::<Address>);
+    let addresses = addresses.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    Ok(Nodes { tier: tier.to_owned(), addresses })
 }
 
 /// Methods of the synthetic service.

@@ -42,7 +42,7 @@ fn watch_all(options: &ProbeOptions) -> Result<Vec<Watch>, Failure> {
         .iter()
         .map(|&core| {
             thread::spawn(move || -> Result<Watch, String> {
-                cpu::pin(core)?;
+                cpu::pin(core).map_err(|error| error.to_string())?;
                 Ok(Watch::spin(core, Duration::from_secs_f64(span), longer_than))
             })
         })

@@ -57,7 +57,7 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
             Err(RecvTimeoutError::Timeout) if servers.iter().all(|it| it.failure().is_none()) => {}
             Ok(End::Model(model)) => {
                 let set = |server: &Server| server.set_model(model).err();
-                servers.iter().filter_map(set).for_each(|why| complain(&why));
+                servers.iter().filter_map(set).for_each(|why| complain(&why.to_string()));
             }
             asked => break asked,
         }

@@ -1,13 +1,15 @@
-//! What is wrong with a controller's settings: which one, what it is, and what it must be.
+//! What is wrong with settings: which one, what it is, and what it must be.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// A setting that its controller cannot work with. The operator acts.
+/// A setting that cannot work: a controller's, or a field of what it runs in. The operator acts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigError {
-    /// The setting at fault, by the name that overrides use.
+    /// Which part of what was checked has the setting, such as "shard 1 of tier leaf"; empty: all of it.
+    pub place: String,
+    /// The setting at fault, by the name that code and overrides use.
     pub setting: &'static str,
     /// What it is.
     pub found: String,
@@ -16,19 +18,25 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    pub(crate) fn new(
-        setting: &'static str,
-        found: impl fmt::Display,
-        needed: impl Into<String>,
-    ) -> Self {
-        Self { setting, found: found.to_string(), needed: needed.into() }
+    /// A setting of what was checked.
+    #[must_use]
+    pub fn new(setting: &'static str, found: impl fmt::Display, needed: impl Into<String>) -> Self {
+        Self { place: String::new(), setting, found: found.to_string(), needed: needed.into() }
+    }
+
+    /// The same, as the check of something larger tells it, of which `place` is a part.
+    #[must_use]
+    pub fn at(self, place: impl fmt::Display) -> Self {
+        let within = if self.place.is_empty() { "" } else { ": " };
+        Self { place: format!("{place}{within}{}", self.place), ..self }
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { setting, found, needed } = self;
-        write!(f, "{setting} is {found}; {needed} is needed")
+        let Self { place, setting, found, needed } = self;
+        let colon = if place.is_empty() { "" } else { ": " };
+        write!(f, "{place}{colon}{setting} is {found}; {needed} is needed")
     }
 }
 
@@ -53,4 +61,19 @@ pub(crate) fn above_zero(setting: &'static str, time: Duration) -> Result<(), Co
         return Err(ConfigError::new(setting, "zero", "a time above zero"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_to_a_setting_is_told_from_the_outside() {
+        let error = above_zero("idle", Duration::ZERO).unwrap_err();
+        assert_eq!(error.to_string(), "idle is zero; a time above zero is needed");
+        let deep = error.at("keep_alive").at("tier leaf");
+        let told = "tier leaf: keep_alive: idle is zero; a time above zero is needed";
+        assert_eq!(deep.to_string(), told);
+        assert_eq!((deep.setting, &*deep.place), ("idle", "tier leaf: keep_alive"));
+    }
 }

@@ -12,6 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 use tailwater_control::asqm::Policy;
+use tailwater_core::words::WordError;
 
 /// How long requests may queue, and what they do at locks that are taken (Protego §3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,14 +41,14 @@ pub enum Introspection {
 }
 
 impl FromStr for Introspection {
-    type Err = String;
+    type Err = WordError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, WordError> {
         match text {
             "local" => Ok(Self::Local),
             "anyone" => Ok(Self::Anyone),
             "off" => Ok(Self::Off),
-            _ => Err(format!("'{text}' found, local, anyone or off is needed")),
+            _ => Err(WordError::Unknown(&["local", "anyone", "off"])),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::counters::Totals;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Locks that are told of at most; the rest was waited for less.
 pub const LOCKS_TOLD: usize = 32;
@@ -90,13 +91,25 @@ pub struct LockCounts {
     pub wait_max_ns: u64,
 }
 
+/// An answer that holds no counts: what sent it is no tailwater server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CountsError(String);
+
+impl fmt::Display for CountsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the server's counts: {}", self.0)
+    }
+}
+
+impl std::error::Error for CountsError {}
+
 impl Counts {
     /// Reads an answer.
     ///
     /// # Errors
     /// When it is not the JSON that a tailwater server sends.
-    pub fn parse(answer: &[u8]) -> Result<Self, String> {
-        serde_json::from_slice(answer).map_err(|error| format!("the server's counts: {error}"))
+    pub fn parse(answer: &[u8]) -> Result<Self, CountsError> {
+        serde_json::from_slice(answer).map_err(|error| CountsError(error.to_string()))
     }
 
     /// What was counted here and by another replica. Budgets are this one's.

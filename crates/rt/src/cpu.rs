@@ -1,21 +1,39 @@
 //! Cores and what a process used of them.
 
+use rustix::io::Errno;
 use rustix::thread::CpuSet;
+use std::fmt;
 use std::time::Duration;
+
+/// A core to which no thread of this process can be pinned. The operator acts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PinError {
+    core: usize,
+    said: Errno,
+}
+
+impl fmt::Display for PinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { core, said } = self;
+        write!(f, "cannot pin to core {core}: {said}; this process may use {} cores", count())
+    }
+}
+
+impl std::error::Error for PinError {}
 
 /// Pins the calling thread to `core`.
 ///
 /// # Errors
-/// When this process may not use that core; the message says so.
-pub fn pin(core: usize) -> Result<(), String> {
+/// When this process may not use that core.
+pub fn pin(core: usize) -> Result<(), PinError> {
+    let refused = |said| PinError { core, said };
     if core >= CpuSet::MAX_CPU {
-        return Err(format!("core {core} found, at most {} is possible", CpuSet::MAX_CPU - 1));
+        // As the kernel says of cores that are not there. It could not be told of this one.
+        return Err(refused(Errno::INVAL));
     }
     let mut set = CpuSet::new();
     set.set(core);
-    rustix::thread::sched_setaffinity(None, &set).map_err(|error| {
-        format!("cannot pin to core {core}: {error}; this machine has {} cores", count())
-    })
+    rustix::thread::sched_setaffinity(None, &set).map_err(refused)
 }
 
 /// Cores that this process may use.
@@ -150,6 +168,14 @@ mod tests {
         assert_eq!((since.voluntary, since.faults), (2, 2));
         assert_eq!(since.and(&earlier), usage);
         assert_eq!(Usage::of_stat("", 100), Usage::default());
+    }
+
+    #[test]
+    fn a_core_that_is_not_there_is_named() {
+        for core in [CpuSet::MAX_CPU - 1, CpuSet::MAX_CPU, usize::MAX] {
+            let said = pin(core).expect_err("no machine of tests has so many").to_string();
+            assert!(said.starts_with(&format!("cannot pin to core {core}: ")), "{said}");
+        }
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Server and client together, over real sockets.
 
+mod common;
+
+use common::eventually;
 use std::future::Future as _;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -43,15 +46,6 @@ fn echoes(client: &Client, count: u32) {
     for (number, call) in (0..count).zip(calls) {
         assert_eq!(call.wait().unwrap().payload, number.to_le_bytes());
     }
-}
-
-/// Counts are published with a delay; looks until they say so, for as long as the harness allows.
-fn eventually(what: &str, holds: impl Fn() -> bool) {
-    let found = (0..10_000_000).any(|_| {
-        std::thread::yield_now();
-        holds()
-    });
-    assert!(found, "{what}");
 }
 
 fn unix_path(name: &str) -> PathBuf {

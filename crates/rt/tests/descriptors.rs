@@ -1,6 +1,9 @@
 //! A process without descriptors: its server goes on, and its handlers' calls end by their deadlines. Alone in its
 //! program, since the limit is the process's.
 
+mod common;
+
+use common::eventually;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::net::TcpListener;
@@ -63,14 +66,6 @@ async fn middle(request: Request) -> Reply {
             }
         }
     }
-}
-
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let found = (0..10_000_000).any(|_| {
-        std::thread::yield_now();
-        holds()
-    });
-    assert!(found, "{what}");
 }
 
 fn status(client: &Client, method: u16) -> u16 {

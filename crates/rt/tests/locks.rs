@@ -1,5 +1,8 @@
 //! Locks in handlers, over real sockets: budgets follow requests, refusals become answers.
 
+mod common;
+
+use common::eventually;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
@@ -164,15 +167,6 @@ fn controlled(by: &Spec, name: &str, placement: Placement, locks: LockRules) -> 
 
 fn connect(server: &Server, controller: &Controller) -> Client {
     Client::connect_with(ChannelConfig::new(server.address().clone()), controller).unwrap()
-}
-
-/// Looks until it is so, for as long as the harness allows.
-fn eventually(what: &str, holds: impl Fn() -> bool) {
-    let found = (0..10_000_000).any(|_| {
-        std::thread::yield_now();
-        holds()
-    });
-    assert!(found, "{what}");
 }
 
 impl Stage {

@@ -41,8 +41,7 @@ pub(crate) struct Node {
     spec: NodeSpec,
     place: Place,
     control: Control,
-    /// Only where requests have paths.
-    pub(crate) walk: Option<Walk>,
+    walk: Walk,
     /// Only where it has threads; else any core of a loop does whatever the loop has to do.
     pub(crate) staff: Option<Staff>,
     loops: Vec<RunLoop>,
@@ -93,13 +92,12 @@ pub(crate) struct Place {
 }
 
 impl Node {
-    pub(crate) fn new(spec: NodeSpec, control: Control, place: Place, walk: Option<Walk>) -> Self {
+    pub(crate) fn new(spec: NodeSpec, control: Control, place: Place, walk: Walk) -> Self {
         let loops = spec.loops.max(1) as u16;
         let cores = spec.cores_in_all() as u16;
         let each = cores / loops;
-        let staff = staff_of(&spec, walk.is_some());
         Self {
-            staff,
+            staff: staff_of(&spec),
             loops: (0..loops).map(|at| RunLoop::new(at * each..(at + 1) * each)).collect(),
             cores: (0..cores).map(|_| Core::new()).collect(),
             begun: 0,
@@ -120,6 +118,11 @@ impl Node {
 
     pub(crate) const fn control(&self) -> &Control {
         &self.control
+    }
+
+    /// Whether its requests walk; else each computes for the time that it brings along.
+    pub(crate) const fn has_paths(&self) -> bool {
+        self.spec.paths.is_some()
     }
 
     /// Packets and requests that wait.
@@ -349,7 +352,7 @@ impl Node {
             return Some(Work::Reject(key, Reason::Deadline, Reached::Queue));
         }
         match self.control.start(now, request.client, in_server, budget) {
-            Verdict::Admit if self.walk.is_some() => self.begin_or_hand_over(now, key, space),
+            Verdict::Admit if self.has_paths() => self.begin_or_hand_over(now, key, space),
             Verdict::Admit => Some(Work::Serve(key)),
             Verdict::Shed(reason) | Verdict::Close(reason) => {
                 Some(Work::Reject(key, reason, Reached::Start))
@@ -422,8 +425,8 @@ impl Node {
 }
 
 /// Threads that nothing has come for yet.
-fn staff_of(spec: &NodeSpec, has_paths: bool) -> Option<Staff> {
-    let threads = spec.threads.filter(|_| has_paths);
+fn staff_of(spec: &NodeSpec) -> Option<Staff> {
+    let threads = spec.threads.filter(|_| spec.paths.is_some());
     threads.map(|threads| Staff::new(threads, spec.loops.max(1) as usize))
 }
 

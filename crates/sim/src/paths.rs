@@ -23,6 +23,18 @@ pub struct Paths {
 }
 
 impl Paths {
+    /// Those of a node whose requests walk none.
+    pub(crate) fn none() -> Self {
+        Self {
+            policy: Policy::Plain,
+            target: Duration::ZERO,
+            budget: None,
+            hand_off: Duration::ZERO,
+            wake: Wake::Front,
+            ways: Ways::default(),
+        }
+    }
+
     /// Checked paths of a scenario, for a node that shall answer within `target` where `locks` says
     /// nothing else.
     #[must_use]

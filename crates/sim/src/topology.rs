@@ -4,6 +4,7 @@ use crate::callers::{Callers, Server};
 use crate::control::Control;
 use crate::node::walk::Walk;
 use crate::node::{Node, Place};
+use crate::paths::Paths;
 use crate::space::{Packet, Space};
 use crate::world::{NodeSpec, TierSpec, World};
 use std::ops::Range;
@@ -148,15 +149,16 @@ impl Topology {
             controls.push(Control::new(admission, (node as u16, shape), clients, space));
         }
         let walk = |node: usize| {
-            let paths = Arc::clone(plan.specs[node].paths.as_ref()?);
+            let paths = plan.specs[node].paths.as_ref();
+            let paths = paths.map_or_else(|| Arc::new(Paths::none()), Arc::clone);
             let tier = plan.places[node].map_or("", |it| &world.tiers[it.tier].name);
             let callers = plan.callers(node, parts);
             // A request does the same at whichever replica it is tried.
             let drawn_as = if plan.places[node].is_some() { node } else { 0 };
             let seed = rng.split(&format!("node {drawn_as}")).seed();
-            Some(Walk::new(paths, tier, callers, (seed, world.clients)))
+            Walk::new(paths, tier, callers, (seed, world.clients))
         };
-        let walks: Vec<Option<Walk>> = (0..plan.specs.len()).map(walk).collect();
+        let walks: Vec<Walk> = (0..plan.specs.len()).map(walk).collect();
         let mut cores = Vec::new();
         let mut nodes = Vec::new();
         for ((node, spec), (control, walk)) in

@@ -60,19 +60,21 @@ pub use tailwater_control::retry::{
     First, HedgeAfter, HedgeConfig, HedgeCounts, REPLICAS_MAX, RetryConfig,
 };
 pub use tailwater_control::{Admission, Gauges, Reason, Shard, Site};
+pub use tailwater_core::words::WordError;
 pub use tailwater_core::{Event, Instant, MethodId, Observer, Ratio, SessionId, Silent};
 pub use tailwater_rt::client::{
     Answer, CallError, CallFuture, CallOptions, ChannelConfig, Client, Fault,
 };
 pub use tailwater_rt::counts::TierCounts;
+pub use tailwater_rt::cpu::PinError;
 pub use tailwater_rt::downstream::{Fan, Tier, TierConfig, tier};
 #[cfg(feature = "tls")]
 pub use tailwater_rt::net::tls;
 pub use tailwater_rt::time::{now, sleep, yield_now};
 pub use tailwater_rt::{
-    Address, Completion, Drained, Introspection, KeepAlive, ListenError, LockRules, Model, Peer,
-    PeerRef, Placement, Reception, Remaining, Reply, Request, Router, Server, ServerConfig,
-    Service, StartError, Tenants, Totals,
+    Address, AddressError, Completion, ConfigError, Drained, Introspection, KeepAlive, ListenError,
+    LockRules, Model, Peer, PeerRef, Placement, Reception, Remaining, Reply, Request, Router,
+    Server, ServerConfig, Service, StartError, Tenants, Totals,
 };
 pub use tailwater_sync::{Refused, ready};
 

@@ -132,8 +132,21 @@ fn call_error(error: facade::CallError) -> Option<facade::Reason> {
 fn start_error(error: facade::StartError) -> Option<(facade::Address, facade::ListenError)> {
     match error {
         facade::StartError::Listen(address, why) => Some((address, why)),
-        facade::StartError::Config(_) | facade::StartError::System(_) => None,
+        facade::StartError::Config(why) => {
+            let facade::ConfigError { place: _, setting: _, found: _, needed: _ } = why;
+            None
+        }
+        facade::StartError::Core(why) => {
+            let _: facade::PinError = why;
+            None
+        }
+        facade::StartError::System(_) => None,
     }
+}
+
+/// Why a text is no address, or names no clients.
+fn wrong_words(text: &str) -> (Option<facade::AddressError>, Option<facade::WordError>) {
+    (text.parse::<facade::Address>().err(), text.parse::<facade::Introspection>().err())
 }
 
 /// An observer for [`facade::Server::start_observed`].
@@ -186,5 +199,6 @@ fn whatever_the_facades_types_are_made_of_has_a_name_in_it() {
     assert_eq!(call_error(facade::CallError::Expired), None);
     let taken = facade::StartError::Listen(loopback, facade::ListenError::InUse);
     assert!(start_error(taken).is_some());
+    assert!(matches!(wrong_words("?"), (Some(_), Some(_))));
     let _ = refused_at_a_lock;
 }

@@ -16,14 +16,12 @@ use crate::tally::Tally;
 use crate::tree::Tree;
 use crate::{Result, lanes, test};
 use list::list;
-use one::{Bench, Kind};
+use one::{APART, Bench, Kind, profile};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// With what the programs share most.
 const COMMAND: &str = "tailwater-cli";
-/// Programs whose peers ask for features that nothing else has: what they share with `tailwater` is compiled anew.
-const APART: [&str; 2] = ["tls", "transport"];
 const FLAGS: [&str; 3] = ["--list", "--short", "--test"];
 
 /// `cargo xtask bench [--list] [--short] [--test] [NAME…]`.
@@ -63,7 +61,7 @@ pub(crate) fn tests(root: &Path) -> Result<Tally> {
         let targets: BTreeSet<&String> =
             packages.iter().filter_map(|name| tested.get(*name)).flatten().collect();
         words.extend(targets.iter().flat_map(|target| target.split(' ')));
-        tally.add(test::benches(root, &words)?);
+        tally.add(test::benches(root, profile(packages[0], true), &words)?);
     }
     Ok(tally)
 }
@@ -79,10 +77,11 @@ pub(crate) fn peer_manifests(root: &Path) -> Result<Vec<String>> {
 const SHORT_AT_A_TIME: usize = 3;
 
 /// Builds the programs among these. What the binary has with the same features is built already.
-fn build(root: &Path, benches: &[&Bench]) -> Result {
+fn build(root: &Path, benches: &[&Bench], short: bool) -> Result {
     let programs = benches.iter().filter(|bench| bench.kind == Kind::Program);
     for packages in builds(programs.map(|bench| &*bench.name)) {
-        let mut command = process::cargo(root, &["build", "--release", "--locked"]);
+        let profile = profile(packages[0], short);
+        let mut command = process::cargo(root, &["build", "--locked", "--profile", profile]);
         process::run(command.args(chosen(&packages)))?;
     }
     Ok(())
@@ -119,7 +118,7 @@ fn choose<'a>(all: &'a [Bench], names: &[&str]) -> Result<Vec<&'a Bench>> {
 fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
     let mut tally = Tally::default();
     let mut slow = Slow::default();
-    let built = slow.time("(building the programs)", || build(root, benches));
+    let built = slow.time("(building the programs)", || build(root, benches, short));
     let mut benches = benches.to_vec();
     // One by one where times count.
     let at_a_time = if short { SHORT_AT_A_TIME } else { 1 };
@@ -153,6 +152,9 @@ mod tests {
         assert_eq!(builds(["transport"].into_iter()), [["transport"]]);
         assert!(builds(std::iter::empty()).is_empty());
         assert_eq!(chosen(&both[1]), ["--package", "tls"]);
+        let short = |packages: &Vec<&str>| profile(packages[0], true);
+        assert!(both.iter().map(short).eq(["release", "dev"]));
+        assert_eq!(profile("tls", false), "release");
     }
 
     #[test]

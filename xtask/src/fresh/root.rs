@@ -99,6 +99,8 @@ impl Fresh {
         command.args(["--quiet", "--mode=root", "--variant=minbase"]);
         // The root keeps it, so that a package that fails to come once does not fail the command.
         command.arg("--aptopt=Acquire::Retries \"3\"");
+        // And this: a root that is thrown away need not survive the machine, so that no package waits for the disk.
+        command.arg("--dpkgopt=force-unsafe-io");
         command.arg(format!("--include={PACKAGES}"));
         command.args(how_apt_reaches_the_network());
         command.arg(codename).arg(&self.root).args(lists(&mirror, codename));

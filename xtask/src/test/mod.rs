@@ -65,9 +65,10 @@ fn aside(root: &Path) -> Tally {
     tally
 }
 
-/// Tests of the programs in benches/ that these words of cargo choose. They measure, so that they run one by one.
-pub(crate) fn benches(root: &Path, which: &[&str]) -> Result<Tally> {
-    one_by_one(root, "tests of benches", Suite::benches(root, which))
+/// Tests of the programs in benches/ that these words of cargo choose, built by a profile. They measure, so that they run one
+/// by one.
+pub(crate) fn benches(root: &Path, profile: &str, which: &[&str]) -> Result<Tally> {
+    one_by_one(root, "tests of benches", Suite::benches(root, profile, which))
 }
 
 fn one_by_one(root: &Path, name: &str, suite: Suite) -> Result<Tally> {

@@ -60,12 +60,12 @@ impl Suite {
         }
     }
 
-    /// What these words choose of the programs in benches/, as short benches are built, so that nothing of it is built
-    /// anew.
-    pub(super) fn benches(root: &Path, which: &[&str]) -> Self {
+    /// What these words choose of the programs in benches/, by the profile of short benches, so that nothing of it is
+    /// built anew.
+    pub(super) fn benches(root: &Path, profile: &str, which: &[&str]) -> Self {
         let target = built(root, "").display().to_string();
         Self {
-            how: words("--release"),
+            how: words(&format!("--profile {profile}")),
             which: which.iter().map(|word| (*word).to_owned()).collect(),
             // Some run what lies there.
             env: vec![("CARGO_TARGET_DIR", target.clone()), ("TAILWATER_TARGET", target)],

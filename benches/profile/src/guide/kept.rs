@@ -181,7 +181,7 @@ fn record(
             attach.args(["--keep", KEEP]);
             watch(&mut attach, trace, server.pid(), &gives_up)
         });
-        let clients = load(&plan);
+        let clients = load(&plan).map_err(|error| error.to_string());
         // Nothing but the flag is read by the other side.
         gives_up.store(clients.is_err(), Ordering::Relaxed);
         (clients, watcher.join().expect("it does not panic"))

@@ -60,7 +60,7 @@ pub(super) fn run(service: &Service, run: Run<'_>) -> Result<Reading> {
     let over = AtomicBool::new(false);
     let (found, visited) = thread::scope(|scope| {
         let visits = scope.spawn(|| visit(service, &server, run, &over));
-        let found = load(&plan);
+        let found = load(&plan).map_err(|error| error.to_string());
         over.store(true, Ordering::Relaxed);
         (found, visits.join().expect("it does not panic"))
     });

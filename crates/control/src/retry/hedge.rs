@@ -6,6 +6,7 @@
 
 use super::budget::Budget;
 use crate::asqm::Quantile;
+use crate::config_error::{ConfigError, above_zero, within};
 use std::time::Duration;
 use tailwater_core::Ratio;
 
@@ -40,25 +41,18 @@ impl HedgeConfig {
     /// Whether it can work.
     ///
     /// # Errors
-    /// A sentence with the field, what was found and what is needed.
-    pub fn check(&self) -> Result<(), String> {
+    /// The field that cannot.
+    pub fn check(&self) -> Result<(), ConfigError> {
         match self.after {
-            HedgeAfter::Delay(Duration::ZERO) => {
-                return Err(
-                    "hedge.after is 0, which doubles every call; a delay above 0 is needed".into(),
-                );
-            }
+            // It would double every call.
+            HedgeAfter::Delay(delay) => above_zero("hedge.after", delay)?,
             HedgeAfter::Quantile(Ratio(share)) if !(share > 0.0 && share < 1.0) => {
-                return Err(format!(
-                    "hedge.after is the quantile {share}; one between 0 and 1 is needed"
-                ));
+                let found = format!("the quantile {share}");
+                return Err(ConfigError::new("hedge.after", found, "one between 0 and 1"));
             }
-            _ => {}
+            HedgeAfter::Quantile(_) => {}
         }
-        if !(0.0..=1.0).contains(&self.share.0) {
-            return Err(format!("hedge.share is {}; 0 to 1 is needed", self.share.0));
-        }
-        Ok(())
+        within("hedge.share", self.share.0, 0.0..=1.0)
     }
 }
 
@@ -243,7 +237,7 @@ mod tests {
         assert_eq!(HedgeConfig::default().check(), Ok(()));
         let quantile = |share| HedgeAfter::Quantile(Ratio(share));
         let wrong = [
-            (after(0), "hedge.after is 0"),
+            (after(0), "hedge.after is zero"),
             (HedgeConfig { after: quantile(1.0), ..after(1) }, "hedge.after is the quantile 1"),
             (HedgeConfig { after: quantile(0.0), ..after(1) }, "hedge.after is the quantile 0"),
             (
@@ -253,7 +247,7 @@ mod tests {
             (HedgeConfig { share: Ratio(1.5), ..after(1) }, "hedge.share is 1.5"),
         ];
         for (config, begins) in wrong {
-            let error = config.check().expect_err(begins);
+            let error = config.check().expect_err(begins).to_string();
             assert!(error.starts_with(begins), "{error}");
         }
     }

@@ -1,5 +1,6 @@
 //! One connection to a server: what is sent in what order, and whether the answers are right.
 
+use super::error::ForeignError;
 use super::protocol::{ForeignAsk, Protocol};
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
@@ -9,6 +10,8 @@ use tailwater_core::Instant;
 
 /// Bytes that are read at a time.
 const PART: usize = 64 << 10;
+/// Bytes of a wrong answer that are told: a line.
+const SAID_MAX: usize = 60;
 /// Open requests of one connection; more are not sent, and count as unanswered.
 const OPEN_MAX: usize = 4_096;
 
@@ -35,7 +38,11 @@ impl Connection {
     }
 
     /// Sends a request, or as much of it as the socket takes. False where too many are open.
-    pub(super) fn send(&mut self, ask: ForeignAsk, intended: Instant) -> Result<bool, String> {
+    pub(super) fn send(
+        &mut self,
+        ask: ForeignAsk,
+        intended: Instant,
+    ) -> Result<bool, ForeignError> {
         if self.open.len() >= OPEN_MAX {
             return Ok(false);
         }
@@ -45,14 +52,14 @@ impl Connection {
     }
 
     /// Sends more of what is unsent.
-    pub(super) fn flush(&mut self) -> Result<(), String> {
+    pub(super) fn flush(&mut self) -> Result<(), ForeignError> {
         while !self.unsent.is_empty() {
             match self.stream.write(&self.unsent) {
-                Ok(0) => return Err("the server takes no more bytes".into()),
+                Ok(0) => return Err(ForeignError::Broken(io::ErrorKind::WriteZero.into())),
                 Ok(count) => drop(self.unsent.drain(..count)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(format!("the server does not read: {error}")),
+                Err(error) => return Err(ForeignError::Broken(error)),
             }
         }
         Ok(())
@@ -62,31 +69,36 @@ impl Connection {
     ///
     /// # Errors
     /// With an answer that is not the right one, and when the server has closed the connection.
-    pub(super) fn receive(&mut self, answered: &mut dyn FnMut(Instant)) -> Result<(), String> {
+    pub(super) fn receive(
+        &mut self,
+        answered: &mut dyn FnMut(Instant),
+    ) -> Result<(), ForeignError> {
         loop {
             match self.stream.read(&mut self.part) {
-                Ok(0) => return Err("the server closed the connection".into()),
+                Ok(0) => return Err(ForeignError::Closed),
                 Ok(count) => self.read.extend_from_slice(&self.part[..count]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(format!("the server does not answer: {error}")),
+                Err(error) => return Err(ForeignError::Broken(error)),
             }
             self.judge(answered)?;
         }
     }
 
-    fn judge(&mut self, answered: &mut dyn FnMut(Instant)) -> Result<(), String> {
+    fn judge(&mut self, answered: &mut dyn FnMut(Instant)) -> Result<(), ForeignError> {
         let mut at = 0;
         while at < self.read.len() {
             let Some((ask, intended)) = self.open.front().copied() else {
-                return Err("the server said more than it was asked for".into());
+                return Err(ForeignError::Unasked);
             };
             self.expected.clear();
             self.protocol.answer(ask, &mut self.expected);
             let said = &self.read[at..];
             let common = said.len().min(self.expected.len());
             if said[..common] != self.expected[..common] {
-                return Err(wrong(ask, said));
+                let said = &said[..said.len().min(SAID_MAX)];
+                let said = String::from_utf8_lossy(said).into_owned();
+                return Err(ForeignError::Wrong { ask, said });
             }
             if common < self.expected.len() {
                 break;
@@ -121,17 +133,6 @@ impl AsFd for Connection {
     }
 }
 
-fn wrong(ask: ForeignAsk, said: &[u8]) -> String {
-    let said = String::from_utf8_lossy(&said[..said.len().min(60)]).into_owned();
-    let hint = match ask {
-        ForeignAsk::Get(_) => {
-            "; where it has forgotten the key, give it more memory or the load fewer keys"
-        }
-        ForeignAsk::Set(_) => "",
-    };
-    format!("the server answered {ask:?} by {said:?}, which is not the right answer{hint}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,7 +140,7 @@ mod tests {
     use tailwater_rt::time::now;
 
     /// A connection whose other end says these bytes, part by part, and the answers that came.
-    fn answers(asks: &[ForeignAsk], parts: &[&[u8]]) -> Result<usize, String> {
+    fn answers(asks: &[ForeignAsk], parts: &[&[u8]]) -> Result<usize, ForeignError> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
         let address = listener.local_addr().expect("bound");
         let mut connection = Connection::open(Protocol::Memcached, address).expect("it listens");
@@ -162,18 +163,20 @@ mod tests {
         let asks = [ForeignAsk::Set(0), ForeignAsk::Get(0)];
         let whole = b"STORED\r\nVALUE key0 0 10\r\naaaaaaaaaa\r\nEND\r\n";
         for cut in 1..whole.len() {
-            assert_eq!(answers(&asks, &[&whole[..cut], &whole[cut..]]), Ok(2), "cut at {cut}");
+            let found = answers(&asks, &[&whole[..cut], &whole[cut..]]);
+            assert!(matches!(found, Ok(2)), "cut at {cut}: {found:?}");
         }
     }
 
     #[test]
     fn what_is_not_the_answer_is_told() {
-        let missed = answers(&[ForeignAsk::Get(0)], &[b"END\r\n"]).unwrap_err();
+        let told =
+            |asks: &[ForeignAsk], parts: &[&[u8]]| answers(asks, parts).unwrap_err().to_string();
+        let missed = told(&[ForeignAsk::Get(0)], &[b"END\r\n"]);
         assert!(missed.contains("Get(0)") && missed.contains("more memory"), "{missed}");
-        let more = answers(&[ForeignAsk::Set(0)], &[b"STORED\r\nSTORED\r\n"]).unwrap_err();
+        let more = told(&[ForeignAsk::Set(0)], &[b"STORED\r\nSTORED\r\n"]);
         assert!(more.contains("more than it was asked for"), "{more}");
-        let other =
-            answers(&[ForeignAsk::Set(0)], &[b"SERVER_ERROR out of memory\r\n"]).unwrap_err();
+        let other = told(&[ForeignAsk::Set(0)], &[b"SERVER_ERROR out of memory\r\n"]);
         assert!(other.contains("SERVER_ERROR out of memory"), "{other}");
     }
 }

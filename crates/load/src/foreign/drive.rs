@@ -1,6 +1,7 @@
 //! An open loop of requests at a rate, and what they cost the server.
 
 use super::connection::Connection;
+use super::error::ForeignError;
 use super::protocol::{ForeignAsk, Protocol};
 use crate::memory::memory;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -72,16 +73,17 @@ pub struct ForeignFindings {
 ///
 /// # Errors
 /// When the server cannot be reached, ends a connection, or gives an answer that is not the right one.
-pub fn run(plan: &ForeignPlan) -> Result<ForeignFindings, String> {
+pub fn run(plan: &ForeignPlan) -> Result<ForeignFindings, ForeignError> {
     let open = |_| Connection::open(plan.protocol, plan.address);
     let connections = (0..plan.connections).map(open).collect::<Result<Vec<_>, _>>();
-    let mut connections = connections.map_err(|error| format!("{}: {error}", plan.address))?;
+    let unreachable = |error| ForeignError::Unreachable(plan.address, error);
+    let mut connections = connections.map_err(unreachable)?;
     fill(plan, &mut connections[0])?;
     Loop::new(plan, connections).run()
 }
 
 /// Sets every key, so that each GET finds what it expects.
-fn fill(plan: &ForeignPlan, connection: &mut Connection) -> Result<(), String> {
+fn fill(plan: &ForeignPlan, connection: &mut Connection) -> Result<(), ForeignError> {
     for first in (0..plan.keys).step_by(FILLED_AT_ONCE as usize) {
         for key in first..plan.keys.min(first + FILLED_AT_ONCE) {
             connection.send(ForeignAsk::Set(key), now())?;
@@ -89,7 +91,7 @@ fn fill(plan: &ForeignPlan, connection: &mut Connection) -> Result<(), String> {
         let mut deadline = now() + SILENCE;
         while connection.unanswered() > 0 {
             if now() >= deadline {
-                return Err(format!("the server set no key for {} s", SILENCE.as_secs()));
+                return Err(ForeignError::Silent(SILENCE));
             }
             wait(std::slice::from_ref(connection), deadline)?;
             connection.flush()?;
@@ -139,9 +141,9 @@ impl<'a> Loop<'a> {
         }
     }
 
-    fn run(mut self) -> Result<ForeignFindings, String> {
+    fn run(mut self) -> Result<ForeignFindings, ForeignError> {
         let (from, to) = self.window();
-        let usage = || Usage::of(self.plan.server_pid).ok_or("the server has ended".to_owned());
+        let usage = || Usage::of(self.plan.server_pid).ok_or(ForeignError::Ended);
         let mut before = None;
         // The window ends at its time, or with its last request where that is sent late.
         while self.next < to || now() < to {
@@ -181,7 +183,7 @@ impl<'a> Loop<'a> {
         (from, from + self.plan.measure)
     }
 
-    fn send_due(&mut self) -> Result<(), String> {
+    fn send_due(&mut self) -> Result<(), ForeignError> {
         let (from, to) = self.window();
         for _ in 0..BURST {
             let time = now();
@@ -211,7 +213,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Takes answers; where the loop sleeps, it waits for them until `deadline`.
-    fn receive(&mut self, deadline: Instant) -> Result<(), String> {
+    fn receive(&mut self, deadline: Instant) -> Result<(), ForeignError> {
         let (from, _) = self.window();
         let deadline = if self.plan.spins { self.start } else { deadline };
         for at in wait(&self.connections, deadline)? {
@@ -230,15 +232,16 @@ impl<'a> Loop<'a> {
 }
 
 /// Which can be read, or written where that is wanted; waits for the first until `deadline`.
-fn wait(connections: &[Connection], deadline: Instant) -> Result<Vec<usize>, String> {
+fn wait(connections: &[Connection], deadline: Instant) -> Result<Vec<usize>, ForeignError> {
     let flags = |of: &Connection| {
         if of.has_unsent() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
     };
     let mut fds: Vec<_> = connections.iter().map(|of| PollFd::new(of, flags(of))).collect();
-    let left = Timespec::try_from(deadline.since(now())).map_err(|error| error.to_string())?;
-    match poll(&mut fds, Some(&left)) {
+    // Longer than a timespec holds is for ever.
+    let left = Timespec::try_from(deadline.since(now())).ok();
+    match poll(&mut fds, left.as_ref()) {
         Ok(_) | Err(Errno::INTR) => {}
-        Err(error) => return Err(format!("cannot wait for the server: {error}")),
+        Err(error) => return Err(ForeignError::System(error.into())),
     }
     let all = fds.iter().enumerate();
     Ok(all.filter(|(_, fd)| !fd.revents().is_empty()).map(|(at, _)| at).collect())

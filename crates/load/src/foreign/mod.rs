@@ -8,7 +8,9 @@ mod protocol;
 mod count;
 mod connection;
 mod drive;
+mod error;
 
 pub use count::commands;
 pub use drive::{ForeignFindings, ForeignPlan, run};
+pub use error::ForeignError;
 pub use protocol::{ForeignAsk, Protocol};

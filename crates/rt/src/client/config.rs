@@ -2,6 +2,7 @@
 
 use crate::net::{Address, Dialing, KeepAlive};
 use std::time::Duration;
+use tailwater_control::ConfigError;
 use tailwater_wire::Limits;
 
 /// How a channel connects, and when it gives a connection up.
@@ -81,8 +82,8 @@ impl ChannelConfig {
     /// Whether a channel can work with this.
     ///
     /// # Errors
-    /// Names the field that cannot, what was found and what is needed.
-    pub fn check(&self) -> Result<(), String> {
+    /// The field that cannot work.
+    pub fn check(&self) -> Result<(), ConfigError> {
         let times = [
             ("connect_timeout", self.connect_timeout),
             ("ping_after", self.ping_after),
@@ -90,23 +91,29 @@ impl ChannelConfig {
         ];
         for (name, time) in times {
             if time.is_zero() {
-                return Err(format!("{name} is 0: no server answers so fast; set it above zero"));
+                // No server answers so fast.
+                return Err(ConfigError::new(name, "zero", "a time above zero"));
             }
         }
         for (name, most) in
             [("output_max", self.output_max), ("outstanding_max", self.outstanding_max as usize)]
         {
             if most == 0 {
-                return Err(format!("{name} is 0: no call could be sent; set it above zero"));
+                // No call could be sent.
+                return Err(ConfigError::new(name, 0, "a number above zero"));
             }
         }
         if self.backoff_min > self.backoff_max {
             let (least, most) = (self.backoff_min, self.backoff_max);
-            return Err(format!("backoff_min {least:?} is above backoff_max {most:?}; swap them"));
+            let needed = format!("backoff_max, {most:?}, or less");
+            return Err(ConfigError::new("backoff_min", format!("{least:?}"), needed));
         }
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
-            tls.name_at(&self.address).map_err(|error| format!("tls: {error}"))?;
+            tls.name_at(&self.address).map_err(|error| {
+                let needed = format!("an address of a server with a name ({error})");
+                ConfigError::new("address", &self.address, needed).at("tls")
+            })?;
         }
         self.keep_alive.map_or(Ok(()), |keep_alive| keep_alive.check())
     }
@@ -131,7 +138,7 @@ mod tests {
         ];
         for (name, config) in wrong {
             let error = config.check().expect_err(name);
-            assert!(error.starts_with(name), "{error}");
+            assert_eq!(error.setting, name, "{error}");
         }
     }
 }

@@ -42,7 +42,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tailwater_control::catalog::{Controller, default_client};
 use tailwater_control::retry::REPLICAS_MAX;
-use tailwater_control::{Client as Control, Replicas, RetryConfig};
+use tailwater_control::{Client as Control, ConfigError, Replicas, RetryConfig};
 use tailwater_core::MethodId;
 
 /// A connection to one server, or to each of several replicas, that many callers share. Cheap to clone, and
@@ -111,7 +111,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::connect`]; or [`io::ErrorKind::InvalidInput`] without a server, with more than
-    /// [`REPLICAS_MAX`], or with a configuration that cannot work.
+    /// [`REPLICAS_MAX`], or with a configuration that cannot work: a [`ConfigError`] is inside of it.
     pub fn replicas(
         servers: Vec<ChannelConfig>,
         controller: &Controller,
@@ -182,10 +182,11 @@ impl Client {
     }
 }
 
-fn check(servers: &[ChannelConfig]) -> Result<(), String> {
+fn check(servers: &[ChannelConfig]) -> Result<(), ConfigError> {
     let count = servers.len();
     if count == 0 || count > REPLICAS_MAX {
-        return Err(format!("{count} servers were given; 1 to {REPLICAS_MAX} are needed"));
+        let needed = format!("a list of 1 to {REPLICAS_MAX}");
+        return Err(ConfigError::new("servers", format!("a list of {count}"), needed));
     }
     servers.iter().try_for_each(ChannelConfig::check)
 }

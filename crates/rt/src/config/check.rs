@@ -4,7 +4,7 @@ use super::{Completion, KeepAlive, LockRules, Placement, ServerConfig};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
-use tailwater_control::Admission;
+use tailwater_control::{Admission, ConfigError};
 use tailwater_wire::Limits;
 
 /// Connections and tasks are numbered by 32 bits, of which a loop needs a few for itself.
@@ -13,11 +13,11 @@ const NUMBERED_MAX: usize = 1 << 24;
 const RATE_MAX: u64 = 1 << 30;
 
 impl ServerConfig {
-    /// Why it cannot run like this, if it cannot.
+    /// Whether it can run like this.
     ///
     /// # Errors
-    /// A sentence that names the field, what was found and what is needed.
-    pub fn check(&self) -> Result<(), String> {
+    /// The field that cannot work.
+    pub fn check(&self) -> Result<(), ConfigError> {
         self.check_threads()?;
         self.check_counts()?;
         self.check_memory()?;
@@ -30,53 +30,56 @@ impl ServerConfig {
     /// Whether the controller was built for as many loops.
     ///
     /// # Errors
-    /// A sentence that names both numbers.
-    pub(crate) fn check_controller(&self, admission: &dyn Admission) -> Result<(), String> {
+    /// Both numbers, where it was built for fewer.
+    pub(crate) fn check_controller(&self, admission: &dyn Admission) -> Result<(), ConfigError> {
+        let loops = self.loops;
         match admission.shards() {
-            Some(shards) if shards < self.loops => Err(format!(
-                "loops is {}, and the controller was built for {shards}; build it for {} or more",
-                self.loops, self.loops
-            )),
+            Some(shards) if shards < loops => {
+                let found = format!("{loops}, and the controller was built for {shards}");
+                let needed = format!("a controller for {loops} or more");
+                Err(ConfigError::new("loops", found, needed))
+            }
             _ => Ok(()),
         }
     }
 
-    fn check_threads(&self) -> Result<(), String> {
+    fn check_threads(&self) -> Result<(), ConfigError> {
+        let of_model = |error: ConfigError| error.at("model");
         within("loops", self.loops, 1..=1_024)?;
         if let Placement::Workers(count) = self.model.placement {
-            within("model: the number of workers", count, 1..=Placement::WORKERS_MAX)?;
+            within("workers", count, 1..=Placement::WORKERS_MAX).map_err(of_model)?;
         }
         if let Some(most) = self.workers_max {
             within("workers_max", most, self.model.workers()..=Placement::WORKERS_MAX)?;
         }
         let (crew, most) = (self.model.completion.crew(), Completion::CREW_MAX);
         if matches!(self.model.completion, Completion::Responders(_) | Completion::ForkJoin(_)) {
-            within("model: the number of threads for calls", crew, 1..=most)?;
+            within("threads for calls", crew, 1..=most).map_err(of_model)?;
         }
         if let Some(wanted) = self.crew_max {
             within("crew_max", wanted, crew..=most)?;
         }
         if self.cores.len() > self.loops {
-            let (cores, loops) = (self.cores.len(), self.loops);
-            return Err(format!("{cores} cores are named for {loops} loops; one each is the most"));
+            let found = format!("a list of {}", self.cores.len());
+            let needed = format!("one of {} at most, as many as loops,", self.loops);
+            return Err(ConfigError::new("cores", found, needed));
         }
         Ok(())
     }
 
-    fn check_tiers(&self) -> Result<(), String> {
+    fn check_tiers(&self) -> Result<(), ConfigError> {
         for (index, tier) in self.tiers.iter().enumerate() {
             tier.check()?;
             if self.tiers[..index].iter().any(|other| other.name() == tier.name()) {
-                return Err(format!(
-                    "two tiers are called {}; handlers could reach one only",
-                    tier.name()
-                ));
+                let found = format!("{} for two of them", tier.name());
+                let needed = "one for each, by which handlers reach it,";
+                return Err(ConfigError::new("name", found, needed).at("tiers"));
             }
         }
         Ok(())
     }
 
-    fn check_counts(&self) -> Result<(), String> {
+    fn check_counts(&self) -> Result<(), ConfigError> {
         within("connections_max", self.connections_max, 1..=NUMBERED_MAX)?;
         within("tasks_max", self.tasks_max, 1..=NUMBERED_MAX)?;
         within("queue_max", self.queue_max, 1..=usize::MAX)?;
@@ -87,7 +90,7 @@ impl ServerConfig {
 
     /// Each loop has an equal share of what is bounded in all, and one frame or one full connection must
     /// fit into it.
-    fn check_memory(&self) -> Result<(), String> {
+    fn check_memory(&self) -> Result<(), ConfigError> {
         within("frame_max", self.frame_max, Limits::FLOOR..=Limits::CEILING)?;
         within("pending_bytes_max", self.pending_bytes_max, 1..=usize::MAX)?;
         within("output_high", self.output_high, 1..=usize::MAX)?;
@@ -102,7 +105,7 @@ impl ServerConfig {
         )
     }
 
-    fn check_times(&self) -> Result<(), String> {
+    fn check_times(&self) -> Result<(), ConfigError> {
         let handler_max = self.handler_max.unwrap_or(Duration::MAX);
         for (name, time, usual) in [
             ("drain_every", self.drain_every, "50 µs"),
@@ -111,7 +114,8 @@ impl ServerConfig {
             ("handler_max", handler_max, "10 s"),
         ] {
             if time.is_zero() {
-                return Err(format!("{name} is zero; a usual value is {usual}"));
+                let needed = format!("a time above zero, such as {usual},");
+                return Err(ConfigError::new(name, "zero", needed));
             }
         }
         within("rate_min", self.rate_min, 1..=RATE_MAX)
@@ -120,13 +124,14 @@ impl ServerConfig {
 
 impl LockRules {
     /// Beyond an hour a unit was mistaken, or `Policy::Plain` is meant.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), ConfigError> {
         let timed =
             if let super::Policy::Timed(after) = self.policy { after } else { Duration::ZERO };
         let budget = self.budget.unwrap_or(Duration::ZERO);
         for (name, time) in [("policy", timed), ("target", self.target), ("budget", budget)] {
             if time > Duration::from_secs(3_600) {
-                return Err(format!("locks: {name} is {time:?}; an hour at most is needed"));
+                let found = format!("{time:?}");
+                return Err(ConfigError::new(name, found, "an hour at most").at("locks"));
             }
         }
         Ok(())
@@ -134,22 +139,30 @@ impl LockRules {
 }
 
 fn within<T: PartialOrd + Display>(
-    name: &str,
+    name: &'static str,
     found: T,
     range: RangeInclusive<T>,
-) -> Result<(), String> {
+) -> Result<(), ConfigError> {
     if range.contains(&found) {
         return Ok(());
     }
-    Err(format!("{name} is {found}; {} to {} is needed", range.start(), range.end()))
+    let needed = format!("a number from {} to {}", range.start(), range.end());
+    Err(ConfigError::new(name, found, needed))
 }
 
-fn share(name: &str, total: usize, loops: usize, of: &str, least: usize) -> Result<(), String> {
+fn share(
+    name: &'static str,
+    total: usize,
+    loops: usize,
+    of: &str,
+    least: usize,
+) -> Result<(), ConfigError> {
     if total / loops >= least {
         return Ok(());
     }
-    let needed = least.saturating_mul(loops);
-    Err(format!("{name} is {total}; {needed} is needed for {loops} loops and a {of} of {least}"))
+    let most = least.saturating_mul(loops);
+    let needed = format!("{most} for {loops} loops and a {of} of {least}");
+    Err(ConfigError::new(name, total, needed))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -225,7 +238,7 @@ mod tests {
     fn what_cannot_work_is_refused_by_name() {
         for (name, config) in senseless() {
             let why = config.check().expect_err(name);
-            assert!(why.contains(name) && why.contains(" is "), "{name}: {why}");
+            assert_eq!(why.setting, name, "{why}");
         }
     }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use tailwater_control::catalog::{Controller, default_client};
 use tailwater_control::retry::{HedgeConfig, REPLICAS_MAX};
-use tailwater_control::{Client as Control, Replicas, RetryConfig};
+use tailwater_control::{Client as Control, ConfigError, Replicas, RetryConfig};
 
 /// Most shards of a tier.
 const SHARDS_MAX: usize = 256;
@@ -146,52 +146,61 @@ impl TierConfig {
     /// Whether it can work.
     ///
     /// # Errors
-    /// A sentence that names the tier, what was found and what is needed.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        let (name, shards) = (&self.name, self.shards.len());
+    /// The field that cannot, and the tier or its shard that has it.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let name = &self.name;
         if name.is_empty() {
-            return Err("a tier has no name; handlers ask for it by one".into());
+            let needed = "a name, by which handlers ask for it,";
+            return Err(ConfigError::new("name", "empty", needed).at("a tier"));
         }
-        if !(1..=SHARDS_MAX).contains(&shards) {
-            return Err(format!("tier {name} has {shards} shards; 1 to {SHARDS_MAX} are needed"));
-        }
-        for (field, found, what) in [
-            ("calls_max", self.calls_max, "no call could be made"),
-            ("bytes_max", self.bytes_max, "no call could be made"),
-            ("answers_max", self.answers_max, "no answer could be taken"),
-        ] {
-            if found == 0 {
-                return Err(format!("tier {name}: {field} is 0: {what}; raise it"));
-            }
-        }
-        if let Some(hedge) = self.hedge {
-            hedge.check().map_err(|why| format!("tier {name}: {why}"))?;
-            if self.shards.iter().all(|replicas| replicas.len() < 2) {
-                return Err(format!(
-                    "tier {name} hedges, and none of its shards has a second server; add replicas, or leave hedge out"
-                ));
-            }
-        }
+        self.check_fields().map_err(|error| error.at(format_args!("tier {name}")))?;
         for (index, replicas) in self.shards.iter().enumerate() {
-            let count = replicas.len();
-            if !(1..=REPLICAS_MAX).contains(&count) {
-                return Err(format!(
-                    "shard {index} of tier {name} has {count} servers; 1 to {REPLICAS_MAX} are needed"
-                ));
-            }
-            for server in replicas {
-                server.check().map_err(|why| format!("shard {index} of tier {name}: {why}"))?;
-                // A client's thread may spin while it connects; a loop serves requests meanwhile.
-                if server.backoff_min.is_zero() {
-                    return Err(format!(
-                        "shard {index} of tier {name}: backoff_min is 0: the loop would do nothing but connect; \
-                         set it above zero"
-                    ));
-                }
-            }
+            let place = format_args!("shard {index} of tier {name}");
+            check_shard(replicas).map_err(|error| error.at(place))?;
         }
         Ok(())
     }
+
+    fn check_fields(&self) -> Result<(), ConfigError> {
+        let shards = self.shards.len();
+        if !(1..=SHARDS_MAX).contains(&shards) {
+            let needed = format!("a number from 1 to {SHARDS_MAX}");
+            return Err(ConfigError::new("shards", shards, needed));
+        }
+        // No call could be made, or no answer taken.
+        for (field, found) in [
+            ("calls_max", self.calls_max),
+            ("bytes_max", self.bytes_max),
+            ("answers_max", self.answers_max),
+        ] {
+            if found == 0 {
+                return Err(ConfigError::new(field, 0, "a number above zero"));
+            }
+        }
+        let Some(hedge) = self.hedge else { return Ok(()) };
+        hedge.check()?;
+        if self.shards.iter().all(|replicas| replicas.len() < 2) {
+            let needed = "a shard with a second server, or a tier without hedge,";
+            return Err(ConfigError::new("hedge", "set, and no shard has replicas", needed));
+        }
+        Ok(())
+    }
+}
+
+fn check_shard(replicas: &[ChannelConfig]) -> Result<(), ConfigError> {
+    let count = replicas.len();
+    if !(1..=REPLICAS_MAX).contains(&count) {
+        let needed = format!("a number from 1 to {REPLICAS_MAX}");
+        return Err(ConfigError::new("servers", count, needed));
+    }
+    for server in replicas {
+        server.check()?;
+        // A client's thread may spin while it connects; a loop serves requests meanwhile.
+        if server.backoff_min.is_zero() {
+            return Err(ConfigError::new("backoff_min", "zero", "a time above zero"));
+        }
+    }
+    Ok(())
 }
 
 impl fmt::Debug for TierConfig {
@@ -233,11 +242,11 @@ mod tests {
         let mut silent = server();
         silent.outstanding_max = 0;
         let wrong = [
-            (TierConfig::new("", vec![server()]), "a tier has no name"),
-            (TierConfig::new("leaf", Vec::new()), "tier leaf has 0 shards"),
+            (TierConfig::new("", vec![server()]), "a tier: name is empty"),
+            (TierConfig::new("leaf", Vec::new()), "tier leaf: shards is 0"),
             (
                 TierConfig::replicated("leaf", vec![Vec::new()]),
-                "shard 0 of tier leaf has 0 servers",
+                "shard 0 of tier leaf: servers is 0",
             ),
             (
                 TierConfig::new("leaf", vec![server(), silent]),
@@ -246,7 +255,7 @@ mod tests {
             (sound.clone().calls_max(0), "tier leaf: calls_max is 0"),
             (sound.clone().bytes_max(0), "tier leaf: bytes_max is 0"),
             (sound.clone().answers_max(0), "tier leaf: answers_max is 0"),
-            (sound.hedge(HedgeConfig::default()), "tier leaf hedges, and none of its shards"),
+            (sound.hedge(HedgeConfig::default()), "tier leaf: hedge is set, and no shard"),
             (
                 TierConfig::replicated("leaf", vec![vec![server(), server()]])
                     .hedge(HedgeConfig { share: Ratio(2.0), ..HedgeConfig::default() }),
@@ -254,7 +263,7 @@ mod tests {
             ),
         ];
         for (tier, begins) in wrong {
-            let error = tier.check().expect_err(begins);
+            let error = tier.check().expect_err(begins).to_string();
             assert!(error.starts_with(begins), "{error}");
         }
     }

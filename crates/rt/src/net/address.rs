@@ -17,22 +17,32 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-impl FromStr for Address {
-    type Err = String;
+/// A text that is no address. Its author acts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AddressError {
+    found: String,
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let examples = "127.0.0.1:7000, localhost:7000 or unix:/run/my.sock";
+        write!(f, "'{}' found, an address such as {examples} is needed", self.found)
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
         if let Some(path) = text.strip_prefix("unix:") {
             return Ok(Self::Unix(path.into()));
         }
         if let Ok(address) = text.parse() {
             return Ok(Self::Tcp(address));
         }
-        named(text).ok_or_else(|| {
-            format!(
-                "'{text}' found, an address such as 127.0.0.1:7000, localhost:7000 or \
-                 unix:/run/my.sock is needed"
-            )
-        })
+        named(text).ok_or_else(|| AddressError { found: text.to_owned() })
     }
 }
 
@@ -95,7 +105,7 @@ mod tests {
             ".:1",
             &long,
         ] {
-            let message = text.parse::<Address>().unwrap_err();
+            let message = text.parse::<Address>().unwrap_err().to_string();
             assert!(message.contains(&format!("'{text}' found")), "{message}");
         }
     }

@@ -3,7 +3,9 @@
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use rustix::net::sockopt;
+use std::fmt::Debug;
 use std::time::Duration;
+use tailwater_control::ConfigError;
 
 /// When a TCP connection ends because its peer's host is silent: it crashed, lost its network, or was
 /// taken away. A process that hangs is not noticed, since its kernel still answers. Unix sockets need
@@ -43,29 +45,26 @@ impl KeepAlive {
         unacknowledged: Duration::from_secs(30),
     };
 
-    /// Why the kernel would not take it, if so.
+    /// Whether the kernel would take it.
     ///
     /// # Errors
-    /// A sentence that names the field, what was found and what is needed.
-    pub fn check(&self) -> Result<(), String> {
+    /// The field that it would not.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let wrong = |name, found: &dyn Debug, needed: String| {
+            Err(ConfigError::new(name, format!("{found:?}"), needed).at("keep_alive"))
+        };
         for (name, time) in [("idle", self.idle), ("interval", self.interval)] {
             if !(1..=SECONDS_MAX).contains(&time.as_secs()) || time.subsec_nanos() > 0 {
-                return Err(format!(
-                    "keep_alive: {name} is {time:?}; whole seconds from 1 to {SECONDS_MAX} are needed"
-                ));
+                let needed = format!("a number of whole seconds from 1 to {SECONDS_MAX}");
+                return wrong(name, &time, needed);
             }
         }
         if !(1..=PROBES_MAX).contains(&self.probes) {
-            return Err(format!(
-                "keep_alive: probes is {}; 1 to {PROBES_MAX} is needed",
-                self.probes
-            ));
+            return wrong("probes", &self.probes, format!("a number from 1 to {PROBES_MAX}"));
         }
         if !(Duration::from_secs(1)..=UNACKNOWLEDGED_MAX).contains(&self.unacknowledged) {
-            return Err(format!(
-                "keep_alive: unacknowledged is {:?}; 1 s to 24 days is needed",
-                self.unacknowledged
-            ));
+            let needed = "a time from 1 s to 24 days".to_owned();
+            return wrong("unacknowledged", &self.unacknowledged, needed);
         }
         Ok(())
     }
@@ -98,8 +97,8 @@ mod tests {
             ("unacknowledged", KeepAlive { unacknowledged: ms(999), ..default }),
         ];
         for (name, keep_alive) in wrong {
-            let message = keep_alive.check().unwrap_err();
-            assert!(message.contains(name), "{message}");
+            let error = keep_alive.check().unwrap_err();
+            assert_eq!((&*error.place, error.setting), ("keep_alive", name));
         }
     }
 }

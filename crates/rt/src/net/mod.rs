@@ -13,7 +13,7 @@ pub mod tls;
 mod transfer;
 mod unix_path;
 
-pub use address::Address;
+pub use address::{Address, AddressError};
 pub use dial::{Dial, DialError, Dialed, Dialing};
 pub use keep_alive::KeepAlive;
 pub use listen_error::ListenError;

@@ -54,6 +54,7 @@ mod work;
 use crate::config::{Model, ServerConfig};
 use crate::counters::Totals;
 use crate::counts::TierCounts;
+use crate::cpu::PinError;
 use crate::downstream::TierConfig;
 use crate::net::{Address, ListenError, Listener};
 use crate::service::{Reply, Service};
@@ -65,7 +66,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use tailwater_control::{Admission, Gauges};
+use tailwater_control::{Admission, ConfigError, Gauges};
 use tailwater_core::{Observer, Silent};
 use threads::Threads;
 
@@ -104,7 +105,9 @@ pub struct Remaining {
 #[derive(Debug)]
 pub enum StartError {
     /// The configuration cannot work.
-    Config(String),
+    Config(ConfigError),
+    /// A core of [`ServerConfig::cores`] cannot be had.
+    Core(PinError),
     /// The address cannot be listened on.
     Listen(Address, ListenError),
     /// The system is out of something: descriptors, threads, memory.
@@ -114,7 +117,8 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Config(why) => f.write_str(why),
+            Self::Config(error) => error.fmt(f),
+            Self::Core(error) => error.fmt(f),
             Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::System(error) => write!(f, "cannot start: {error}"),
         }
@@ -212,7 +216,7 @@ impl Server {
     ///
     /// # Errors
     /// When the model needs more threads than were started ([`ServerConfig::workers_max`], [`ServerConfig::crew_max`]).
-    pub fn set_model(&self, model: Model) -> Result<(), String> {
+    pub fn set_model(&self, model: Model) -> Result<(), ConfigError> {
         self.threads.set_model(model)
     }
 
@@ -264,7 +268,7 @@ fn replying<S: Service>(service: S) -> impl Service<Future: Future<Output = Repl
 /// Pinning must fail before the thread starts, where the caller can still be told.
 fn check_core(core: usize) -> Result<(), StartError> {
     let before = rustix::thread::sched_getaffinity(None)?;
-    let result = crate::cpu::pin(core).map_err(StartError::Config);
+    let result = crate::cpu::pin(core);
     rustix::thread::sched_setaffinity(None, &before)?;
-    result
+    result.map_err(StartError::Core)
 }

@@ -14,6 +14,7 @@ use crate::service::{Reply, Service};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread::JoinHandle;
+use tailwater_control::ConfigError;
 use tailwater_core::{Instant, Observer};
 
 pub(super) struct Threads {
@@ -123,18 +124,18 @@ impl Threads {
     /// What begins from now on begins by this model.
     ///
     /// # Errors
-    /// When it needs more workers than there are; says what to change.
-    pub(super) fn set_model(&self, model: Model) -> Result<(), String> {
+    /// When it needs more threads than there are: the field that decides how many.
+    pub(super) fn set_model(&self, model: Model) -> Result<(), ConfigError> {
         let (workers, members) = (model.workers(), model.completion.crew());
         let there = self.pool.as_ref().map_or(0, |pool| pool.staff.threads());
-        enough(model, workers, there, "workers", "workers_max")?;
+        enough("workers_max", workers, there, model)?;
         let there = self.crew.as_ref().map_or(0, |crew| crew.staff.threads());
-        enough(model, members, there, "threads for calls", "crew_max")?;
+        enough("crew_max", members, there, model)?;
         if model.placement == Placement::Workers(0) {
-            return Err("a model that dispatches needs one worker at least".into());
+            return Err(ConfigError::new("model", model, "one of a worker at least"));
         }
         if matches!(model.completion, Completion::Responders(0) | Completion::ForkJoin(0)) {
-            return Err("a model with threads for calls needs one of them at least".into());
+            return Err(ConfigError::new("model", model, "one of a thread for calls at least"));
         }
         self.shared.models.change(model, || {
             // Where handlers run in-line from now on, the workers end what they have been handed; so does the crew.
@@ -182,19 +183,17 @@ impl Threads {
     }
 }
 
-/// Whether there are as many threads as a model needs.
+/// Whether there are as many threads as a model needs, which the field decides at the server's start.
 fn enough(
-    model: Model,
+    field: &'static str,
     wanted: usize,
     there: usize,
-    what: &str,
-    field: &str,
-) -> Result<(), String> {
+    model: Model,
+) -> Result<(), ConfigError> {
     if wanted <= there {
         return Ok(());
     }
-    let most = format!("the server was started with {there}; set {field} to {wanted}");
-    Err(format!("{model} needs {wanted} {what}, and {most}"))
+    Err(ConfigError::new(field, there, format!("{wanted} or more for {model}")))
 }
 
 /// The loops have ended: nothing is left to do for the others.

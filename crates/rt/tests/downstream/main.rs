@@ -1,6 +1,8 @@
 //! Handlers that call the servers of another tier.
 
 mod answers;
+#[path = "../common/mod.rs"]
+mod common;
 mod crew;
 mod detached;
 mod fates;
@@ -8,6 +10,7 @@ mod hedges;
 mod models;
 mod reached;
 
+use common::eventually;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tailwater_control::Site;
@@ -337,22 +340,13 @@ fn tiers_that_cannot_work_are_refused_at_the_start() {
     let twice =
         ServerConfig { tiers: vec![tier_of(&leaves), tier_of(&leaves)], ..ServerConfig::default() };
     let nameless = with(TierConfig::new("", vec![channel(&leaves[0])]));
-    for (config, names) in [(twice, "two tiers are called leaf"), (nameless, "no name")] {
+    for (config, names) in [(twice, "name is leaf for two"), (nameless, "a tier: name is empty")] {
         let echo = |request: Request| async move { Reply::ok(request.payload) };
         let Err(StartError::Config(why)) = Server::start(config, controller().admission, echo)
         else {
             panic!("{names}: it must not start");
         };
-        assert!(why.contains(names), "{why}");
+        assert!(why.to_string().contains(names), "{why}");
     }
     assert!(tier("leaf").is_none(), "this thread is no loop");
-}
-
-/// Looks until it holds; ten million looks take minutes.
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let found = (0..10_000_000).any(|_| {
-        std::thread::yield_now();
-        holds()
-    });
-    assert!(found, "{what}");
 }

@@ -4,7 +4,6 @@
 
 use super::{Node, Work};
 use crate::callers::Asked;
-use crate::facts::Thing;
 use crate::slab::Key;
 use crate::space::{Event, Space};
 use tailwater_control::retry::HedgeCounts;
@@ -13,10 +12,8 @@ use tailwater_core::Instant;
 impl Node {
     /// A request asks another node.
     pub(super) fn call(&mut self, now: Instant, asked: Asked, space: &mut Space) {
-        if let Some(walk) = &mut self.walk {
-            walk.callers.call(now, &asked, space);
-            self.wake_callers(now, space);
-        }
+        self.walk.callers.call(now, &asked, space);
+        self.wake_callers(now, space);
     }
 
     /// An answer or credit of another node was received; returns what the core must do at once.
@@ -27,17 +24,14 @@ impl Node {
         credit: bool,
         space: &mut Space,
     ) -> Option<Work> {
-        let Some(walk) = &mut self.walk else {
-            space.astray(Thing::Call, "an answer reached a node that never calls");
-            return None;
-        };
+        let callers = &mut self.walk.callers;
         if credit {
-            walk.callers.on_credit(now, key, space);
+            callers.on_credit(now, key, space);
         } else {
-            walk.callers.on_reply(now, key, space);
+            callers.on_reply(now, key, space);
         }
         // Of those that credit woke or refused besides, none is told by a responder.
-        let first = walk.callers.next_woken()?;
+        let first = callers.next_woken()?;
         let ring = self.must_ring(now, first, space).then_some(Work::Ring(first));
         if ring.is_none() {
             self.wake(now, first, false, space);
@@ -51,11 +45,9 @@ impl Node {
         if self.is_stopped(now) {
             return;
         }
-        if let Some(walk) = &mut self.walk {
-            walk.callers.on_due(now, number, space);
-            self.wake_callers(now, space);
-            self.assign(now, space);
-        }
+        self.walk.callers.on_due(now, number, space);
+        self.wake_callers(now, space);
+        self.assign(now, space);
     }
 
     /// A call of this node has been out for as long as most take. A process that stands still learns it from the answer.
@@ -63,25 +55,21 @@ impl Node {
         if self.is_stopped(now) {
             return;
         }
-        if let Some(walk) = &mut self.walk {
-            walk.callers.on_late(now, key, space);
-            self.wake_callers(now, space);
-            self.assign(now, space);
-        }
+        self.walk.callers.on_late(now, key, space);
+        self.wake_callers(now, space);
+        self.assign(now, space);
     }
 
     /// Second tries of this node's calls to a tier so far.
     pub(crate) fn hedges(&self, tier: usize) -> HedgeCounts {
-        self.walk.as_ref().map_or_else(HedgeCounts::default, |walk| walk.callers.hedges(tier))
+        self.walk.callers.hedges(tier)
     }
 
     /// A call of this node gets no answer.
     pub(crate) fn on_call_lost(&mut self, now: Instant, key: Key, space: &mut Space) {
-        if let Some(walk) = &mut self.walk {
-            walk.callers.on_call_lost(now, key, space);
-            self.wake_callers(now, space);
-            self.assign(now, space);
-        }
+        self.walk.callers.on_call_lost(now, key, space);
+        self.wake_callers(now, space);
+        self.assign(now, space);
     }
 
     /// A connection to another node is lost.
@@ -92,16 +80,12 @@ impl Node {
         connection: u16,
         space: &mut Space,
     ) {
-        if let Some(walk) = &mut self.walk {
-            walk.callers.on_lost(now, number, connection, space);
-        }
+        self.walk.callers.on_lost(now, number, connection, space);
     }
 
     /// A connection to another node stands again, and its WELCOME is here.
     pub(crate) fn on_caller_opened(&mut self, now: Instant, key: Key, space: &mut Space) {
-        if let Some(walk) = &mut self.walk {
-            walk.callers.on_opened(now, key, space);
-        }
+        self.walk.callers.on_opened(now, key, space);
         if !self.is_stopped(now) {
             self.drive_callers(now, space);
             self.assign(now, space);
@@ -120,26 +104,22 @@ impl Node {
             let again = Event::Reconnect { client: number, connection };
             return space.calendar.at(self.frozen_until, again);
         }
-        if let Some(walk) = &self.walk {
-            walk.callers.on_reconnect(now, number, connection, space);
-        }
+        self.walk.callers.on_reconnect(now, number, connection, space);
     }
 
     /// After a pause, in which deadlines of those connections may have come.
     pub(super) fn drive_callers(&mut self, now: Instant, space: &mut Space) {
-        if let Some(walk) = &mut self.walk {
-            walk.callers.drive_all(now, space);
-            self.wake_callers(now, space);
-        }
+        self.walk.callers.drive_all(now, space);
+        self.wake_callers(now, space);
     }
 
     /// Calls of this node that wait for permission to be sent.
     pub(crate) fn waiting_calls(&self) -> u64 {
-        self.walk.as_ref().map_or(0, |walk| walk.callers.waiting())
+        self.walk.callers.waiting()
     }
 
     fn wake_callers(&mut self, now: Instant, space: &mut Space) {
-        while let Some(key) = self.walk.as_mut().and_then(|walk| walk.callers.next_woken()) {
+        while let Some(key) = self.walk.callers.next_woken() {
             self.wake(now, key, false, space);
         }
     }

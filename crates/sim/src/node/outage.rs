@@ -76,10 +76,8 @@ impl Node {
                 refuse_other(now, packet, space);
             }
         }
-        if let Some(walk) = &mut self.walk {
-            walk.restart(now, make, space);
-        }
-        self.staff = staff_of(&self.spec, self.walk.is_some());
+        self.walk.restart(now, make, space);
+        self.staff = staff_of(&self.spec);
         let each = (self.cores.len() / self.loops.len()) as u16;
         for (run_loop, at) in self.loops.iter_mut().zip(0..) {
             *run_loop = RunLoop::new(at * each..(at + 1) * each);
@@ -101,9 +99,7 @@ impl Node {
     /// The successor runs.
     pub(crate) fn boot(&mut self, now: Instant, space: &mut Space) {
         self.down = false;
-        if let Some(walk) = &mut self.walk {
-            walk.boot(now, space);
-        }
+        self.walk.boot(now, space);
         self.resume(now, space);
     }
 
@@ -116,7 +112,8 @@ impl Node {
             self.loops.iter().flat_map(|it| it.front.iter().chain(&it.runnable).copied());
         let of_threads = self.staff.iter().flat_map(Staff::keys);
         let mut held: Vec<Key> = working.chain(queued).chain(runnable).chain(of_threads).collect();
-        if self.walk.is_some() {
+        // The others wait nowhere else, and these are found by a look at every request of the run.
+        if self.has_paths() {
             let clients = self.control.clients();
             let waits = |request: &Request| {
                 let stage = request.task.as_ref().map(|task| task.stage);

@@ -25,7 +25,7 @@ use tailwater_workload::scenario::Wake;
 use tailwater_workload::ways::{Acquire, Op};
 use tailwater_workload::{Service, request_seed};
 
-/// What a node has whose requests have paths.
+/// What requests walk along, and what they meet there. Where they have no paths, there are no locks and no calls.
 pub(crate) struct Walk {
     paths: Arc<Paths>,
     locks: Locks,
@@ -98,7 +98,7 @@ impl Node {
         thread: u16,
         space: &mut Space,
     ) -> Option<Work> {
-        let walk = self.walk.as_ref()?;
+        let walk = &self.walk;
         let request = space.request(key, "at the beginning of its path")?;
         let task = request.task.take();
         let mut task = task.unwrap_or_else(|| Task::new(walk.seed_of(request), None));
@@ -133,16 +133,14 @@ impl Node {
 
     /// A waiter's budget ends in a lock's queue. It needs a core to say so.
     pub(crate) fn on_give_up(&mut self, now: Instant, key: Key, space: &mut Space) {
-        let (Some(walk), Some(request)) = (&mut self.walk, space.requests.get_mut(key)) else {
-            return;
-        };
-        let Some(task) = &mut request.task else {
+        let request = space.requests.get_mut(key);
+        let Some(task) = request.and_then(|request| request.task.as_mut()) else {
             return;
         };
         if let Stage::Waiting { lock, give_up_at: Some(at), .. } = task.stage
             && at == now
         {
-            walk.locks.give_up(now, lock, key);
+            self.walk.locks.give_up(now, lock, key);
             task.stop_waiting(now);
             task.refuse(Reason::Lock);
             self.wake(now, key, false, space);
@@ -165,47 +163,44 @@ impl Node {
 
     /// What a request that is answered tells: whether its books are right, and how long it took.
     pub(super) fn settle(&mut self, now: Instant, key: Key, outcome: Outcome, space: &mut Space) {
-        let (Some(walk), Some(request)) = (&mut self.walk, space.requests.get_mut(key)) else {
+        let Some(request) = space.requests.get(key) else {
             return;
         };
         let Some(task) = request.task.as_ref().filter(|task| task.stage != Stage::Fresh) else {
             return;
         };
         if outcome == Outcome::Served {
-            walk.estimator.on_served(task.computed + task.called);
+            self.walk.estimator.on_served(task.computed + task.called);
         }
         let (held, stage, spent) = (task.held.len(), task.stage, task.spent());
         let there = now.since(request.arrived);
         space.tell(Fact::Settled { held, stage, there, spent });
     }
 
-    /// A request that arrived tells of the network.
+    /// A request that arrived tells of the network. Only budgets depend on that, which no other request has.
     pub(super) fn on_echo(&mut self, arrived: Instant, echo: Option<Echo>) {
-        if let Some(walk) = &mut self.walk
+        if self.has_paths()
             && let Some(rtt) = echo.and_then(|echo| echo.rtt(arrived))
         {
-            walk.estimator.on_network(rtt);
+            self.walk.estimator.on_network(rtt);
         }
     }
 
     /// Locks that are held or waited for; see [`Locks::audit`].
     pub(crate) fn busy_locks(&self) -> Vec<(u32, Option<Key>, Vec<Key>)> {
-        self.walk.iter().flat_map(|walk| walk.locks.audit()).collect()
+        self.walk.locks.audit().collect()
     }
 
     /// What was seen of the locks.
     pub(crate) fn lock_reports(self, now: Instant) -> Vec<LockReport> {
-        self.walk.map(|walk| walk.locks.reports(now)).unwrap_or_default()
+        self.walk.locks.reports(now)
     }
 
     fn step(&mut self, now: Instant, key: Key, task: &mut Task, space: &mut Space) -> Next {
         let send = self.spec.costs.send;
         let is_home = self.is_home(task);
         let leaving = self.leaving_cost(now);
-        let Some(walk) = &mut self.walk else {
-            return Next::Wait;
-        };
-        let Some(op) = walk.paths.ways.all[task.way].ops.get(task.at) else {
+        let Some(op) = self.walk.paths.ways.all[task.way].ops.get(task.at) else {
             let end = if is_home { Work::Answer(key) } else { Work::HandOver(key) };
             return Next::Work(end);
         };
@@ -281,10 +276,7 @@ impl Node {
         acquire: &Acquire,
         space: &mut Space,
     ) -> Next {
-        let Some(walk) = &self.walk else {
-            return Next::Wait;
-        };
-        let lock = walk.paths.ways.draw(acquire, &mut task.rng);
+        let lock = self.walk.paths.ways.draw(acquire, &mut task.rng);
         self.enter(now, key, task, lock, acquire.must, space)
     }
 
@@ -297,9 +289,7 @@ impl Node {
         must: bool,
         space: &mut Space,
     ) -> Next {
-        let Some(walk) = &mut self.walk else {
-            return Next::Wait;
-        };
+        let walk = &mut self.walk;
         let budget = (!must).then_some(&task.budget);
         match walk.locks.enter(now, lock, key, walk.paths.policy, budget) {
             Entry::Take => task.held.push(lock),
@@ -324,8 +314,8 @@ impl Node {
         task: &mut Task,
         space: &mut Space,
     ) -> Option<u32> {
-        let (walk, lock) = (self.walk.as_mut()?, task.held.pop()?);
-        match walk.locks.release(now, lock, key) {
+        let lock = task.held.pop()?;
+        match self.walk.locks.release(now, lock, key) {
             Ok(handed) => self.hand_over(now, lock, handed, space),
             Err(what) => space.astray(Thing::Lock, what),
         }
@@ -333,7 +323,7 @@ impl Node {
     }
 
     fn hand_over(&mut self, now: Instant, lock: u32, handed: Handed, space: &mut Space) {
-        let (Some(walk), Some(next)) = (&self.walk, handed.to) else {
+        let Some(next) = handed.to else {
             return;
         };
         let Handed { waited, give_up_at, .. } = handed;
@@ -342,8 +332,8 @@ impl Node {
         else {
             return;
         };
-        task.granted(now, lock, walk.paths.hand_off);
-        let to_front = walk.paths.wake == Wake::Front;
+        task.granted(now, lock, self.walk.paths.hand_off);
+        let to_front = self.walk.paths.wake == Wake::Front;
         self.wake(now, next, to_front, space);
     }
 

@@ -1,6 +1,7 @@
 //! A driver that loses, repeats and delays what it should carry out.
 
 use crate::mechanics::Mechanics;
+use crate::node::Node;
 use crate::space::{Event, Packet};
 use crate::world::World;
 use std::time::Duration;
@@ -48,7 +49,7 @@ impl DriverBug {
         // Bugs that strike every time are found too easily to show anything.
         let rarely = mechanics.events.is_multiple_of(50);
         let (calendar, nodes) = (&mut mechanics.space.calendar, &mechanics.topology.nodes);
-        let plain = nodes.iter().all(|node| node.walk.is_none());
+        let plain = !nodes.iter().any(Node::has_paths);
         match (self, event) {
             (Self::LosesAnswers, Event::Reply(_)) if rarely => return None,
             (Self::LosesRequests, Event::Packet(Packet::Request(_))) if rarely => return None,

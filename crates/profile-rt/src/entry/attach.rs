@@ -94,7 +94,7 @@ pub fn record(
     let other = Arc::new(other);
     let subject = Subject::Other(other.clone());
     let pair = start(&held, (pid, subject.clone()), path, &settings, costs)?;
-    let threshold = settings.lock_ticks(us).max(1);
+    let threshold = settings.lock_ticks(us);
     held.renew(threshold);
     begun(&subject.name_of_process());
     let end = wait(&other, &held, threshold, asked);
@@ -129,17 +129,18 @@ impl Held {
         watch.lease.take(who, clock::ticks() + us * LEASE_US)?;
         let has_lease = || watch.lease.recorder() == Some(who);
         let term = arena.begin_term(has_lease).ok_or_else(|| watch.lease.recorder())?;
-        watch.ticks_per_us.store(us, Relaxed);
+        watch.ticks_per_us.say(term, us as u32);
         Ok(Self { arena, who, term, us })
     }
 
     /// For another while, in which waits of so many ticks and marks are recorded; zero: neither. False: the lease was
     /// taken back, and what is recorded now is another's to say.
-    fn renew(&self, threshold: Ticks) -> bool {
+    fn renew(&self, threshold: u32) -> bool {
         let watch = &self.arena.header().watch;
         let held = watch.lease.renew(self.who, clock::ticks() + self.us * LEASE_US);
         if held {
-            watch.recording.store(threshold, Relaxed);
+            // It may have been taken back since, and the next recorder have begun.
+            watch.recording.say(self.term, threshold);
         }
         held
     }
@@ -153,7 +154,7 @@ impl Drop for Held {
 }
 
 /// Until there is a reason to end.
-fn wait(other: &Other, held: &Held, threshold: Ticks, asked: BorrowedFd<'_>) -> End {
+fn wait(other: &Other, held: &Held, threshold: u32, asked: BorrowedFd<'_>) -> End {
     for turn in 1u32.. {
         let end = other.end();
         let mut files = [PollFd::new(&asked, PollFlags::IN), PollFd::new(&end, PollFlags::IN)];
@@ -205,4 +206,21 @@ fn finish(pair: Pair, held: &Held) -> io::Result<()> {
         std::thread::sleep(LAST_NAP);
     }
     pair.join()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both have this process's number. So the lease takes the first one for its holder, as it did before that one stood still.
+    #[test]
+    fn a_recorder_that_stood_still_when_it_had_renewed_says_nothing_in_the_next_ones_term() {
+        let arena = Arena::create().expect("address space");
+        let [first, next] = [(); 2].map(|()| Held::take(arena, 1).expect("the first is buried"));
+        assert!(next.renew(2000));
+        for threshold in [1000, 0] {
+            assert!(first.renew(threshold));
+            assert_eq!(arena.header().watch.recording.number(), 2000);
+        }
+    }
 }

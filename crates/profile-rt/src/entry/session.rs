@@ -17,7 +17,6 @@ use crate::write::trace_file::{self, Programs};
 use rustix::thread::sched_getcpu;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::Duration;
 use tailwater_profile::record::Ticks;
@@ -177,7 +176,7 @@ pub(crate) fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
 
 /// How many ticks so many nanoseconds are, to the tick in a microsecond, as the last recorder measured.
 pub(crate) fn ticks_in(ns: u64) -> Ticks {
-    let measured = |arena: Arena| arena.header().watch.ticks_per_us.load(Relaxed);
+    let measured = |arena: Arena| arena.header().watch.ticks_per_us.number();
     let ticks = u128::from(ns) * u128::from(process::made_arena().map_or(0, measured)) / 1000;
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }
@@ -195,10 +194,10 @@ fn launch(
     let file = trace_file::create(path, pid)?;
     let programs = Programs::of(&file)?;
     let us = clock::ticks_per_us();
-    arena.header().watch.ticks_per_us.store(us, Relaxed);
+    arena.header().watch.ticks_per_us.say(term, us as u32);
     let recording = Recording::new((arena, term), (pid, Subject::Own), file, settings, us)?;
     let pair = start_pair(recording, programs, settings.scanner_cpu, us)?;
-    process::records(arena, settings.lock_ticks(us));
+    process::records(arena, term, settings.lock_ticks(us));
     // A child may have gone to another folder by the time it begins: daemons go to the root.
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let asked = (absolute, settings.clone());

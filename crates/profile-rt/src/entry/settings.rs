@@ -22,7 +22,8 @@ pub(crate) struct Settings {
     /// any that the program may use.
     pub(crate) scanner_cpu: Option<usize>,
     /// `TAILWATER_PROFILE_LOCK_NS`: the shortest wait that is recorded, in ns, by default 1000. Less
-    /// costs time in the waiting threads and room in the trace.
+    /// costs time in the waiting threads and room in the trace. More than a second or so, which is as many
+    /// ticks as 32 bits hold, counts as that.
     pub(crate) lock_ns: u64,
     /// `TAILWATER_PROFILE_FUNCTIONS`: see [`Filter`]; by default all functions are recorded.
     pub(crate) filter: Filter,
@@ -54,9 +55,10 @@ impl Settings {
         }
     }
 
-    /// The shortest wait that is recorded, in ticks, where a microsecond has `us`.
-    pub(crate) const fn lock_ticks(&self, us: Ticks) -> Ticks {
-        self.lock_ns.saturating_mul(us) / 1000
+    /// The shortest wait that is recorded, in ticks, where a microsecond has `us`. At least one: zero records nothing.
+    pub(crate) fn lock_ticks(&self, us: Ticks) -> u32 {
+        let ticks = self.lock_ns.saturating_mul(us) / 1000;
+        u32::try_from(ticks).unwrap_or(u32::MAX).max(1)
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Output<W: Write> {
     writer: Writer<W>,
     names: Names,
     /// Libraries that went unawaited, as far as the names know.
-    gone: u64,
+    gone: u32,
     /// The next recorder has begun, which alone is told of libraries that go.
     is_over: bool,
     /// Threads whose rings are emptied.
@@ -127,11 +127,10 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Ends the recording where it is of no use any more, and keeps it under way where it is.
+    /// Ends the recording where it is of no use any more.
     fn check_on_subject(&self) {
         match self.subject {
             Subject::Own if survivors::are_ours_alone() => process::outlive(),
-            Subject::Own => process::records_still(self.arena),
             Subject::Other(_) if self.failed.is_some() => process::stop().store(true, Relaxed),
             _ => {}
         }
@@ -272,19 +271,18 @@ impl<W: Write> Output<W> {
     /// The function of a frame that was there at `at`. Written down when it is met for the first time. `None` for no
     /// descriptor, and where that is over.
     fn function(&mut self, desc: u64, at: Ticks) -> Option<Known> {
-        let unloads = &self.arena.header().unloads;
+        let unawaited = &self.arena.header().unloads.unawaited;
         // Each time: what was handed over before this recorder stood still may be of libraries that went meanwhile.
-        if let Some(gone) = unloads.gone(self.gone) {
+        if let Some(gone) = unawaited.gone(self.gone, self.term) {
             self.gone = gone.count;
             self.names.retire_unawaited(gone.descs, gone.first, gone.last);
         }
         // Once more when it was read. A library is counted before it is unmapped, and each piece is read by a system call: where
         // that came upon what was mapped there next, the count that is loaded after it has the library.
-        let before = self.gone;
-        let stands = || unloads.gone(before).is_none();
+        let (before, by) = (self.gone, self.term);
+        let stands = || unawaited.gone(before, by).is_none();
         let named = self.names.of(desc, at, stands);
-        // Last. The next recorder has the count begin anew, and counts its term on before that: while the term is ours, so were
-        // the counts that were loaded.
+        // Last. Closing threads count for the latest term alone: while that is ours, so were the counts that were loaded.
         self.is_over |= self.arena.term() != self.term;
         let (known, fresh) = named.filter(|_| !self.is_over)?;
         if let Some(function) = fresh {
@@ -366,6 +364,7 @@ mod tests {
     use crate::look::scan::Window;
     use crate::memory::abi::What;
     use crate::memory::state::Phase;
+    use crate::memory::unawaited::UNIT;
     use crate::write::names::tests::{address, desc};
     use tailwater_profile::record::{MarkKind, WaitKind};
     use tailwater_profile::trace::{Header, Reader};
@@ -459,8 +458,9 @@ mod tests {
         };
         tell(&mut output, 10);
         // Another library lies there, and the next recorder was told of that.
-        arena.header().unloads.leave(&(first..first + 1), 30);
         arena.begin_term(|| true).expect("it has the lease");
+        let unawaited = &arena.header().unloads.unawaited;
+        unawaited.leave(&(first..first + 1), 30 * UNIT, || arena.term());
         place = desc(c"beta", 0);
         std::hint::black_box(&place);
         tell(&mut output, 40);
@@ -484,13 +484,13 @@ mod tests {
         let mut place = [desc(c"alpha", 0), desc(c"beta", 0)];
         let [first, second] = [address(&place[0]), address(&place[1])];
         let descs = first..second + 1;
-        let id = |output: &mut Output<Vec<u8>>, desc, at| {
-            output.function(desc, at).expect("a descriptor").id
+        let id = |output: &mut Output<Vec<u8>>, desc, at: Ticks| {
+            output.function(desc, at * UNIT).expect("a descriptor").id
         };
         let alpha = id(&mut output, first, 10);
-        let unloads = &arena.header().unloads;
-        unloads.leave(&descs, 20);
-        unloads.leave(&descs, 30);
+        let leave = |at: Ticks| arena.header().unloads.unawaited.leave(&descs, at * UNIT, || term);
+        leave(20);
+        leave(30);
         place = [desc(c"gamma", 0), desc(c"delta", 0)];
         std::hint::black_box(&place);
         assert_eq!(id(&mut output, first, 20), alpha);
@@ -499,10 +499,11 @@ mod tests {
         let gamma = id(&mut output, first, 31);
         assert!(gamma != alpha && gamma != lost);
         // The first one had a place.
-        output.take(Item::Unload { place: 0, descs: (descs.start, descs.end), at: 20 });
+        let descs = (descs.start, descs.end);
+        output.take(Item::Unload { place: 0, descs, at: 20 * UNIT });
         let found = [20, 30, 31].map(|at| id(&mut output, first, at));
         assert_eq!(found, [alpha, lost, gamma]);
-        unloads.leave(&descs, 50);
+        leave(50);
         let found = [30, 40, 50].map(|at| id(&mut output, first, at));
         assert_eq!(found, [lost; 3]);
     }

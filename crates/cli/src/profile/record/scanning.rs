@@ -20,7 +20,7 @@ pub(crate) struct Scanning {
     /// use. Without it, any that the program may use.
     #[arg(long, value_name = "CPU", value_parser = processor)]
     scanner_cpu: Option<usize>,
-    /// The shortest wait for a lock that is recorded.
+    /// The shortest wait for a lock that is recorded, about a second at most.
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration)]
     lock_threshold: Duration,
     /// Record only these functions, by the linker's names: globs separated by commas, such as

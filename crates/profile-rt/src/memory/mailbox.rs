@@ -108,9 +108,8 @@ impl Unloads {
     pub(crate) fn finish(&self, place: usize, by: Term) {
         let is_its = |now: State| now.phase == TAKEN && now.term == by;
         if self.places.get(place).is_some_and(|request| request.end(is_its)) {
-            let one_more = |now| {
-                (Term::above(now) == by).then(|| by.with((now as u32).wrapping_add(1)))
-            };
+            let one_more =
+                |now| (Term::above(now) == by).then(|| by.with((now as u32).wrapping_add(1)));
             // Release: pairs with `give_up` and `is_stalled`.
             let _ = self.done.fetch_update(Release, Relaxed, one_more);
         }

@@ -14,7 +14,9 @@ static MAKING: AtomicBool = AtomicBool::new(false);
 static TERM: AtomicU32 = AtomicU32::new(0);
 /// The process that begins to record in a while; zero: none does.
 static WAITING: AtomicU32 = AtomicU32::new(0);
-/// How many of a recording's two threads have started; none once its output is through.
+/// How many threads a recording has, or had: those that look, and the one that writes.
+static THREADS: AtomicU32 = AtomicU32::new(2);
+/// How many of these have started; none once its output is through.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 /// The scanner is to stop. An atomic, since who asks may be a signal's handler.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -56,7 +58,7 @@ pub(crate) fn is_recording() -> bool {
 /// Whether a recorder is at work. Threads of this process may not be when they have just begun, and just stopped, they
 /// are until all is written.
 pub(crate) fn is_watching(arena: &Arena) -> bool {
-    STARTED.load(Acquire) == 2 || arena.header().watch.lease.is_of_other(clock::ticks())
+    STARTED.load(Acquire) == own_threads() || arena.header().watch.lease.is_of_other(clock::ticks())
 }
 
 /// Whether the output is through.
@@ -74,14 +76,20 @@ pub(crate) fn stop() -> &'static AtomicBool {
     &STOP
 }
 
-/// A recording is about to begin.
-pub(crate) fn begins() {
+/// A recording by so many scanners is about to begin.
+pub(crate) fn begins(scanners: usize) {
+    THREADS.store(scanners as u32 + 1, Relaxed);
     STARTED.store(0, Relaxed);
     STOP.store(false, Relaxed);
     WRITTEN.store(false, Relaxed);
 }
 
-/// One of a recording's two threads has started.
+/// How many threads of this process are the recorder's, while it is recorded.
+pub(crate) fn own_threads() -> u32 {
+    THREADS.load(Relaxed)
+}
+
+/// One of these has started.
 pub(crate) fn has_started() {
     STARTED.fetch_add(1, Release);
 }

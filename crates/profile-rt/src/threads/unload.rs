@@ -105,8 +105,8 @@ mod tests {
     use super::*;
     use crate::memory::arena::Header;
     use crate::memory::lease::Recorder;
-    use crate::memory::mailbox::tests::unloads;
     use crate::memory::mailbox::CLOSINGS_MAX;
+    use crate::memory::mailbox::tests::unloads;
     use crate::memory::unawaited::{Gone, UNIT};
     use std::cell::Cell;
 

@@ -1,6 +1,6 @@
-//! The thread that writes: what the scanner and the rings bring, into a trace.
+//! The thread that writes: what scanners and rings bring, into a trace.
 
-use crate::look::items::Item;
+use crate::look::items::{Inlet, Item};
 use crate::look::scan::Ended;
 use crate::memory::arena::{Arena, THREADS_MAX};
 use crate::memory::event::{Event, Waited};
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
+use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 use tailwater_profile::record::{
     Call, CallFlags, Hop, Loss, LossKind, Mark, Module, Record, Thread, ThreadId, Ticks, Wait,
@@ -33,7 +33,7 @@ const NAPS_PER_SECOND: u32 = 250;
 /// Libraries told of at most: a program that opens ever new ones has no lines for those beyond.
 const MODULES_MAX: usize = 4096;
 
-/// Writes until the scanner is through.
+/// Writes until the scanners are through.
 pub(crate) struct Output<W: Write> {
     arena: Arena,
     term: Term,
@@ -44,6 +44,10 @@ pub(crate) struct Output<W: Write> {
     gone: u32,
     /// The next recorder has begun, which alone is told of libraries that go.
     is_over: bool,
+    /// How many scanners there are.
+    scanners: usize,
+    /// Libraries that go, by the places of their requests, and how many scanners have told all that they saw of each.
+    going: HashMap<usize, usize>,
     /// Threads whose rings are emptied.
     threads: Vec<Live>,
     /// Numbers of all threads, by the kernel's.
@@ -81,6 +85,8 @@ impl<W: Write> Output<W> {
             gone: 0,
             is_over: false,
             subject,
+            scanners: 1,
+            going: HashMap::new(),
             threads: Vec::new(),
             by_tid: HashMap::new(),
             modules: Vec::new(),
@@ -93,18 +99,18 @@ impl<W: Write> Output<W> {
     /// # Errors
     ///
     /// The first of writing the trace. A program that records itself runs on as if it were recorded.
-    pub(crate) fn run(
-        mut self,
-        from: &Receiver<Vec<Item>>,
-        emptied: &SyncSender<Vec<Item>>,
-    ) -> io::Result<()> {
+    pub(crate) fn run(mut self, mut inlets: Vec<Inlet>) -> io::Result<()> {
+        self.scanners = inlets.len();
         self.names.open();
         self.look_for_modules();
         for nap in 1u32.. {
-            let open = self.receive(from, emptied);
+            inlets.retain(|inlet| self.receive(inlet));
             self.empty_rings();
-            if !open {
+            if inlets.is_empty() {
                 break;
+            } else if inlets.len() < self.scanners {
+                // All are about to end, or one has panicked: nobody looks at its threads, and the recording is over.
+                process::stop().store(true, Relaxed);
             }
             // A program that is killed within the first second needs a second reading too.
             if nap.is_multiple_of(NAPS_PER_SECOND) || nap == NAPS_PER_FLUSH {
@@ -136,8 +142,8 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Takes what has come; false when no more will.
-    fn receive(&mut self, from: &Receiver<Vec<Item>>, emptied: &SyncSender<Vec<Item>>) -> bool {
+    /// Takes what has come from a scanner; false when no more will.
+    fn receive(&mut self, Inlet { from, emptied }: &Inlet) -> bool {
         loop {
             match from.try_recv() {
                 Ok(mut batch) => {
@@ -162,10 +168,7 @@ impl<W: Write> Output<W> {
             Item::Standing { desc, at } => {
                 self.function(desc, at);
             }
-            Item::Unload { place, descs, at } => {
-                self.let_library_go(descs.0..descs.1, at);
-                self.arena.header().unloads.finish(place, self.term);
-            }
+            Item::Unload { place, descs, at } => self.goes(place, descs.0..descs.1, at),
             Item::Looks(looks) => self.write(&Record::Looks(looks)),
             Item::Lost { id, kind, count } => self.lost(id, kind, count),
         }
@@ -321,6 +324,17 @@ impl<W: Write> Output<W> {
         }
     }
 
+    /// A scanner has told all that it saw of a library that goes. It may once all have.
+    fn goes(&mut self, place: usize, descs: Range<u64>, at: Ticks) {
+        let told = self.going.entry(place).or_insert(0);
+        *told += 1;
+        if *told == self.scanners {
+            self.going.remove(&place);
+            self.let_library_go(descs, at);
+            self.arena.header().unloads.finish(place, self.term);
+        }
+    }
+
     /// Reads what will be needed of a library that waits to be unmapped.
     fn let_library_go(&mut self, descs: Range<u64>, at: Ticks) {
         self.look_for_modules();
@@ -361,12 +375,13 @@ fn losses(arena: Arena, slot: usize) -> [u64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::look::items::way;
     use crate::look::scan::Window;
     use crate::memory::abi::What;
     use crate::memory::state::Phase;
     use crate::memory::unawaited::UNIT;
     use crate::write::names::tests::{address, desc};
-    use tailwater_profile::record::{MarkKind, WaitKind};
+    use tailwater_profile::record::{Gap, MarkKind, WaitKind};
     use tailwater_profile::trace::{Header, Reader};
 
     fn output(arena: Arena, term: Term) -> Output<Vec<u8>> {
@@ -426,6 +441,40 @@ mod tests {
         assert_eq!(arena.header().watch.born.take(next), 1);
         assert_eq!(state.phase(), Phase::Ended);
         assert!(!unloads.is_done(&posted));
+    }
+
+    #[test]
+    fn a_library_goes_when_all_scanners_have_looked_for_it() {
+        let arena = Arena::create().expect("address space");
+        let term = arena.begin_term(|| true).expect("it has the lease");
+        let mut output = output(arena, term);
+        output.scanners = 2;
+        let unloads = &arena.header().unloads;
+        let posted = [(0..32), (32..64)].map(|descs| unloads.post(&descs, 1, term).expect("room"));
+        let places = [(); 2].map(|()| unloads.take(term).expect("two wait").place);
+        let is_done = || posted.each_ref().map(|posted| unloads.is_done(posted));
+        for (place, done) in [(0, [false; 2]), (1, [false; 2]), (0, [true, false]), (1, [true; 2])]
+        {
+            output.take(Item::Unload { place: places[place], descs: (0, 32), at: 1 });
+            assert_eq!(is_done(), done);
+        }
+    }
+
+    #[test]
+    fn where_one_scanner_is_dead_the_others_stop_and_what_they_told_is_written() {
+        let arena = Arena::create().expect("address space");
+        let term = arena.begin_term(|| true).expect("it has the lease");
+        let [(dead, first), (lives, second)] = [way(), way()];
+        drop(dead);
+        let scanner = std::thread::spawn(move || {
+            while !process::stop().load(Relaxed) {
+                std::thread::sleep(NAP);
+            }
+            let gap = Gap { thread: None, start: 7, end: 9 };
+            lives.to.send(vec![Item::Gap(gap)]).expect("it is read");
+        });
+        output(arena, term).run(vec![first, second]).expect("memory");
+        scanner.join().expect("it was told to stop");
     }
 
     #[test]

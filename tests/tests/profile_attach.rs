@@ -166,10 +166,11 @@ fn a_running_program_is_recorded_for_a_while_and_again() {
     let folder = folder("attach");
     let trace = folder.join("x.trace");
     let mut served = Served::start();
-    for _ in 0..2 {
+    for scanners in ["1", "3"] {
         in_time(300, |ms| {
             let length = format!("{ms}ms");
-            let done = finishes(&mut served.attach(&trace, &["--for", &length]));
+            let options = ["--for", length.as_str(), "--scanners", scanners];
+            let done = finishes(&mut served.attach(&trace, &options));
             assert!(text(&done.stderr).contains("Detached from served"), "{}", text(&done.stderr));
             let recorded = Recorded::read(&trace);
             assert!(recorded.is_finished());

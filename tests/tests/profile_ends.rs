@@ -77,15 +77,13 @@ fn each_end_is_the_programs_own_and_its_last_calls_are_told() {
 fn a_program_whose_main_thread_leaves_ends_with_its_last_thread() {
     let _alone = alone();
     for program in [ends(), ends_static()] {
-        let folder = folder("leaves");
-        let done = bounded(record_program(&folder, program).arg("pthread_exit"));
-        assert_eq!(
-            (code(&done), text(&done.stdout)),
-            (0, "left\n".into()),
-            "{}",
-            text(&done.stderr)
-        );
-        assert!(Recorded::read(&folder.join("x.trace")).is_finished());
+        for options in [&[][..], &["--scanners", "3"]] {
+            let folder = folder("leaves");
+            let done = bounded(record_with(&folder, options, program).arg("pthread_exit"));
+            let said = text(&done.stderr);
+            assert_eq!((code(&done), text(&done.stdout)), (0, "left\n".into()), "{said}");
+            assert!(Recorded::read(&folder.join("x.trace")).is_finished());
+        }
     }
 }
 

@@ -361,6 +361,26 @@ fn a_thousand_threads_come_and_go_twice() {
     assert_eq!(recorded.lost(LossKind::Threads), 0);
 }
 
+/// As [`a_thousand_threads_come_and_go_twice`], and of each call there is one.
+#[test]
+fn each_of_many_threads_has_one_of_several_scanners() {
+    let _alone = alone();
+    let folder = folder("scanners");
+    let mut record = record_with(&folder, &["--scanners", "4"], &programs().scenes);
+    succeeds(record.args(["crowd", "64"]));
+    let recorded = Recorded::read(&folder.join("x.trace"));
+    assert!(recorded.is_finished());
+    assert_eq!((recorded.threads(), recorded.lost(LossKind::Threads)), (129, 0));
+    let calls = recorded.records.iter().filter_map(|record| match record {
+        Record::Call(call) => Some(call),
+        _ => None,
+    });
+    let mut told = HashSet::new();
+    for call in calls {
+        assert!(told.insert((call.thread, call.generation)), "told twice: {call:?}");
+    }
+}
+
 #[test]
 fn a_forked_child_that_stops_is_not_recorded_and_a_new_program_is_beside() {
     let _alone = alone();

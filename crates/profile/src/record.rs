@@ -11,7 +11,7 @@ pub use state::{
 /// A reading of the processor's time stamp counter. [`Clock`] turns it into time.
 pub type Ticks = u64;
 
-/// Numbers the threads of a trace, densely, in order of first appearance.
+/// Numbers the threads of a trace, densely, about in the order of first appearance.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ThreadId(pub u32);
 

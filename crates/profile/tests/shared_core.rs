@@ -174,3 +174,25 @@ fn the_tail_that_touches_gaps_is_told() {
     let request = scene.row(REQUEST).p9999;
     assert!(request.low_ns > 59_000_000, "the requests that took it: {request:?}");
 }
+
+/// Where each call that touched a gap was left out, none of a deep recursion was told.
+#[test]
+fn a_deep_recursion_that_touches_gaps_is_told() {
+    const DEEP: u64 = 60_000;
+    let end = 1_000_000 + 100_000 * US;
+    let looks = looks(end);
+    let mut functions = Functions::new(&sample::header());
+    functions.add(&sample::second_clock());
+    functions.add(&sample::function(LOOP, "nested"));
+    // The innermost ends first.
+    for depth in (0..DEEP).rev() {
+        let (start, end) = (1_000_000 + depth * 20, end - depth * 20);
+        let call = seen(&Truth { function: LOOP, start, end }, &looks).expect("a long call");
+        functions.add(&Record::Call(Call { depth: depth as u32, ..call }));
+    }
+    let report = functions.finish(&Ending::Unfinished);
+    let nested = report.functions[0].calls;
+    assert_eq!((nested.count, nested.left_out), (DEEP, 0));
+    assert!(nested.gap > DEEP / 10 * 9, "{} touch a gap", nested.gap);
+    assert_holds(nested.max, 100_000_000, "the outermost call");
+}

@@ -2,6 +2,7 @@
 
 use crate::made::{US, fig1, function, profile, told, trace, vague};
 use std::path::Path;
+use std::process::Command;
 use tailwater_profile::record::{Call, CallFlags, Clock, Function, FunctionId, Record, Wait};
 
 #[test]
@@ -110,6 +111,20 @@ fn what_is_no_trace_is_refused_with_what_to_do() {
     assert!(message.contains("tailwater profile record"), "{message}");
 }
 
+#[test]
+fn what_record_writes_unless_it_is_told_is_what_the_others_read() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("by-default");
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    let made = trace("by-default.trace", &fig1(), 0);
+    std::fs::copy(made, folder.join("tailwater.trace")).expect("a trace");
+    let exports = ["export", "--to", "folded"];
+    for verb in [&["report"][..], &["requests"], &["keep", "-o", "kept.trace"], &exports] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater"));
+        let command = command.current_dir(&folder).arg("profile").args(verb);
+        told(&command.output().expect("it starts"));
+    }
+}
+
 fn head(path: &Path, flags: &[&str]) -> String {
     told(&profile("report", path, flags))
 }
@@ -157,6 +172,25 @@ fn locks_are_ranked_by_what_was_waited_in_all() {
     assert!(at("mutex 0x7000") < at("mutex 0x5000"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&head(&path, &["--json"])).expect("JSON");
     assert_eq!(json["locks"][0]["total_ns"], 1_200_000);
+}
+
+/// Its callers have the same wait within their calls, and do not tell of it again.
+#[test]
+fn a_wait_stands_with_the_function_that_waited_and_with_none_that_called_it() {
+    let around = [function(3, "serve"), function(4, "main")];
+    let calls = [(3, (4_000, 0), (6_500, 0)), (4, (1_000, 0), (9_000, 0))]
+        .map(|(id, start, end)| Record::Call(vague(id, start, end, 0)));
+    let path = trace("around.trace", &[&fig1()[..], &around, &calls].concat(), 0);
+    let text = head(&path, &["--locks"]);
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains("mutex 0x5000")).collect();
+    // By lock, and by function.
+    let [by_lock, by_function] = rows[..] else { panic!("{text}") };
+    assert!(by_lock.starts_with("mutex 0x5000"), "{text}");
+    assert!(by_function.starts_with("handle_request() "), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&head(&path, &["--json"])).expect("JSON");
+    let functions = json["functions"].as_array().expect("a list");
+    let within = functions.iter().filter(|row| row["locks"][0]["waits"] == 1);
+    assert_eq!(within.count(), 3, "each with what lay within its calls");
 }
 
 #[test]

@@ -6,8 +6,8 @@
 //! the program that finds out takes the lease back, and nothing is recorded any more. There is one such recorder at a
 //! time, since each has the shared memory's file locked for as long as it lives.
 
-use crate::entry::pair::{Around, Pair, Placed, Recording};
 use crate::entry::settings::Settings;
+use crate::entry::team::{Around, Placed, Recording, Team};
 use crate::look::calibrate::Rig;
 use crate::look::scan::Costs;
 use crate::memory::arena::Arena;
@@ -93,12 +93,12 @@ pub fn record(
     let held = Held::take(arena, us)?;
     let other = Arc::new(other);
     let subject = Subject::Other(other.clone());
-    let pair = start(&held, (pid, subject.clone()), path, &settings, costs)?;
-    let threshold = settings.lock_ticks(us).max(1);
+    let team = start(&held, (pid, subject.clone()), path, &settings, costs)?;
+    let threshold = settings.lock_ticks(us);
     held.renew(threshold);
     begun(&subject.name_of_process());
     let end = wait(&other, &held, threshold, asked);
-    let written = finish(pair, &held);
+    let written = finish(team, &held);
     drop(held);
     Ok(Recorded { end, written })
 }
@@ -129,17 +129,18 @@ impl Held {
         watch.lease.take(who, clock::ticks() + us * LEASE_US)?;
         let has_lease = || watch.lease.recorder() == Some(who);
         let term = arena.begin_term(has_lease).ok_or_else(|| watch.lease.recorder())?;
-        watch.ticks_per_us.store(us, Relaxed);
+        watch.ticks_per_us.say(term, us as u32);
         Ok(Self { arena, who, term, us })
     }
 
     /// For another while, in which waits of so many ticks and marks are recorded; zero: neither. False: the lease was
     /// taken back, and what is recorded now is another's to say.
-    fn renew(&self, threshold: Ticks) -> bool {
+    fn renew(&self, threshold: u32) -> bool {
         let watch = &self.arena.header().watch;
         let held = watch.lease.renew(self.who, clock::ticks() + self.us * LEASE_US);
         if held {
-            watch.recording.store(threshold, Relaxed);
+            // It may have been taken back since, and the next recorder have begun.
+            watch.recording.say(self.term, threshold);
         }
         held
     }
@@ -153,7 +154,7 @@ impl Drop for Held {
 }
 
 /// Until there is a reason to end.
-fn wait(other: &Other, held: &Held, threshold: Ticks, asked: BorrowedFd<'_>) -> End {
+fn wait(other: &Other, held: &Held, threshold: u32, asked: BorrowedFd<'_>) -> End {
     for turn in 1u32.. {
         let end = other.end();
         let mut files = [PollFd::new(&asked, PollFlags::IN), PollFd::new(&end, PollFlags::IN)];
@@ -174,23 +175,23 @@ fn wait(other: &Other, held: &Held, threshold: Ticks, asked: BorrowedFd<'_>) -> 
     End::Asked
 }
 
-/// Starts the two threads, which write a new trace at `path`.
+/// Starts the threads that look, and the one that writes a new trace at `path`.
 fn start(
     held: &Held,
     (pid, subject): (u32, Subject),
     path: &Path,
     settings: &Settings,
     costs: Costs,
-) -> Result<Pair, Refusal> {
+) -> Result<Team, Refusal> {
     let Held { arena, term, us, .. } = *held;
     let file = trace_file::remove_last(path).and_then(|()| trace_file::create(path, pid));
     let recording = file
         .and_then(|file| Recording::new((arena, term), (pid, subject), file, settings, us))
         .map_err(Refusal::Trace)?;
-    process::begins();
-    let scanner_cpu = settings.scanner_cpu;
-    let place = move || {
-        let shares_core = own_threads::place_beside(pid, scanner_cpu);
+    process::begins(settings.scanners);
+    let cpus: Vec<_> = (0..settings.scanners).map(|scanner| settings.cpu_of(scanner)).collect();
+    let place = move |scanner: usize| {
+        let shares_core = own_threads::place_beside(pid, cpus[scanner]);
         Placed { costs: if shares_core { Costs::NONE } else { costs }, shares_core }
     };
     Ok(recording.start(Around { place, writes: || (), over: || () })?)
@@ -198,13 +199,30 @@ fn start(
 
 /// Looks a last time, and writes what is left. A disk may stand still for longer than the lease lasts; it is held all the
 /// same, so that none begins anew in slots and rings that are read here still.
-fn finish(pair: Pair, held: &Held) -> io::Result<()> {
+fn finish(team: Team, held: &Held) -> io::Result<()> {
     // First: calls that begin after the last look would be clocked.
     held.renew(0);
     process::stop().store(true, Relaxed);
-    while !pair.is_finished() {
+    while !team.is_finished() {
         held.renew(0);
         std::thread::sleep(LAST_NAP);
     }
-    pair.join()
+    team.join()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both have this process's number. So the lease takes the first one for its holder, as it did before that one stood still.
+    #[test]
+    fn a_recorder_that_stood_still_when_it_had_renewed_says_nothing_in_the_next_ones_term() {
+        let arena = Arena::create().expect("address space");
+        let [first, next] = [(); 2].map(|()| Held::take(arena, 1).expect("the first is buried"));
+        assert!(next.renew(2000));
+        for threshold in [1000, 0] {
+            assert!(first.renew(threshold));
+            assert_eq!(arena.header().watch.recording.number(), 2000);
+        }
+    }
 }

@@ -1,5 +1,5 @@
 //! A fork's child is recorded too, in a trace of its own, once it has lived for a while. Most children become
-//! another program within a millisecond, and two threads and a file for each would be a burden.
+//! another program within a millisecond, and threads and a file for each would be a burden.
 
 use crate::entry::session;
 use crate::entry::settings::Settings;

@@ -4,7 +4,7 @@ pub(crate) mod exports;
 pub(crate) mod session;
 pub(crate) mod child;
 pub(crate) mod settings;
-mod pair;
+mod team;
 mod request;
 pub mod control;
 pub mod attach;

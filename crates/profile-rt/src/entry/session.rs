@@ -1,7 +1,7 @@
 //! A process's recording: from start to stop, across forks, to the exit.
 
-use crate::entry::pair::{Around, Pair, Placed, Recording};
 use crate::entry::settings::Settings;
+use crate::entry::team::{Around, Placed, Recording, Team};
 use crate::look::calibrate::Rig;
 use crate::look::scan::Costs;
 use crate::memory::arena::Arena;
@@ -17,8 +17,7 @@ use crate::write::trace_file::{self, Programs};
 use rustix::thread::sched_getcpu;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 use tailwater_profile::record::Ticks;
 
@@ -31,7 +30,7 @@ struct Running {
     /// Where to, and how: a child that is recorded after it does the same.
     asked: (PathBuf, Settings),
     programs: Programs,
-    pair: Pair,
+    team: Team,
 }
 
 /// The process has begun.
@@ -62,7 +61,7 @@ pub(crate) fn stop() -> io::Result<()> {
         return Ok(());
     }
     process::end();
-    let written = running.pair.join();
+    let written = running.team.join();
     running.programs.close();
     if let Some(arena) = process::arena() {
         arena.header().watch.lease.give_back(Recorder::Own(running.pid));
@@ -95,11 +94,11 @@ pub(crate) fn cut_short() {
     }
 }
 
-/// Of the scanner, which ends last then: the output could not write what the program left to its `exit`, having no
-/// file but the trace.
+/// Of the last scanner, which ends after all others then: the output could not write what the program left to its `exit`,
+/// having no file but the trace.
 fn end_last() {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(Err(error)) = running.map(|running| running.pair.join_output()) {
+    if let Some(Err(error)) = running.map(|running| running.team.join_output()) {
         incomplete(&error);
     }
 }
@@ -162,7 +161,7 @@ pub(crate) fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
     }
     let has_lease = || lease.recorder() == Some(STARTING);
     let term = arena.begin_term(has_lease).ok_or(io::ErrorKind::WouldBlock)?;
-    process::begins();
+    process::begins(settings.scanners);
     // From here on `cut_short` finds it, and what it asks for stays.
     lease.hand_to(Recorder::Own(pid));
     shim::watch_ends();
@@ -177,7 +176,7 @@ pub(crate) fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
 
 /// How many ticks so many nanoseconds are, to the tick in a microsecond, as the last recorder measured.
 pub(crate) fn ticks_in(ns: u64) -> Ticks {
-    let measured = |arena: Arena| arena.header().watch.ticks_per_us.load(Relaxed);
+    let measured = |arena: Arena| arena.header().watch.ticks_per_us.number();
     let ticks = u128::from(ns) * u128::from(process::made_arena().map_or(0, measured)) / 1000;
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }
@@ -195,44 +194,51 @@ fn launch(
     let file = trace_file::create(path, pid)?;
     let programs = Programs::of(&file)?;
     let us = clock::ticks_per_us();
-    arena.header().watch.ticks_per_us.store(us, Relaxed);
+    arena.header().watch.ticks_per_us.say(term, us as u32);
     let recording = Recording::new((arena, term), (pid, Subject::Own), file, settings, us)?;
-    let pair = start_pair(recording, programs, settings.scanner_cpu, us)?;
-    process::records(arena, settings.lock_ticks(us));
+    let team = start_team(recording, programs, settings, us)?;
+    process::records(arena, term, settings.lock_ticks(us));
     // A child may have gone to another folder by the time it begins: daemons go to the root.
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let asked = (absolute, settings.clone());
-    Ok(Running { pid, asked, programs, pair })
+    Ok(Running { pid, asked, programs, team })
 }
 
 /// What looks cost here, and by which process that was measured. A child of `fork` goes by it, since the thread that
 /// begins there is not the program's; it may find it locked for ever, too.
 static COSTS: Mutex<Option<(u32, Costs)>> = Mutex::new(None);
 
-fn start_pair(
+fn start_team(
     recording: Recording<'_>,
     programs: Programs,
-    scanner_cpu: Option<usize>,
+    settings: &Settings,
     us: Ticks,
-) -> io::Result<Pair> {
-    let (busy, shares_core) = (sched_getcpu(), own_threads::share_a_core(scanner_cpu));
+) -> io::Result<Team> {
+    let busy = sched_getcpu();
+    // Of each scanner: which processor it is to have, and whether that is the program's only one.
+    let cpus = (0..settings.scanners).map(|scanner| settings.cpu_of(scanner));
+    let places: Vec<_> = cpus.map(|cpu| (cpu, own_threads::share_a_core(cpu))).collect();
     let pid = std::process::id();
     let known = COSTS.try_lock().ok().and_then(|costs| *costs);
     let known = known.filter(|(measured_by, _)| *measured_by != pid).map(|(_, costs)| costs);
+    let is_measured = !places[0].1 && known.is_none();
     let rig = Arc::new(Rig::default());
-    let rig_too = rig.clone();
-    let place = move || {
+    let (rig_too, found) = (rig.clone(), Arc::new(OnceLock::new()));
+    let place = move |scanner: usize| {
         process::has_started();
-        own_threads::place(scanner_cpu, busy);
+        let (cpu, shares_core) = places[scanner];
+        own_threads::place(cpu, busy);
         let costs = match known {
-            _ if shares_core => Costs::NONE,
             Some(costs) => costs,
-            None => rig_too.measure(us),
+            None if scanner == 0 && is_measured => *found.get_or_init(|| rig_too.measure(us)),
+            // The first one is about to tell.
+            None if is_measured => *found.wait(),
+            None => Costs::usual(us),
         };
-        if let (false, Ok(mut known)) = (shares_core, COSTS.try_lock()) {
+        if let (0, false, Ok(mut known)) = (scanner, shares_core, COSTS.try_lock()) {
             *known = Some((pid, costs));
         }
-        Placed { costs, shares_core }
+        Placed { costs: if shares_core { Costs::NONE } else { costs }, shares_core }
     };
     let writes = move || {
         process::has_started();
@@ -244,12 +250,12 @@ fn start_pair(
             end_last();
         }
     };
-    let pair = recording.start(Around { place, writes, over })?;
-    if !shares_core && known.is_none() {
+    let team = recording.start(Around { place, writes, over })?;
+    if is_measured {
         // A few milliseconds, from the core that the program runs on.
         rig.look(us);
     }
-    Ok(pair)
+    Ok(team)
 }
 
 fn incomplete(error: &io::Error) {

@@ -3,8 +3,12 @@
 use crate::look::scan::WHOLE;
 use crate::write::filter::Filter;
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use tailwater_profile::record::Ticks;
+
+/// Scanners at most: beyond that each would look at few of the threads that machines have cores for.
+pub(crate) const SCANNERS_MAX: usize = 16;
 
 /// Read once, when the runtime is loaded.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,14 +19,18 @@ pub(crate) struct Settings {
     /// `TAILWATER_PROFILE_BUDGET`: the share of each thread's time that scanning may take, 0.001 to
     /// 1, by default 0.05, in 65536ths. Less finds fewer calls, more slows the program down.
     pub(crate) budget: u64,
-    /// `TAILWATER_PROFILE_CPU`: the share of a core that the scanner may take, 0.01 to 1, by default 1, in
-    /// 65536ths. Less leaves more to the program where cores are few, and widens the bounds of times.
+    /// `TAILWATER_PROFILE_SCANNERS`: threads that look, each at its part of the program's, 1 to [`SCANNERS_MAX`], by
+    /// default 1. More look more often where threads are many, and each takes a core.
+    pub(crate) scanners: usize,
+    /// `TAILWATER_PROFILE_CPU`: how much of cores all scanners together may take, 0.01 to their number, by default a whole
+    /// one each, in 65536ths. Less leaves more to the program where cores are few, and widens the bounds of times.
     pub(crate) cpu: u64,
-    /// `TAILWATER_PROFILE_SCANNER_CPU`: the processor that the scanner runs on, by the kernel's number; by default
-    /// any that the program may use.
-    pub(crate) scanner_cpu: Option<usize>,
+    /// `TAILWATER_PROFILE_SCANNER_CPU`: the processors that scanners run on, one each, by the kernel's numbers with commas
+    /// between; by default any that the program may use. Where there are fewer than scanners, some share one.
+    pub(crate) scanner_cpus: Vec<usize>,
     /// `TAILWATER_PROFILE_LOCK_NS`: the shortest wait that is recorded, in ns, by default 1000. Less
-    /// costs time in the waiting threads and room in the trace.
+    /// costs time in the waiting threads and room in the trace. More than a second or so, which is as many
+    /// ticks as 32 bits hold, counts as that.
     pub(crate) lock_ns: u64,
     /// `TAILWATER_PROFILE_FUNCTIONS`: see [`Filter`]; by default all functions are recorded.
     pub(crate) filter: Filter,
@@ -33,20 +41,28 @@ impl Settings {
     /// that is profiled should run either way.
     pub(crate) fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name| get(name).and_then(|value| value.into_string().ok());
-        let share = |name, least: f64| {
+        let share = |name, may_be: RangeInclusive<f64>| {
             let share = text(name).and_then(|share| share.parse::<f64>().ok());
-            share.filter(|share| (least..=1.0).contains(share))
+            share.filter(|share| may_be.contains(share))
         };
-        let budget = share("TAILWATER_PROFILE_BUDGET", 0.001).unwrap_or(0.05);
-        let cpu = share("TAILWATER_PROFILE_CPU", 0.01).unwrap_or(1.0);
+        let budget = share("TAILWATER_PROFILE_BUDGET", 0.001..=1.0).unwrap_or(0.05);
+        let scanners =
+            text("TAILWATER_PROFILE_SCANNERS").and_then(|count| count.parse::<usize>().ok());
+        let scanners = scanners.filter(|count| (1..=SCANNERS_MAX).contains(count)).unwrap_or(1);
+        let whole = scanners as f64;
+        let cpu = share("TAILWATER_PROFILE_CPU", 0.01..=whole).unwrap_or(whole);
+        // More than the kernel's set of processors holds is none.
+        let processor = |number: &str| {
+            number.parse::<usize>().ok().filter(|cpu| *cpu < rustix::thread::CpuSet::MAX_CPU)
+        };
+        let scanner_cpus: Option<Vec<usize>> = text("TAILWATER_PROFILE_SCANNER_CPU")
+            .and_then(|list| list.split(',').map(processor).collect());
         Self {
             out: get("TAILWATER_PROFILE_OUT").filter(|path| !path.is_empty()).map(PathBuf::from),
             budget: (budget * WHOLE as f64) as u64,
+            scanners,
             cpu: (cpu * WHOLE as f64) as u64,
-            scanner_cpu: text("TAILWATER_PROFILE_SCANNER_CPU")
-                .and_then(|cpu| cpu.parse().ok())
-                // More than the kernel's set of processors holds.
-                .filter(|cpu| *cpu < rustix::thread::CpuSet::MAX_CPU),
+            scanner_cpus: scanner_cpus.unwrap_or_default(),
             lock_ns: text("TAILWATER_PROFILE_LOCK_NS")
                 .and_then(|ns| ns.parse().ok())
                 .unwrap_or(1000),
@@ -54,9 +70,20 @@ impl Settings {
         }
     }
 
-    /// The shortest wait that is recorded, in ticks, where a microsecond has `us`.
-    pub(crate) const fn lock_ticks(&self, us: Ticks) -> Ticks {
-        self.lock_ns.saturating_mul(us) / 1000
+    /// How much of a core each scanner may take, in 65536ths.
+    pub(crate) const fn cpu_each(&self) -> u64 {
+        self.cpu / self.scanners as u64
+    }
+
+    /// Where that scanner runs; `None`: anywhere.
+    pub(crate) fn cpu_of(&self, scanner: usize) -> Option<usize> {
+        self.scanner_cpus.iter().cycle().nth(scanner).copied()
+    }
+
+    /// The shortest wait that is recorded, in ticks, where a microsecond has `us`. At least one: zero records nothing.
+    pub(crate) fn lock_ticks(&self, us: Ticks) -> u32 {
+        let ticks = self.lock_ns.saturating_mul(us) / 1000;
+        u32::try_from(ticks).unwrap_or(u32::MAX).max(1)
     }
 }
 
@@ -74,6 +101,19 @@ mod tests {
                 assert_eq!(settings, unset, "{set}={nonsense}");
             }
         }
+        for (set, nonsense) in [("SCANNERS", "0"), ("SCANNERS", "17"), ("SCANNER_CPU", "1,x")] {
+            let set = format!("TAILWATER_PROFILE_{set}");
+            let settings = Settings::read(|name| (name == set).then(|| nonsense.into()));
+            assert_eq!(settings, unset, "{set}={nonsense}");
+        }
+        let several = Settings::read(|name| match name {
+            "TAILWATER_PROFILE_SCANNERS" => Some("3".into()),
+            "TAILWATER_PROFILE_SCANNER_CPU" => Some("5,7".into()),
+            _ => None,
+        });
+        assert_eq!((several.scanners, several.cpu, several.cpu_each()), (3, 3 * WHOLE, WHOLE));
+        assert_eq!([0, 1, 2].map(|scanner| several.cpu_of(scanner)), [5, 7, 5].map(Some));
+        assert_eq!(unset.cpu_of(0), None);
         let set = Settings::read(|name| {
             Some(if name.ends_with("OUT") { "x.trace" } else { "0.5" }.into())
         });

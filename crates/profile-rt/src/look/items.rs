@@ -1,6 +1,7 @@
-//! What the scanner hands to the output.
+//! What scanners hand to the output.
 
 use super::scan::Ended;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use tailwater_profile::record::{Gap, Looks, LossKind, ThreadId, Ticks};
 
 /// Something for the output, in the order in which it happened.
@@ -26,7 +27,7 @@ pub(crate) enum Item {
         at: Ticks,
     },
     /// The library with these descriptors goes, since `at`; its request has this place. Its calls that are over were all told
-    /// before.
+    /// before by this scanner: each one of a recording says so.
     Unload {
         place: usize,
         descs: (u64, u64),
@@ -43,4 +44,24 @@ pub(crate) enum Item {
 
 /// Items to a batch, and batches on the way to the output at most: calls beyond are lost, and counted.
 pub(crate) const BATCH: usize = 1024;
-pub(crate) const BATCHES_MAX: usize = 64;
+const BATCHES_MAX: usize = 64;
+
+/// A scanner's end of its way to the output.
+pub(crate) struct Outlet {
+    pub(crate) to: SyncSender<Vec<Item>>,
+    /// Batches that the output is through with.
+    pub(crate) emptied: Receiver<Vec<Item>>,
+}
+
+/// The output's end of the way from a scanner.
+pub(crate) struct Inlet {
+    pub(crate) from: Receiver<Vec<Item>>,
+    pub(crate) emptied: SyncSender<Vec<Item>>,
+}
+
+/// A way for batches, and back for empty ones.
+pub(crate) fn way() -> (Outlet, Inlet) {
+    let (to, from) = sync_channel(BATCHES_MAX);
+    let (back, emptied) = sync_channel(BATCHES_MAX);
+    (Outlet { to, emptied }, Inlet { from, emptied: back })
+}

@@ -1,18 +1,19 @@
-//! The thread that looks: all the program's threads in turn, for as long as it records.
+//! A thread that looks: its part of the program's threads in turn, for as long as it records.
 
-use crate::look::items::{BATCH, Item};
+use crate::look::items::{BATCH, Item, Outlet};
+use crate::look::part::Part;
 use crate::look::scan::{
     Break, Costs, Duty, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
 };
 use crate::memory::abi::{ENTRY_BYTES, What};
 use crate::memory::arena::{Arena, Slot, THREADS_MAX};
 use crate::memory::lease::Term;
-use crate::memory::mailbox::{CLOSINGS_MAX, Closing};
+use crate::memory::mailbox::Closing;
 use crate::memory::state::Phase;
 use crate::system::clock::ticks;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+use std::sync::mpsc::TrySendError;
 use std::time::Duration;
 use tailwater_profile::record::{LossKind, ThreadId, Ticks};
 
@@ -27,7 +28,7 @@ pub(crate) struct Times {
     pub(crate) costs: Costs,
     /// Share of the program's time, in 65536ths.
     pub(crate) budget: u64,
-    /// Of a core, that the scanner may take, in 65536ths.
+    /// Of a core, that this scanner may take, in 65536ths.
     pub(crate) cpu: u64,
     /// When recording began: nobody has looked since.
     pub(crate) began: Ticks,
@@ -40,20 +41,19 @@ pub(crate) struct Times {
 pub(crate) struct Scanner {
     arena: Arena,
     term: Term,
+    part: Part,
     pace: Pace,
     us: Ticks,
     gaps: Gaps,
     watched: Vec<Watched>,
     epoch: Option<u64>,
-    threads: u32,
     /// The incarnation of each slot that was adopted last.
     adopted: Vec<u64>,
     ended: Vec<Ended>,
     batch: Vec<Item>,
     /// There was no room for it when it was last to be handed over.
     is_refused: bool,
-    to: SyncSender<Vec<Item>>,
-    emptied: Receiver<Vec<Item>>,
+    outlet: Outlet,
     posted: Ticks,
     told_losses: Ticks,
     began: Ticks,
@@ -72,13 +72,14 @@ struct Watched {
 impl Scanner {
     /// Of the recorder that has the lease for this term.
     pub(crate) fn new(
-        arena: Arena,
-        term: Term,
+        (arena, term): (Arena, Term),
+        part: Part,
         times: Times,
-        to: SyncSender<Vec<Item>>,
-        emptied: Receiver<Vec<Item>>,
+        outlet: Outlet,
     ) -> Self {
         let us = times.us;
+        // All of them wake up on the one core.
+        let parts = part.parts();
         let pace = Pace {
             costs: times.costs,
             budget: times.budget,
@@ -91,23 +92,22 @@ impl Scanner {
         Self {
             arena,
             term,
+            part,
             pace,
             us,
             gaps,
             watched: Vec::new(),
             epoch: None,
-            threads: 0,
             adopted: vec![0; THREADS_MAX],
             ended: Vec::with_capacity(256),
             batch: Vec::with_capacity(BATCH * 2),
             is_refused: false,
-            to,
-            emptied,
+            outlet,
             posted: now,
             told_losses: now,
             began: times.began,
             duty: Duty::new(times.cpu, us, now),
-            nap: times.shares_core.then(|| nap(times.budget)),
+            nap: times.shares_core.then(|| nap(times.budget / parts)),
         }
     }
 
@@ -201,7 +201,7 @@ impl Scanner {
         let mut now = before;
         let header = self.arena.header();
         self.epoch = Some(header.epoch.load(Acquire));
-        for slot in 0..self.arena.slots_used() {
+        for slot in self.part.slots(self.arena.slots_used()) {
             self.adopt_slot(slot, now);
         }
         let mut at = 0;
@@ -214,9 +214,7 @@ impl Scanner {
                 at += 1;
             }
         }
-        // More may be posted all the time.
-        for _ in 0..CLOSINGS_MAX {
-            let Some(closing) = header.unloads.take(self.term) else { break };
+        for closing in self.part.closings(&header.unloads, self.term) {
             now = self.let_library_go(closing, now);
         }
         now
@@ -263,8 +261,7 @@ impl Scanner {
         if before != 0 {
             self.supersede(slot, now);
         }
-        let id = ThreadId(self.threads);
-        self.threads += 1;
+        let id = self.part.number();
         let mut eye = Eye::new(self.arena, slot);
         let started = life.started.load(Relaxed);
         let (generation, at) = if started < self.began {
@@ -315,8 +312,8 @@ impl Scanner {
         if self.batch.is_empty() {
             return;
         }
-        let next = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH * 2));
-        match self.to.try_send(std::mem::replace(&mut self.batch, next)) {
+        let next = self.outlet.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH * 2));
+        match self.outlet.to.try_send(std::mem::replace(&mut self.batch, next)) {
             Ok(()) => self.is_refused = false,
             Err(TrySendError::Full(mut batch) | TrySendError::Disconnected(mut batch)) => {
                 self.is_refused = true;
@@ -346,7 +343,7 @@ impl Scanner {
         self.tell_losses();
         self.tell_gaps();
         // The output empties the channel until it is closed; if it is gone, so is the file.
-        let _ = self.to.send(self.batch);
+        let _ = self.outlet.to.send(self.batch);
     }
 }
 
@@ -423,10 +420,13 @@ impl Probe for Eye {
 }
 
 #[cfg(test)]
+mod several;
+
+#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::look::items::BATCHES_MAX;
-    use std::sync::mpsc::sync_channel;
+    use crate::look::items::way;
+    use std::sync::mpsc::Receiver;
 
     /// An arena whose first slot has a thread in two calls, of the functions 32 and 64.
     fn arena() -> Arena {
@@ -446,8 +446,11 @@ mod tests {
     }
 
     fn scanner(arena: Arena) -> (Scanner, Receiver<Vec<Item>>) {
-        let (to, from) = sync_channel(BATCHES_MAX);
-        let (_empty, emptied) = sync_channel(BATCHES_MAX);
+        scanner_of(arena, Part::of_each(1).pop().expect("one part"))
+    }
+
+    pub(super) fn scanner_of(arena: Arena, part: Part) -> (Scanner, Receiver<Vec<Item>>) {
+        let (outlet, inlet) = way();
         let times = Times {
             us: 1000,
             costs: Costs::NONE,
@@ -456,7 +459,7 @@ mod tests {
             began: ticks(),
             shares_core: false,
         };
-        (Scanner::new(arena, Term::default(), times, to, emptied), from)
+        (Scanner::new((arena, Term::default()), part, times, outlet), inlet.from)
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::memory::lease::{Lease, Term};
 use crate::memory::mailbox::Unloads;
 use crate::memory::notes::Notes;
 use crate::memory::ring::{Control, Ring, WORDS_FIRST};
+use crate::memory::said::Said;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 use rustix::process::{Resource, getrlimit};
@@ -73,13 +74,13 @@ pub(crate) struct Header {
 #[repr(C, align(128))]
 pub(crate) struct Watch {
     /// Zero: nothing is recorded. Else the shortest wait that leaves an event, in ticks, and marks are recorded.
-    /// Set to zero also by a thread of the program that takes the lease back.
-    pub(crate) recording: AtomicU64,
+    /// Unsaid by a thread of the program that takes the lease back.
+    pub(crate) recording: Said,
     pub(crate) lease: Lease,
     /// The [`Term`] of the recorder that took the lease last; zero before the first. Only grows.
     term: AtomicU32,
     /// Ticks in a microsecond, as the last recorder measured; zero before the first.
-    pub(crate) ticks_per_us: AtomicU64,
+    pub(crate) ticks_per_us: Said,
     pub(crate) born: Born,
 }
 
@@ -186,16 +187,14 @@ impl Arena {
     /// that matters.
     pub(crate) fn is_watched(&self, now: impl Fn() -> Ticks) -> bool {
         let Watch { recording, lease, .. } = &self.header().watch;
-        // Acquire: before the lease is looked at. What a recorder says that takes the lease after that is not this value.
-        let seen = recording.load(Acquire);
+        // Before the lease is looked at, and not the number alone: the next recorder may say the same.
+        let seen = recording.word();
         if lease.holds(&now) {
             return true;
         }
         // Also where it is nobody's already: a recorder that stood still may say that it records when it has lost the lease.
         if lease.withdraw(now()) || lease.recorder().is_none() {
-            // Not a store: the next recorder may have the lease by now and have said its own. Where that is the same number,
-            // it says so again a tenth of a second later. Relaxed: no other data goes with it.
-            let _ = recording.compare_exchange(seen, 0, Relaxed, Relaxed);
+            recording.unsay(seen);
         }
         false
     }
@@ -203,15 +202,21 @@ impl Arena {
     /// Drops what an earlier recorder has left, which may have died or may stand still. For the next, which has just taken
     /// the lease; `None` where it has lost that already.
     pub(crate) fn begin_term(&self, has_lease: impl FnMut() -> bool) -> Option<Term> {
-        let Header { watch, unloads, .. } = self.header();
-        // Before the rings: an earlier recorder that takes an event of a ring meanwhile takes what would be dropped.
+        // First: an earlier recorder that takes something meanwhile takes what would be dropped.
         let term = self.next_term(has_lease)?;
-        watch.recording.store(0, Relaxed);
+        self.drop_earlier(term);
+        Some(term)
+    }
+
+    /// What is for recorders before that term. This recorder may have stood still since it counted that, and lost the lease:
+    /// each word has a term, and those that are a later one's stay.
+    fn drop_earlier(&self, term: Term) {
+        let Header { watch, unloads, .. } = self.header();
+        watch.recording.say(term, 0);
         watch.born.hand_to(term);
         unloads.clear(term);
         // Slots beyond are known to no recorder. The ring of each is taken when its thread is adopted.
         (0..self.slots_used()).for_each(|index| self.ring(index).hand_to(term));
-        Some(term)
     }
 
     /// Later than all before, and earlier than that of a recorder that takes the lease after `has_lease` was asked last.
@@ -427,17 +432,44 @@ mod tests {
         assert_eq!(next.get(), Some(arena.term()));
     }
 
+    /// Between its count and the rest, and again before it would say what it does.
+    #[test]
+    fn a_recorder_that_stood_still_in_its_beginning_changes_no_word_of_the_next() {
+        let arena = Arena::create().expect("address space");
+        arena.header().slots_used.store(1, Relaxed);
+        let Header { watch, unloads, .. } = arena.header();
+        let first = arena.next_term(|| true).expect("it has the lease");
+        let next = arena.begin_term(|| true).expect("it has the lease");
+        watch.recording.say(next, 2000);
+        watch.ticks_per_us.say(next, 3000);
+        watch.born.add();
+        unloads.unawaited.leave(&(32..64), 0, || arena.term());
+        let posted = unloads.post(&(64..96), 0, arena.term()).expect("room");
+        unloads.give_up();
+        assert!(arena.ring(0).push(&[1]));
+
+        arena.drop_earlier(first);
+        watch.ticks_per_us.say(first, 2999);
+        watch.recording.say(first, 1000);
+        assert_eq!([&watch.recording, &watch.ticks_per_us].map(Said::number), [2000, 3000]);
+        assert_eq!(watch.born.take(next), 1);
+        let gone = unloads.unawaited.gone(0, next);
+        assert_eq!(gone.map(|gone| (gone.count, gone.descs)), Some((1, 32..64)));
+        assert!(unloads.is_stalled() && !unloads.is_done(&posted));
+        assert_eq!(arena.ring(0).pop(next, |_| 1), Some([1]));
+    }
+
     #[test]
     fn of_a_recorder_that_is_dead_nothing_is_left_once_a_thread_has_looked() {
         let arena = Arena::create().expect("address space");
         let watch = &arena.header().watch;
         assert!(!arena.is_watched(|| 1 << 40));
         watch.lease.take(Recorder::Other(7), 1 << 40).expect("nobody's");
-        watch.recording.store(2000, Relaxed);
+        watch.recording.say(Term(1), 2000);
         assert!(arena.is_watched(|| 1 << 40));
-        assert_eq!(watch.recording.load(Relaxed), 2000);
+        assert_eq!(watch.recording.number(), 2000);
         assert!(!arena.is_watched(|| 1 << 41));
-        assert_eq!(watch.recording.load(Relaxed), 0);
+        assert_eq!(watch.recording.number(), 0);
         assert_eq!(watch.lease.recorder(), None);
     }
 
@@ -445,28 +477,28 @@ mod tests {
     fn what_a_recorder_says_after_it_has_lost_the_lease_is_unsaid() {
         let arena = Arena::create().expect("address space");
         let watch = &arena.header().watch;
-        watch.recording.store(2000, Relaxed);
+        watch.recording.say(Term(1), 2000);
         assert!(!arena.is_watched(|| 1 << 40));
-        assert_eq!(watch.recording.load(Relaxed), 0);
+        assert_eq!(watch.recording.number(), 0);
     }
 
     #[test]
-    fn what_the_next_recorder_says_meanwhile_stays() {
+    fn what_the_next_recorder_says_meanwhile_stays_and_be_it_the_same() {
         let arena = Arena::create().expect("address space");
         let watch = &arena.header().watch;
         watch.lease.take(Recorder::Other(7), 1 << 40).expect("nobody's");
-        watch.recording.store(2000, Relaxed);
+        watch.recording.say(Term(1), 2000);
         let asked = Cell::new(0);
         let now = || {
             asked.set(asked.get() + 1);
             if asked.get() == 2 {
                 // Between the two looks at the lease; the withdrawal itself is one step.
-                watch.recording.store(3000, Relaxed);
+                watch.recording.say(Term(2), 2000);
             }
             1 << 41
         };
         assert!(!arena.is_watched(now));
         assert_eq!(asked.get(), 2);
-        assert_eq!((watch.recording.load(Relaxed), watch.lease.recorder()), (3000, None));
+        assert_eq!((watch.recording.number(), watch.lease.recorder()), (2000, None));
     }
 }

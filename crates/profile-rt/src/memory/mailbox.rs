@@ -1,6 +1,7 @@
 //! Where a thread that closes a library asks the recorder to read its names: `threads::unload` says why.
 
 use crate::memory::lease::Term;
+use crate::memory::unawaited::Unawaited;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -46,37 +47,12 @@ impl State {
 #[repr(C)]
 pub(crate) struct Unloads {
     places: [Unload; CLOSINGS_MAX],
-    /// Requests that were done; added to by the output.
+    /// Requests that were done in a term, and that term above; added to by its recorder's output.
     done: AtomicU64,
-    /// One more than `done` was when a thread gave up waiting; zero: none has. Written by closing threads.
+    /// One more than `done` was when a thread gave up waiting; zero: none has. Written by closing threads. Only grows, as
+    /// `done` does.
     given_up: AtomicU64,
-    unawaited: Unawaited,
-}
-
-/// All libraries that were closed without an answer, with a place or without, in one range. Each word but the count only
-/// grows, so that zero is none of them. Written by closing threads.
-#[repr(C)]
-struct Unawaited {
-    /// Complement of the least start of their descriptors.
-    not_from: AtomicU64,
-    to: AtomicU64,
-    /// Complement of when the first of them was closed.
-    not_first: AtomicU64,
-    last: AtomicU64,
-    count: AtomicU64,
-}
-
-/// Libraries that were closed without an answer. Another one's descriptors may lie there since the first of them.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Gone {
-    /// How many they are.
-    pub(crate) count: u64,
-    /// All of theirs, and what lies between.
-    pub(crate) descs: Range<u64>,
-    /// When the first of them was closed.
-    pub(crate) first: Ticks,
-    /// When the last was.
-    pub(crate) last: Ticks,
+    pub(crate) unawaited: Unawaited,
 }
 
 /// Written by the closing thread that has won it. The state also by the scanner that takes it, by the output when it is done,
@@ -132,9 +108,10 @@ impl Unloads {
     pub(crate) fn finish(&self, place: usize, by: Term) {
         let is_its = |now: State| now.phase == TAKEN && now.term == by;
         if self.places.get(place).is_some_and(|request| request.end(is_its)) {
-            // Release: pairs with `give_up` and `is_stalled`. It may come late, after the next recorder has begun: that one
-            // gets on, too.
-            self.done.fetch_add(1, Release);
+            let one_more =
+                |now| (Term::above(now) == by).then(|| by.with((now as u32).wrapping_add(1)));
+            // Release: pairs with `give_up` and `is_stalled`.
+            let _ = self.done.fetch_update(Release, Relaxed, one_more);
         }
     }
 
@@ -142,15 +119,12 @@ impl Unloads {
     /// recorder, in its term.
     pub(crate) fn clear(&self, next: Term) {
         let is_earlier = |now: State| matches!(now.phase, POSTED | TAKEN) && now.term < next;
-        let dropped = self.places.iter().filter(|request| request.end(is_earlier)).count();
-        self.done.fetch_add(dropped as u64, Release);
-        self.given_up.store(0, Relaxed);
-        let Unawaited { not_from, to, not_first, last, count } = &self.unawaited;
-        for word in [not_from, to, not_first, last] {
-            word.store(0, Relaxed);
+        for request in &self.places {
+            request.end(is_earlier);
         }
-        // Release: pairs with `gone`. An earlier recorder that finds the count gone finds the next one's term, too.
-        count.store(0, Release);
+        let none = |now| (Term::above(now) < next).then(|| next.with(0));
+        // Release: pairs with `give_up` and `is_stalled`. No thread has given this recorder up.
+        let _ = self.done.fetch_update(Release, Relaxed, none);
     }
 
     /// A closing thread asks the recorder of that term. `None`: all places are taken.
@@ -175,30 +149,8 @@ impl Unloads {
 
     /// A closing thread goes on without an answer, and so do all until the recorder gives one.
     pub(crate) fn give_up(&self) {
-        self.given_up.store(self.done.load(Acquire) + 1, Release);
-    }
-
-    /// A closing thread goes on without an answer, and the library with these descriptors goes.
-    pub(crate) fn leave(&self, descs: &Range<u64>, at: Ticks) {
-        let Unawaited { not_from, to, not_first, last, count } = &self.unawaited;
-        not_from.fetch_max(!descs.start, Relaxed);
-        to.fetch_max(descs.end, Relaxed);
-        not_first.fetch_max(!at, Relaxed);
-        last.fetch_max(at, Relaxed);
-        // Pairs with `gone`: the words above hold this library.
-        count.fetch_add(1, Release);
-    }
-
-    /// The libraries that went without an answer, if they are not still so many.
-    pub(crate) fn gone(&self, known: u64) -> Option<Gone> {
-        let Unawaited { not_from, to, not_first, last, count } = &self.unawaited;
-        let count = count.load(Acquire);
-        (count != known).then(|| Gone {
-            count,
-            descs: !not_from.load(Relaxed)..to.load(Relaxed),
-            first: !not_first.load(Relaxed),
-            last: last.load(Relaxed),
-        })
+        // Not a store: another thread may have given up the next recorder.
+        self.given_up.fetch_max(self.done.load(Acquire) + 1, Release);
     }
 
     /// Whether the recorder has done nothing since a thread gave up.
@@ -244,19 +196,13 @@ impl Unload {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::memory::unawaited::tests::unawaited;
 
     /// As it is in zeroed memory.
     pub(crate) fn unloads() -> Unloads {
         let place = |_| Unload { state: 0.into(), from: 0.into(), to: 0.into(), at: 0.into() };
-        let unawaited = Unawaited {
-            not_from: 0.into(),
-            to: 0.into(),
-            not_first: 0.into(),
-            last: 0.into(),
-            count: 0.into(),
-        };
         let places = std::array::from_fn(place);
-        Unloads { places, done: 0.into(), given_up: 0.into(), unawaited }
+        Unloads { places, done: 0.into(), given_up: 0.into(), unawaited: unawaited() }
     }
 
     const FIRST: Term = Term(1);
@@ -304,6 +250,28 @@ pub(crate) mod tests {
         assert!(!unloads.is_done(&posted));
         unloads.finish(next.place, NEXT);
         assert!(unloads.is_done(&posted));
+    }
+
+    #[test]
+    fn a_thread_gives_up_one_recorder_which_gets_on_for_itself_alone() {
+        let unloads = unloads();
+        unloads.clear(FIRST);
+        let given_up = post(&unloads, 0..32, 7, FIRST);
+        unloads.give_up();
+        assert!(unloads.is_stalled());
+        let taken = unloads.take(FIRST).expect("one waits");
+        unloads.finish(taken.place, FIRST);
+        assert!(unloads.is_done(&given_up) && !unloads.is_stalled());
+        unloads.give_up();
+        unloads.clear(NEXT);
+        assert!(!unloads.is_stalled(), "the next one is waited for");
+        unloads.give_up();
+        unloads.clear(FIRST);
+        assert!(unloads.is_stalled());
+        post(&unloads, 0..32, 8, NEXT);
+        let taken = unloads.take(NEXT).expect("one waits");
+        unloads.finish(taken.place, NEXT);
+        assert!(!unloads.is_stalled());
     }
 
     #[test]

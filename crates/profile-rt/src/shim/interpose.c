@@ -30,7 +30,7 @@ static struct hold *hold_of(uint64_t object) {
     return &holds[(object * 0x9e3779b97f4a7c15u >> 52) % HOLDS];
 }
 
-static uint64_t shortest(void) { return LOAD(*LOAD(tw_shim_recording)); }
+static uint32_t shortest(void) { return (uint32_t)LOAD(*LOAD(tw_shim_recording)); }
 
 /* A recorder in another process may have died, and only threads of this one find out: each asks now and then. */
 static int recording(void) {
@@ -96,7 +96,7 @@ static void ask_again(struct wait *wait) {
 
 static void over(const struct wait *wait) {
     uint64_t end = tw_shim_ticks();
-    uint64_t wanted = shortest();
+    uint32_t wanted = shortest();
     if (wanted && end - wait->start >= wanted)
         tw_rt_waited(wait->kind, wait->object, wait->start, end, wait->site, wait->holder,
                      wait->held_in);

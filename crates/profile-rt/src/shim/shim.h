@@ -47,8 +47,8 @@ __attribute__((visibility("hidden"))) void tw_shim_check_own(void);
 /* This thread's context, also in code that is not built to find out about fibers. */
 struct tw_context *tw_shim_settled(void);
 
-/* What is there: waits shorter than this many ticks leave no event; zero: nothing is recorded. In shared memory, since
- * the recorder may be another process. */
+/* What is there: in its low 32 bits, waits shorter than so many ticks leave no event; zero: nothing is recorded. Above is
+ * the term of the recorder that said so. In shared memory, since the recorder may be another process. */
 extern const uint64_t *tw_shim_recording;
 /* Waits of this thread whose lock it still holds. */
 extern __thread uint32_t tw_shim_pending;

@@ -1,19 +1,22 @@
 //! What all of a process knows of its recording: where the shared memory is, and how far the recorder is.
 
 use crate::memory::arena::Arena;
+use crate::memory::lease::Term;
 use crate::system::clock;
 use crate::system::shim;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 static ARENA: OnceLock<Arena> = OnceLock::new();
 static MAKING: AtomicBool = AtomicBool::new(false);
-/// Threads of this process record waits of so many ticks; zero: they do not record.
-static THRESHOLD: AtomicU64 = AtomicU64::new(0);
+/// The term in which this process records itself; zero: it does not.
+static TERM: AtomicU32 = AtomicU32::new(0);
 /// The process that begins to record in a while; zero: none does.
 static WAITING: AtomicU32 = AtomicU32::new(0);
-/// How many of a recording's two threads have started; none once its output is through.
+/// How many threads a recording has, or had: those that look, and the one that writes.
+static THREADS: AtomicU32 = AtomicU32::new(2);
+/// How many of these have started; none once its output is through.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 /// The scanner is to stop. An atomic, since who asks may be a signal's handler.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -48,14 +51,14 @@ pub(crate) fn made_arena() -> Option<Arena> {
 #[inline]
 pub(crate) fn is_recording() -> bool {
     made_arena().is_some_and(|arena| {
-        arena.header().watch.recording.load(Relaxed) != 0 && arena.is_watched(clock::ticks)
+        arena.header().watch.recording.number() != 0 && arena.is_watched(clock::ticks)
     })
 }
 
 /// Whether a recorder is at work. Threads of this process may not be when they have just begun, and just stopped, they
 /// are until all is written.
 pub(crate) fn is_watching(arena: &Arena) -> bool {
-    STARTED.load(Acquire) == 2 || arena.header().watch.lease.is_of_other(clock::ticks())
+    STARTED.load(Acquire) == own_threads() || arena.header().watch.lease.is_of_other(clock::ticks())
 }
 
 /// Whether the output is through.
@@ -73,37 +76,36 @@ pub(crate) fn stop() -> &'static AtomicBool {
     &STOP
 }
 
-/// A recording is about to begin.
-pub(crate) fn begins() {
+/// A recording by so many scanners is about to begin.
+pub(crate) fn begins(scanners: usize) {
+    THREADS.store(scanners as u32 + 1, Relaxed);
     STARTED.store(0, Relaxed);
     STOP.store(false, Relaxed);
     WRITTEN.store(false, Relaxed);
 }
 
-/// One of a recording's two threads has started.
+/// How many threads of this process are the recorder's, while it is recorded.
+pub(crate) fn own_threads() -> u32 {
+    THREADS.load(Relaxed)
+}
+
+/// One of these has started.
 pub(crate) fn has_started() {
     STARTED.fetch_add(1, Release);
 }
 
-/// From now on marks are recorded, and waits of so many ticks, one at least.
-pub(crate) fn records(arena: Arena, lock_threshold: u64) {
-    THRESHOLD.store(lock_threshold.max(1), Relaxed);
-    arena.header().watch.recording.store(lock_threshold.max(1), Relaxed);
-}
-
-/// Says it again, ten times a second: a thread that takes the lease of a dead recorder back may unsay it, as it may come late
-/// to what is the same number. Where the recording has just ended, this comes too late itself, and the first thread to
-/// ask once the lease is given back unsays it. So no ordering is needed between the two words.
-pub(crate) fn records_still(arena: Arena) {
-    let threshold = THRESHOLD.load(Relaxed);
-    let _ = arena.header().watch.recording.compare_exchange(0, threshold, Relaxed, Relaxed);
+/// From now on marks are recorded, and waits of so many ticks.
+pub(crate) fn records(arena: Arena, term: Term, lock_threshold: u32) {
+    TERM.store(term.0, Relaxed);
+    arena.header().watch.recording.say(term, lock_threshold);
 }
 
 /// The scanner looks a last time, and the output writes what is left.
 pub(crate) fn end() {
-    THRESHOLD.store(0, Relaxed);
+    // Zero where it has ended already: that is said late, and changes nothing.
+    let term = Term(TERM.swap(0, Relaxed));
     if let Some(arena) = made_arena() {
-        arena.header().watch.recording.store(0, Relaxed);
+        arena.header().watch.recording.say(term, 0);
     }
     STOP.store(true, Relaxed);
 }
@@ -119,7 +121,7 @@ pub(crate) fn outlive() {
 /// memory is still the parent's.
 pub(crate) fn forget_parent() -> bool {
     STARTED.store(0, Relaxed);
-    THRESHOLD.swap(0, Relaxed) != 0
+    TERM.swap(0, Relaxed) != 0
 }
 
 /// This process, a fork's child, begins to record in a while.

@@ -1,9 +1,9 @@
 //! What the C part does for the Rust part.
 
 use crate::memory::abi::Context;
+use crate::memory::said::Said;
 use std::ffi::{c_char, c_void};
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 use tailwater_profile::record::Module;
@@ -56,7 +56,7 @@ unsafe extern "C" {
     safe fn tw_shim_spare() -> *const Context;
     safe fn tw_shim_take_turns_of(ns: u64);
     safe fn tw_shim_pending_at() -> *mut u32;
-    fn tw_shim_ask_at(recording: *const AtomicU64);
+    fn tw_shim_ask_at(recording: *const Said);
     fn tw_shim_block_signals(before: *mut SignalSet);
     fn tw_shim_restore_signals(before: *const SignalSet);
     fn tw_shim_modules(each: extern "C" fn(*mut c_void, *const Found), to: *mut c_void);
@@ -159,7 +159,7 @@ pub(crate) fn pending() -> u32 {
 }
 
 /// Where each lock asks how long a wait must be to leave an event, in ticks; zero: nothing is recorded.
-pub(crate) fn ask_at(recording: &'static AtomicU64) {
+pub(crate) fn ask_at(recording: &'static Said) {
     // SAFETY: it lives for ever.
     unsafe { tw_shim_ask_at(recording) };
 }

@@ -50,8 +50,9 @@ pub(crate) fn library_gone(descs: Range<u64>) {
 fn tell(arena: &Arena, descs: &Range<u64>) {
     let header = arena.header();
     let at = clock::ticks();
+    let term = || arena.term();
     if !process::is_watching(arena) {
-        return header.unloads.leave(descs, at);
+        return header.unloads.unawaited.leave(descs, at, term);
     }
     let began = Instant::now();
     let nap = || {
@@ -64,7 +65,7 @@ fn tell(arena: &Arena, descs: &Range<u64>) {
     let posted = || {
         header.epoch.fetch_add(1, Release);
     };
-    announce(&header.unloads, descs, (at, arena.term()), posted, nap);
+    announce(&header.unloads, descs, (at, term), posted, nap);
 }
 
 /// Posts a request and waits for the answer, unless the recorder stands still. `posted` has the scanner look for it; `nap`
@@ -72,7 +73,7 @@ fn tell(arena: &Arena, descs: &Range<u64>) {
 fn announce(
     unloads: &Unloads,
     descs: &Range<u64>,
-    (at, term): (Ticks, Term),
+    (at, term): (Ticks, impl Fn() -> Term),
     posted: impl FnOnce(),
     mut nap: impl FnMut() -> bool,
 ) {
@@ -85,16 +86,16 @@ fn announce(
         waits
     };
     let request = loop {
-        match unloads.post(descs, at, term) {
+        match unloads.post(descs, at, term()) {
             Some(request) => break request,
             None if waits() => {}
-            None => return unloads.leave(descs, at),
+            None => return unloads.unawaited.leave(descs, at, term),
         }
     };
     posted();
     while !unloads.is_done(&request) {
         if !waits() {
-            return unloads.leave(descs, at);
+            return unloads.unawaited.leave(descs, at, term);
         }
     }
 }
@@ -104,8 +105,9 @@ mod tests {
     use super::*;
     use crate::memory::arena::Header;
     use crate::memory::lease::Recorder;
+    use crate::memory::mailbox::CLOSINGS_MAX;
     use crate::memory::mailbox::tests::unloads;
-    use crate::memory::mailbox::{CLOSINGS_MAX, Gone};
+    use crate::memory::unawaited::{Gone, UNIT};
     use std::cell::Cell;
 
     const TERM: Term = Term(1);
@@ -118,7 +120,7 @@ mod tests {
             answer();
             naps.get() < 100
         };
-        announce(unloads, &(at * 32..at * 32 + 32), (at, TERM), || {}, nap);
+        announce(unloads, &(at * 32..at * 32 + 32), (at * UNIT, || TERM), || {}, nap);
         naps.get()
     }
 
@@ -126,7 +128,7 @@ mod tests {
     fn a_recorder_whose_lease_is_over_or_taken_back_is_told_and_not_waited_for() {
         let arena = Arena::create().expect("address space");
         let Header { watch, unloads, .. } = arena.header();
-        let told = || unloads.gone(0).map(|gone| (gone.count, gone.descs));
+        let told = || unloads.unawaited.gone(0, arena.term()).map(|gone| (gone.count, gone.descs));
         watch.lease.take(Recorder::Other(1), 0).expect("nobody's");
         tell(&arena, &(32..64));
         assert_eq!(told(), Some((1, 32..64)), "it may go on, and renews");
@@ -139,16 +141,17 @@ mod tests {
     #[test]
     fn a_recorder_that_stands_still_is_waited_for_once_and_told_of_all() {
         let unloads = unloads();
+        unloads.clear(TERM);
         let answer = || {
             let closing = unloads.take(TERM).expect("one waits");
             unloads.finish(closing.place, TERM);
-            closing.at
+            closing.at / UNIT
         };
         let at_work = || {
             answer();
         };
         assert_eq!(naps(&unloads, 1, at_work), 1);
-        assert_eq!(unloads.gone(0), None);
+        assert_eq!(unloads.unawaited.gone(0, TERM), None);
         assert_eq!(naps(&unloads, 2, || {}), 100);
         let places = CLOSINGS_MAX as u64;
         for at in 3..places + 9 {
@@ -156,16 +159,16 @@ mod tests {
         }
         // With a place or without: it is told of each.
         let last = places + 8;
-        let all = Gone { count: last - 1, descs: 2 * 32..last * 32 + 32, first: 2, last };
-        assert_eq!(unloads.gone(0), Some(all));
+        let (count, first) = (places as u32 + 7, 2 * UNIT);
+        let all = Gone { count, descs: 2 * 32..last * 32 + 32, first, last: last * UNIT };
+        assert_eq!(unloads.unawaited.gone(0, TERM), Some(all));
         // It gets on.
         for at in 2..places + 2 {
             assert_eq!(answer(), at);
         }
         assert_eq!(unloads.take(TERM), None);
         assert_eq!(naps(&unloads, 99, at_work), 1, "it is waited for again");
-        assert_eq!(unloads.gone(last - 1), None);
-        unloads.clear(Term(2));
-        assert_eq!(unloads.gone(0), None);
+        assert_eq!(unloads.unawaited.gone(count, TERM), None);
+        assert_eq!(unloads.unawaited.gone(0, Term(2)), None, "the next one begins anew");
     }
 }

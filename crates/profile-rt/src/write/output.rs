@@ -1,6 +1,6 @@
-//! The thread that writes: what the scanner and the rings bring, into a trace.
+//! The thread that writes: what scanners and rings bring, into a trace.
 
-use crate::look::items::Item;
+use crate::look::items::{Inlet, Item};
 use crate::look::scan::Ended;
 use crate::memory::arena::{Arena, Lost, THREADS_MAX};
 use crate::memory::event::{Clocked, Event, Waited};
@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
+use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 use tailwater_profile::record::{
     Call, CallFlags, Hop, Loss, LossKind, Mark, Module, Record, Thread, ThreadId, Ticks, Wait,
@@ -41,7 +41,7 @@ const HELD_US: u64 = 20_000;
 /// lay within.
 const HELD_MAX: usize = 1 << 16;
 
-/// Writes until the scanner is through.
+/// Writes until the scanners are through.
 pub(crate) struct Output<W: Write> {
     arena: Arena,
     term: Term,
@@ -49,9 +49,13 @@ pub(crate) struct Output<W: Write> {
     writer: Writer<W>,
     names: Names,
     /// Libraries that went unawaited, as far as the names know.
-    gone: u64,
+    gone: u32,
     /// The next recorder has begun, which alone is told of libraries that go.
     is_over: bool,
+    /// How many scanners there are.
+    scanners: usize,
+    /// Libraries that go, by the places of their requests, and how many scanners have told all that they saw of each.
+    going: HashMap<usize, usize>,
     /// Threads whose rings are emptied.
     threads: Vec<Live>,
     /// A call was clocked. Before that, nothing waits.
@@ -96,6 +100,8 @@ impl<W: Write> Output<W> {
             gone: 0,
             is_over: false,
             subject,
+            scanners: 1,
+            going: HashMap::new(),
             threads: Vec::new(),
             clocks: false,
             held: 0,
@@ -110,18 +116,18 @@ impl<W: Write> Output<W> {
     /// # Errors
     ///
     /// The first of writing the trace. A program that records itself runs on as if it were recorded.
-    pub(crate) fn run(
-        mut self,
-        from: &Receiver<Vec<Item>>,
-        emptied: &SyncSender<Vec<Item>>,
-    ) -> io::Result<()> {
+    pub(crate) fn run(mut self, mut inlets: Vec<Inlet>) -> io::Result<()> {
+        self.scanners = inlets.len();
         self.names.open();
         self.look_for_modules();
         for nap in 1u32.. {
-            let open = self.receive(from, emptied);
+            inlets.retain(|inlet| self.receive(inlet));
             self.empty_rings();
-            if !open {
+            if inlets.is_empty() {
                 break;
+            } else if inlets.len() < self.scanners {
+                // All are about to end, or one has panicked: nobody looks at its threads, and the recording is over.
+                process::stop().store(true, Relaxed);
             }
             self.let_go();
             // A program that is killed within the first second needs a second reading too.
@@ -146,18 +152,17 @@ impl<W: Write> Output<W> {
         }
     }
 
-    /// Ends the recording where it is of no use any more, and keeps it under way where it is.
+    /// Ends the recording where it is of no use any more.
     fn check_on_subject(&self) {
         match self.subject {
             Subject::Own if survivors::are_ours_alone() => process::outlive(),
-            Subject::Own => process::records_still(self.arena),
             Subject::Other(_) if self.failed.is_some() => process::stop().store(true, Relaxed),
             _ => {}
         }
     }
 
-    /// Takes what has come; false when no more will.
-    fn receive(&mut self, from: &Receiver<Vec<Item>>, emptied: &SyncSender<Vec<Item>>) -> bool {
+    /// Takes what has come from a scanner; false when no more will.
+    fn receive(&mut self, Inlet { from, emptied }: &Inlet) -> bool {
         loop {
             match from.try_recv() {
                 Ok(mut batch) => {
@@ -182,10 +187,7 @@ impl<W: Write> Output<W> {
             Item::Standing { desc, at } => {
                 self.function(desc, at);
             }
-            Item::Unload { place, descs, at } => {
-                self.let_library_go(descs.0..descs.1, at);
-                self.arena.header().unloads.finish(place, self.term);
-            }
+            Item::Unload { place, descs, at } => self.goes(place, descs.0..descs.1, at),
             Item::Looks(looks) => self.write(&Record::Looks(looks)),
             Item::Lost { id: Some(id), kind: LossKind::Calls, count } if self.clocks => {
                 let count = self.at(id).map_or(count, |at| {
@@ -258,7 +260,7 @@ impl<W: Write> Output<W> {
             return self.lost(Some(thread), LossKind::Clocked, 1);
         }
         let Some(known) = known.filter(|known| known.keeps) else { return };
-        let us = self.arena.header().watch.ticks_per_us.load(Relaxed);
+        let us = u64::from(self.arena.header().watch.ticks_per_us.number());
         let parent = parent.map(|parent| parent.id);
         let call = clocked::told(call, us, thread, known.id, parent);
         let is_held = self.threads[at].order.hold(call);
@@ -270,7 +272,7 @@ impl<W: Write> Output<W> {
 
     /// Writes clocked calls that have waited for long enough.
     fn let_go(&mut self) {
-        let us = self.arena.header().watch.ticks_per_us.load(Relaxed);
+        let us = u64::from(self.arena.header().watch.ticks_per_us.number());
         let then = clock::ticks().saturating_sub(us * HELD_US);
         if self.held > 0 {
             (0..self.threads.len()).for_each(|at| self.let_go_by(at, then));
@@ -359,19 +361,18 @@ impl<W: Write> Output<W> {
     /// The function of a frame that was there at `at`. Written down when it is met for the first time. `None` for no
     /// descriptor, and where that is over.
     fn function(&mut self, desc: u64, at: Ticks) -> Option<Known> {
-        let unloads = &self.arena.header().unloads;
+        let unawaited = &self.arena.header().unloads.unawaited;
         // Each time: what was handed over before this recorder stood still may be of libraries that went meanwhile.
-        if let Some(gone) = unloads.gone(self.gone) {
+        if let Some(gone) = unawaited.gone(self.gone, self.term) {
             self.gone = gone.count;
             self.names.retire_unawaited(gone.descs, gone.first, gone.last);
         }
         // Once more when it was read. A library is counted before it is unmapped, and each piece is read by a system call: where
         // that came upon what was mapped there next, the count that is loaded after it has the library.
-        let before = self.gone;
-        let stands = || unloads.gone(before).is_none();
+        let (before, by) = (self.gone, self.term);
+        let stands = || unawaited.gone(before, by).is_none();
         let named = self.names.of(desc, at, stands);
-        // Last. The next recorder has the count begin anew, and counts its term on before that: while the term is ours, so were
-        // the counts that were loaded.
+        // Last. Closing threads count for the latest term alone: while that is ours, so were the counts that were loaded.
         self.is_over |= self.arena.term() != self.term;
         let (known, fresh) = named.filter(|_| !self.is_over)?;
         if let Some(function) = fresh {
@@ -407,6 +408,17 @@ impl<W: Write> Output<W> {
     fn lost(&mut self, thread: Option<ThreadId>, kind: LossKind, count: u64) {
         if count > 0 {
             self.write(&Record::Loss(Loss { thread, kind, count }));
+        }
+    }
+
+    /// A scanner has told all that it saw of a library that goes. It may once all have.
+    fn goes(&mut self, place: usize, descs: Range<u64>, at: Ticks) {
+        let told = self.going.entry(place).or_insert(0);
+        *told += 1;
+        if *told == self.scanners {
+            self.going.remove(&place);
+            self.let_library_go(descs, at);
+            self.arena.header().unloads.finish(place, self.term);
         }
     }
 
@@ -450,11 +462,13 @@ fn losses(arena: Arena, slot: usize) -> [u64; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::look::items::way;
     use crate::look::scan::Window;
     use crate::memory::abi::What;
     use crate::memory::state::Phase;
+    use crate::memory::unawaited::UNIT;
     use crate::write::names::tests::{address, desc};
-    use tailwater_profile::record::{MarkKind, WaitKind};
+    use tailwater_profile::record::{Gap, MarkKind, WaitKind};
     use tailwater_profile::trace::{Header, Reader};
 
     fn output(arena: Arena, term: Term) -> Output<Vec<u8>> {
@@ -517,6 +531,40 @@ mod tests {
     }
 
     #[test]
+    fn a_library_goes_when_all_scanners_have_looked_for_it() {
+        let arena = Arena::create().expect("address space");
+        let term = arena.begin_term(|| true).expect("it has the lease");
+        let mut output = output(arena, term);
+        output.scanners = 2;
+        let unloads = &arena.header().unloads;
+        let posted = [(0..32), (32..64)].map(|descs| unloads.post(&descs, 1, term).expect("room"));
+        let places = [(); 2].map(|()| unloads.take(term).expect("two wait").place);
+        let is_done = || posted.each_ref().map(|posted| unloads.is_done(posted));
+        for (place, done) in [(0, [false; 2]), (1, [false; 2]), (0, [true, false]), (1, [true; 2])]
+        {
+            output.take(Item::Unload { place: places[place], descs: (0, 32), at: 1 });
+            assert_eq!(is_done(), done);
+        }
+    }
+
+    #[test]
+    fn where_one_scanner_is_dead_the_others_stop_and_what_they_told_is_written() {
+        let arena = Arena::create().expect("address space");
+        let term = arena.begin_term(|| true).expect("it has the lease");
+        let [(dead, first), (lives, second)] = [way(), way()];
+        drop(dead);
+        let scanner = std::thread::spawn(move || {
+            while !process::stop().load(Relaxed) {
+                std::thread::sleep(NAP);
+            }
+            let gap = Gap { thread: None, start: 7, end: 9 };
+            lives.to.send(vec![Item::Gap(gap)]).expect("it is read");
+        });
+        output(arena, term).run(vec![first, second]).expect("memory");
+        scanner.join().expect("it was told to stop");
+    }
+
+    #[test]
     fn what_is_named_once_the_next_recorder_has_begun_is_lost() {
         let arena = Arena::create().expect("address space");
         let term = arena.begin_term(|| true).expect("it has the lease");
@@ -546,8 +594,9 @@ mod tests {
         };
         tell(&mut output, 10);
         // Another library lies there, and the next recorder was told of that.
-        arena.header().unloads.leave(&(first..first + 1), 30);
         arena.begin_term(|| true).expect("it has the lease");
+        let unawaited = &arena.header().unloads.unawaited;
+        unawaited.leave(&(first..first + 1), 30 * UNIT, || arena.term());
         place = desc(c"beta", 0);
         std::hint::black_box(&place);
         tell(&mut output, 40);
@@ -571,13 +620,13 @@ mod tests {
         let mut place = [desc(c"alpha", 0), desc(c"beta", 0)];
         let [first, second] = [address(&place[0]), address(&place[1])];
         let descs = first..second + 1;
-        let id = |output: &mut Output<Vec<u8>>, desc, at| {
-            output.function(desc, at).expect("a descriptor").id
+        let id = |output: &mut Output<Vec<u8>>, desc, at: Ticks| {
+            output.function(desc, at * UNIT).expect("a descriptor").id
         };
         let alpha = id(&mut output, first, 10);
-        let unloads = &arena.header().unloads;
-        unloads.leave(&descs, 20);
-        unloads.leave(&descs, 30);
+        let leave = |at: Ticks| arena.header().unloads.unawaited.leave(&descs, at * UNIT, || term);
+        leave(20);
+        leave(30);
         place = [desc(c"gamma", 0), desc(c"delta", 0)];
         std::hint::black_box(&place);
         assert_eq!(id(&mut output, first, 20), alpha);
@@ -586,10 +635,11 @@ mod tests {
         let gamma = id(&mut output, first, 31);
         assert!(gamma != alpha && gamma != lost);
         // The first one had a place.
-        output.take(Item::Unload { place: 0, descs: (descs.start, descs.end), at: 20 });
+        let descs = (descs.start, descs.end);
+        output.take(Item::Unload { place: 0, descs, at: 20 * UNIT });
         let found = [20, 30, 31].map(|at| id(&mut output, first, at));
         assert_eq!(found, [alpha, lost, gamma]);
-        unloads.leave(&descs, 50);
+        leave(50);
         let found = [30, 40, 50].map(|at| id(&mut output, first, at));
         assert_eq!(found, [lost; 3]);
     }

@@ -1,6 +1,6 @@
 //! How a program is scanned: what `record` and `attach` have in common.
 
-use super::values::{core_share, duration, processor, share};
+use super::values::{SCANNERS_MAX, core_share, duration, processor, share};
 use clap::Args;
 use std::process::Command;
 use std::time::Duration;
@@ -12,15 +12,19 @@ pub(crate) struct Scanning {
     /// Less finds fewer short calls, more slows the program down.
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = share)]
     budget: f64,
-    /// The share of a core that the scanner itself may take, such as 25%: less leaves more to a program that has
-    /// as many threads as there are cores, and makes the bounds of times wider.
-    #[arg(long, value_name = "PERCENT", default_value = "100%", value_parser = core_share)]
-    cpu: f64,
+    /// Threads that look, from 1 to 16. Each looks at its part of the program's threads: where these are many, more scanners
+    /// come back to each sooner. Each wants a core that the program leaves free.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = scanners())]
+    scanners: u8,
+    /// The share of a core that the scanners together may take, such as 25%; without it, a whole one each. Less leaves more
+    /// to a program that has as many threads as there are cores, and makes the bounds of times wider.
+    #[arg(long, value_name = "PERCENT", value_parser = core_share)]
+    cpu: Option<f64>,
     /// The processor that the scanner runs on, by its number, as in `taskset -c`: one that the program does not
-    /// use. Without it, any that the program may use.
-    #[arg(long, value_name = "CPU", value_parser = processor)]
-    scanner_cpu: Option<usize>,
-    /// The shortest wait for a lock that is recorded.
+    /// use. Without it, any that the program may use. For several scanners, one each, such as 6,7.
+    #[arg(long, value_name = "CPU", value_delimiter = ',', value_parser = processor)]
+    scanner_cpu: Vec<usize>,
+    /// The shortest wait for a lock that is recorded, about a second at most.
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration)]
     lock_threshold: Duration,
     /// Record only these functions, by the linker's names: globs separated by commas, such as
@@ -29,14 +33,22 @@ pub(crate) struct Scanning {
     filter: Option<String>,
 }
 
+fn scanners() -> impl clap::builder::TypedValueParser<Value = u8> {
+    clap::value_parser!(u8).range(1..=i64::from(SCANNERS_MAX))
+}
+
 impl Scanning {
     /// Has `command` scan so.
     pub(in crate::profile) fn tell(&self, command: &mut Command) {
         command.env("TAILWATER_PROFILE_BUDGET", self.budget.to_string());
         command.env("TAILWATER_PROFILE_LOCK_NS", self.lock_threshold.as_nanos().to_string());
-        command.env("TAILWATER_PROFILE_CPU", self.cpu.to_string());
-        if let Some(cpu) = self.scanner_cpu {
-            command.env("TAILWATER_PROFILE_SCANNER_CPU", cpu.to_string());
+        command.env("TAILWATER_PROFILE_SCANNERS", self.scanners.to_string());
+        if let Some(cpu) = self.cpu {
+            command.env("TAILWATER_PROFILE_CPU", cpu.min(self.scanners.into()).to_string());
+        }
+        if !self.scanner_cpu.is_empty() {
+            let cpus: Vec<String> = self.scanner_cpu.iter().map(usize::to_string).collect();
+            command.env("TAILWATER_PROFILE_SCANNER_CPU", cpus.join(","));
         }
         if let Some(filter) = &self.filter {
             command.env("TAILWATER_PROFILE_FUNCTIONS", filter);

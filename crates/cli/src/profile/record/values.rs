@@ -3,6 +3,9 @@
 use std::time::Duration;
 use tailwater_core::duration::parse_duration;
 
+/// As many as the recorder starts.
+pub(super) const SCANNERS_MAX: u8 = 16;
+
 pub(in crate::profile) fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.to_string())
 }
@@ -23,23 +26,26 @@ pub(super) fn processor(text: &str) -> Result<usize, String> {
     })
 }
 
+/// Of cores together: with several scanners it may be more than one.
 pub(super) fn core_share(text: &str) -> Result<f64, String> {
-    let share = share(text)?;
-    if share < 0.01 {
-        return Err(format!("'{text}' found; a share from 1% to 100% of a core is needed"));
-    }
-    Ok(share)
+    let most = f64::from(SCANNERS_MAX);
+    percentage(text).filter(|share| (0.01..=most).contains(share)).ok_or_else(|| {
+        format!("'{text}' found; a share from 1% to 100% of a core is needed, for each scanner")
+    })
 }
 
 pub(super) fn share(text: &str) -> Result<f64, String> {
-    let number = |digits: &str| digits.trim().parse::<f64>().ok();
-    let share = match text.strip_suffix('%') {
-        Some(percent) => number(percent).map(|percent| percent / 100.0),
-        None => number(text),
-    };
-    share
+    percentage(text)
         .filter(|share| (0.001..=1.0).contains(share))
         .ok_or_else(|| format!("'{text}' found; a share from 0.1% to 100% is needed"))
+}
+
+fn percentage(text: &str) -> Option<f64> {
+    let number = |digits: &str| digits.trim().parse::<f64>().ok();
+    match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    }
 }
 
 #[cfg(test)]
@@ -58,7 +64,8 @@ mod tests {
     #[test]
     fn a_scanner_has_a_hundredth_of_a_core_at_least_and_a_processor_that_is_there() {
         assert_eq!(core_share("25%"), Ok(0.25));
-        assert!(core_share("0.5%").is_err());
+        assert_eq!(core_share("150%"), Ok(1.5), "of several");
+        assert!(core_share("0.5%").is_err() && core_share("1700%").is_err());
         for text in ["", "-1", "9999999", "all"] {
             assert!(processor(text).is_err(), "{text}");
         }

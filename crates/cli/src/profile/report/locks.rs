@@ -4,7 +4,7 @@ use super::calls::shown_names;
 use super::{NAME_MAX, ReportOptions};
 use crate::profile::bounds::shown;
 use crate::profile::reading::near;
-use tailwater_profile::functions::{ContendedRow, LockRow, Report};
+use tailwater_profile::functions::{ContendedRow, FunctionRow, LockRow, Report};
 use tailwater_profile::names::clipped;
 use tailwater_report::{count, grid};
 
@@ -54,7 +54,8 @@ fn contended_table(report: &Report, options: &ReportOptions) -> String {
 fn locks_table(report: &Report, options: &ReportOptions) -> String {
     let mut rows = Vec::new();
     for (name, row) in shown_names(&report.functions).iter().zip(&report.functions) {
-        for (at, lock) in row.locks.iter().take(LOCKS_MAX).enumerate() {
+        let own = row.locks.iter().filter(|lock| !is_repeated(report, row, lock));
+        for (at, lock) in own.take(LOCKS_MAX).enumerate() {
             let name = if at == 0 { name.clone() } else { String::new() };
             rows.push(lock_cells(name, lock, options.by_line));
         }
@@ -64,6 +65,12 @@ fn locks_table(report: &Report, options: &ReportOptions) -> String {
     }
     let heads = ["function", "waited for", "held in", "at", "waits", "in all", "longest"];
     format!("\n{}\n", grid(&heads, 4, &rows))
+}
+
+/// Whether a function that took less time in all has these very waits: most likely one that this one called.
+fn is_repeated(report: &Report, row: &FunctionRow, lock: &LockRow) -> bool {
+    let is_within = |other: &FunctionRow| other.calls.total.low_ns < row.calls.total.low_ns;
+    report.functions.iter().any(|other| is_within(other) && other.locks.contains(lock))
 }
 
 fn lock_cells(first: String, lock: &LockRow, by_line: bool) -> Vec<String> {

@@ -1,7 +1,8 @@
-//! The two threads of a recording, be they the program's own or a recorder's beside it: one looks, the other writes.
+//! The threads of a recording, be they the program's own or a recorder's beside it: some look, one writes.
 
 use crate::entry::settings::Settings;
-use crate::look::items::BATCHES_MAX;
+use crate::look::items::{Outlet, way};
+use crate::look::part::Part;
 use crate::look::scan::Costs;
 use crate::look::scanner::{Scanner, Times};
 use crate::memory::arena::Arena;
@@ -15,7 +16,9 @@ use rustix::thread::set_current_timer_slack;
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
-use std::sync::mpsc::sync_channel;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::thread::JoinHandle;
 use tailwater_profile::record::Ticks;
 use tailwater_profile::trace::{Header, Writer};
@@ -32,7 +35,7 @@ pub(crate) struct Recording<'a> {
     began: Ticks,
 }
 
-/// Where the scanner has come to run.
+/// Where a scanner has come to run.
 pub(crate) struct Placed {
     /// What its looks cost there.
     pub(crate) costs: Costs,
@@ -42,16 +45,16 @@ pub(crate) struct Placed {
 
 /// What a recording does on its threads beside looking and writing.
 pub(crate) struct Around<P, W, O> {
-    /// On the scanner's, first.
+    /// On each scanner's, by its number, first.
     pub(crate) place: P,
     /// On the output's, first; what it returns is dropped last.
     pub(crate) writes: W,
-    /// On the scanner's, last.
+    /// On that of the scanner that ends last, last.
     pub(crate) over: O,
 }
 
-pub(crate) struct Pair {
-    scanner: JoinHandle<()>,
+pub(crate) struct Team {
+    scanners: Vec<JoinHandle<()>>,
     output: JoinHandle<io::Result<()>>,
 }
 
@@ -76,55 +79,73 @@ impl<'a> Recording<'a> {
         Ok(Self { arena, term, subject, settings, us, writer, began })
     }
 
-    /// Starts both threads.
+    /// Starts all threads.
     pub(crate) fn start<G>(
         self,
         around: Around<
-            impl FnOnce() -> Placed + Send + 'static,
+            impl Fn(usize) -> Placed + Clone + Send + 'static,
             impl FnOnce() -> G + Send + 'static,
-            impl FnOnce() + Send + 'static,
+            impl Fn() + Clone + Send + 'static,
         >,
-    ) -> io::Result<Pair> {
+    ) -> io::Result<Team> {
         let Self { arena, term, subject, settings, us, writer, began } = self;
         let Around { place, writes, over } = around;
-        let Settings { budget, cpu, .. } = *settings;
+        let Settings { budget, scanners, .. } = *settings;
+        let cpu = settings.cpu_each();
         let output = Output::new(arena, term, writer, settings.filter.clone(), subject);
-        let (to, from) = sync_channel(BATCHES_MAX);
-        let (empty, emptied) = sync_channel(BATCHES_MAX);
+        let (outlets, inlets): (Vec<Outlet>, Vec<_>) = (0..scanners).map(|_| way()).unzip();
         let write = move || {
             let _until_written = writes();
-            output.run(&from, &empty)
+            output.run(inlets)
         };
         let output = own_threads::start("tw-output", write)?;
-        let scan = move || {
-            let Placed { costs, shares_core } = place();
-            // Or naps would be half as long again. Best effort.
-            let _ = set_current_timer_slack(NonZeroU64::new(1));
-            own_threads::take_short_turns();
-            let times = Times { us, costs, budget, cpu, began, shares_core };
-            Scanner::new(arena, term, times, to, emptied).run(process::stop());
-            over();
-        };
-        // Where there is none, the output finds its channel closed, and ends.
-        let scanner = own_threads::start("tw-scanner", scan)?;
-        Ok(Pair { scanner, output })
+        let at_work = Arc::new(AtomicUsize::new(scanners));
+        let mut team = Team { scanners: Vec::new(), output };
+        let mut failed = None;
+        for (nth, (part, outlet)) in Part::of_each(scanners).into_iter().zip(outlets).enumerate() {
+            let (place, over, at_work) = (place.clone(), over.clone(), at_work.clone());
+            let scan = move || {
+                let Placed { costs, shares_core } = place(nth);
+                // Or naps would be half as long again. Best effort.
+                let _ = set_current_timer_slack(NonZeroU64::new(1));
+                own_threads::take_short_turns();
+                let times = Times { us, costs, budget, cpu, began, shares_core };
+                Scanner::new((arena, term), part, times, outlet).run(process::stop());
+                if at_work.fetch_sub(1, AcqRel) == 1 {
+                    over();
+                }
+            };
+            match own_threads::start("tw-scanner", scan) {
+                Ok(scanner) => team.scanners.push(scanner),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        let Some(error) = failed else { return Ok(team) };
+        process::stop().store(true, Relaxed);
+        // They are through before another recording begins, which would have them go on.
+        let _ = team.join();
+        Err(error)
     }
 }
 
-impl Pair {
+impl Team {
     pub(crate) fn is_finished(&self) -> bool {
-        self.scanner.is_finished() && self.output.is_finished()
+        self.scanners.iter().all(JoinHandle::is_finished) && self.output.is_finished()
     }
 
-    /// Waits for both.
+    /// Waits for all.
     pub(crate) fn join(self) -> io::Result<()> {
-        let scanned = self.scanner.join();
+        let scanned: Vec<_> = self.scanners.into_iter().map(JoinHandle::join).collect();
         let written = self.output.join();
-        scanned.map_err(|_| io::Error::other("the scanner panicked"))?;
+        let scanned = scanned.into_iter().collect::<Result<(), _>>();
+        scanned.map_err(|_| io::Error::other("a scanner panicked"))?;
         written.map_err(|_| io::Error::other("the output panicked"))?
     }
 
-    /// Waits for what is written alone. For the scanner itself.
+    /// Waits for what is written alone. For the last scanner itself.
     pub(crate) fn join_output(self) -> io::Result<()> {
         self.output.join().unwrap_or(Ok(()))
     }

@@ -23,6 +23,7 @@ pub mod history;
 pub mod calls;
 pub mod kernel;
 pub mod blocks;
+mod windows;
 mod paths;
 mod spans;
 mod hash;

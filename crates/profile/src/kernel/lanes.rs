@@ -5,8 +5,8 @@ use super::tally::waker;
 use crate::names::Names;
 use crate::record::{Did, Interruption, ThreadState};
 use crate::record::{Gap, Loss, LossKind, Record, ThreadId};
-use crate::retention::Windows;
 use crate::spans::Span;
+use crate::windows::Windows;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -60,7 +60,8 @@ impl From<u64> for What {
 
 impl What {
     pub(crate) const fn to_word(self) -> u64 {
-        self.desc | (self.site as u64) << SITE_SHIFT | self.is_clocked as u64 * CLOCKED
+        let clocked = if self.is_clocked { CLOCKED } else { 0 };
+        self.desc | (self.site as u64) << SITE_SHIFT | clocked
     }
 }
 

@@ -86,7 +86,8 @@ impl Event {
                 [HOP | kind as u64, request, at, call, 0, 0, 0, 0]
             }
             Self::Call(call) => [
-                CALL | call.is_found_gone as u64 * FOUND_GONE | (call.depth as u64) << DEPTH_SHIFT,
+                CALL | (call.is_found_gone as u64 * FOUND_GONE)
+                    | (call.depth as u64) << DEPTH_SHIFT,
                 call.what.to_word(),
                 call.start,
                 call.end,

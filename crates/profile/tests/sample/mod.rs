@@ -232,7 +232,7 @@ const MEASURED: [Measured; 9] = [
 
 fn any_call() -> impl Strategy<Value = Record> {
     let flags = (0u8..16, any::<bool>())
-        .prop_map(|(bits, is_clocked)| bits | u8::from(is_clocked) * CallFlags::CLOCKED);
+        .prop_map(|(bits, is_clocked)| if is_clocked { bits | CallFlags::CLOCKED } else { bits });
     let who = (id(), id(), maybe_function(), id(), flags, any::<u16>());
     (who, any::<u64>(), (time(), any::<u32>()), (time(), any::<u32>())).prop_map(
         |((thread, function, parent, depth, flags, site), generation, start, end)| {

@@ -1,5 +1,5 @@
-//! A request's way without a server. Threads make the system calls of a client, of a front with its pools and of two leaves,
-//! in their order, and pass a number on. What a model costs beyond this is its own code.
+//! A request's way without a server. Threads make the system calls of a client, a front, its pools and two leaves, in their
+//! order, and pass a number on. What a model costs beyond this is its own code.
 //!
 //! There is one request at a time, so that each thread sleeps when it is rung for.
 

@@ -171,7 +171,8 @@ impl Server {
 /// Of the protocol; `tailwater_wire::VERSION_MAX`.
 const VERSION: u8 = 2;
 const PREFIX: usize = 8;
-const FRAME_MAX: usize = 4 << 10;
+/// Room for a body of 8 KiB.
+pub(crate) const FRAME_MAX: u32 = 16 << 10;
 /// What frames are called, and the length of their heads.
 pub(crate) const HELLO: (u8, usize) = (1, 36);
 pub(crate) const WELCOME: (u8, usize) = (2, 40);
@@ -204,7 +205,7 @@ pub(crate) fn each_frame(
         let [a, b, c, d, kind, ..] = *prefix;
         let len = u32::from_le_bytes([a, b, c, d]) as usize;
         let (_, needed) = kinds.into_iter().find(|(known, _)| *known == kind)?;
-        if len > FRAME_MAX || len < needed {
+        if len > FRAME_MAX as usize || len < needed {
             return None;
         }
         let Some((frame, behind)) = rest.split_at_checked(len) else {
@@ -222,7 +223,7 @@ pub(crate) fn welcome(output: &mut Vec<u8>) {
     head[..4].copy_from_slice(&(WELCOME.1 as u32).to_le_bytes());
     head[4] = WELCOME.0;
     head[6] = VERSION;
-    head[12..16].copy_from_slice(&(FRAME_MAX as u32).to_le_bytes());
+    head[12..16].copy_from_slice(&FRAME_MAX.to_le_bytes());
     head[20..24].copy_from_slice(&u32::MAX.to_le_bytes());
     output.extend_from_slice(&head);
 }

@@ -35,7 +35,7 @@ fn silent() -> Vec<String> {
         .iter()
         .flat_map(|case| ["raw", "tarpc", "tonic"].map(|peer| format!("{case} {peer}")))
         .collect();
-    expected.push("spin raw".to_owned());
+    expected.extend(["spin raw", "fan-8k raw"].map(str::to_owned));
     expected
         .extend(["fan raw", "fan tonic", "fan-alone raw", "fan-alone tonic"].map(str::to_owned));
     expected.sort();

@@ -60,6 +60,18 @@ pub(crate) struct Case {
     pub(crate) peers: Vec<Peer>,
     /// Each request goes on to leaves, which run beside the generator.
     pub(crate) fans_out: bool,
+    /// Bodies have 8 KiB, and raw copies each once more.
+    pub(crate) is_large: bool,
+}
+
+impl Case {
+    /// What a peer speaks in it.
+    pub(crate) fn protocol(&self, peer: Peer) -> Name {
+        match peer {
+            Peer::Raw | Peer::Tailwater if self.is_large => Name::TailwaterLarge,
+            _ => peer.protocol(),
+        }
+    }
 }
 
 /// All cases, or those that `only` names; raw stays in each, since all ratios are to it.
@@ -99,6 +111,7 @@ fn all(short: bool, loaded: Reception) -> Vec<Case> {
         client: Reception::Poll,
         peers: Peer::ALL.to_vec(),
         fans_out: false,
+        is_large: false,
     };
     let unloaded = |name, reception, peers: &[Peer]| Case {
         name,
@@ -108,6 +121,7 @@ fn all(short: bool, loaded: Reception) -> Vec<Case> {
         client: reception,
         peers: peers.to_vec(),
         fans_out: false,
+        is_large: false,
     };
     // All of them sleep: generator and leaves share a core.
     let fan = |name, connections, outstanding| Case {
@@ -118,6 +132,7 @@ fn all(short: bool, loaded: Reception) -> Vec<Case> {
         client: Reception::Block,
         peers: vec![Peer::Raw, Peer::Tailwater, Peer::Tonic],
         fans_out: true,
+        is_large: false,
     };
     let [many, deep] = if short {
         [loaded("1000x1", 10, 1), loaded("50x16", 2, 16)]
@@ -128,7 +143,10 @@ fn all(short: bool, loaded: Reception) -> Vec<Case> {
     let spin = unloaded("spin", Reception::Poll, &[Peer::Raw, Peer::Tailwater]);
     let sleep = unloaded("sleep", Reception::Block, &Peer::ALL);
     let fans = [fan("fan", if short { 2 } else { 50 }, 4), fan("fan-alone", 1, 1)];
-    [many, deep, spin, sleep].into_iter().chain(fans).collect()
+    // The generator writes gRPC's messages for one length alone.
+    let peers = vec![Peer::Raw, Peer::Tailwater];
+    let large = Case { peers, is_large: true, ..fan("fan-8k", 1, 1) };
+    [many, deep, spin, sleep].into_iter().chain(fans).chain([large]).collect()
 }
 
 /// Fisher and Yates.
@@ -161,7 +179,7 @@ mod tests {
     fn raw_stays_for_the_ratios() {
         let cases = only(&["tarpc", "sleep"]).unwrap();
         assert_eq!(cases, [("sleep", vec![Peer::Raw, Peer::Tarpc])]);
-        assert_eq!(only(&["tonic"]).unwrap().len(), 6);
+        assert_eq!(only(&["tonic"]).unwrap().len(), 7);
         assert_eq!(only(&["50x16"]).unwrap()[0].1.len(), 4);
         assert!(only(&["grpc"]).unwrap_err().contains("raw, tailwater, tonic, tarpc"));
     }

@@ -31,7 +31,8 @@ pub(crate) struct CompareArgs {
     /// Print JSON with every run instead of tables.
     #[arg(long)]
     json: bool,
-    /// Only this peer (raw, tailwater, tonic, tarpc) or case (1000x1, 50x16, spin, sleep, fan, fan-alone); repeatable.
+    /// Only this peer (raw, tailwater, tonic, tarpc) or case (1000x1, 50x16, spin, sleep, fan, fan-alone,
+    /// fan-8k); repeatable.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// The tailwater binary; by default that of the workspace that holds this one.
@@ -159,7 +160,7 @@ impl<'a> Compare<'a> {
         child::drive(
             server.ready,
             &Load {
-                protocol: peer.protocol(),
+                protocol: case.protocol(peer),
                 connections: case.connections,
                 outstanding: case.outstanding,
                 reception: case.client,
@@ -198,7 +199,10 @@ impl<'a> Compare<'a> {
         };
         let core = self.args.server_core.to_string();
         let (reception, leaf) = (case.server.to_string(), leaves.ready.listening.to_string());
-        let args = [part, "--leaf", &leaf, "--reception", &reception, "--core", &core];
+        let mut args = vec![part, "--leaf", &leaf, "--reception", &reception, "--core", &core];
+        if case.is_large && peer == Peer::Raw {
+            args.push("--copies");
+        }
         Ok(args.into_iter().map(str::to_owned).collect())
     }
 

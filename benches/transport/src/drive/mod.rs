@@ -12,7 +12,7 @@ pub(crate) use window::Outcome;
 use crate::host;
 use crate::patience::Patience;
 use crate::poller::{Poller, Reception};
-use crate::protocol::{Grpc, Name, Protocol, Tailwater, Tarpc};
+use crate::protocol::{Grpc, LARGE, Name, Protocol, Tailwater, Tarpc};
 use connection::Connection;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -65,6 +65,7 @@ const SCRATCH: usize = 64 << 10;
 pub(crate) fn main(args: &DriveArgs) -> Result<(), String> {
     let outcome = match args.protocol {
         Name::Tailwater => measure::<Tailwater>(args),
+        Name::TailwaterLarge => measure::<Tailwater<LARGE>>(args),
         Name::Grpc => measure::<Grpc>(args),
         Name::Tarpc => measure::<Tarpc>(args),
     }?;

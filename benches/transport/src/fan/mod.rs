@@ -28,4 +28,7 @@ pub(crate) struct FanArgs {
     /// Where the leaves listen.
     #[arg(long)]
     pub(crate) leaf: SocketAddr,
+    /// Copies each body once more (fan-raw alone).
+    #[arg(long)]
+    pub(crate) copies: bool,
 }

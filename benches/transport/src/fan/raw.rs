@@ -6,15 +6,15 @@
 use super::{FanArgs, LEAVES};
 use crate::poller::Poller;
 use crate::raw::{
-    CONNECTIONS_MAX, HELLO, LISTENER, REQUEST, RESPONSE, SCRATCH, WELCOME, accept, address_of,
-    each_frame, listen, respond, socket, welcome,
+    CONNECTIONS_MAX, FRAME_MAX, HELLO, LISTENER, REQUEST, RESPONSE, SCRATCH, WELCOME, accept,
+    address_of, each_frame, listen, respond, socket, welcome,
 };
 use crate::{host, ready};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
 use std::net::SocketAddr;
-use tailwater_wire::{Hello, Limits, VERSION_MAX, VERSION_MIN};
+use tailwater_wire::{Hello, VERSION_MAX, VERSION_MIN};
 
 /// Serves until killed.
 pub(crate) fn serve(args: &FanArgs) -> Result<(), String> {
@@ -38,6 +38,7 @@ struct Fan {
     input: Vec<u8>,
     /// Connections that there were.
     number: u64,
+    copies: bool,
 }
 
 /// One connection.
@@ -85,7 +86,7 @@ impl End {
             version_min: VERSION_MIN,
             version_max: VERSION_MAX,
             features: 0,
-            max_frame: Limits::FLOOR,
+            max_frame: FRAME_MAX,
             client_id: number,
             tenant: 0,
         };
@@ -138,6 +139,7 @@ impl Fan {
             dirty: Vec::new(),
             input: vec![0; SCRATCH],
             number: LEAVES as u64,
+            copies: args.copies,
         })
     }
 
@@ -209,6 +211,8 @@ impl Fan {
 
     /// Goes on to all leaves, under a number of our own.
     fn ask(&mut self, client: usize, frame: &[u8]) -> Option<()> {
+        let copied = self.copies.then(|| frame.to_vec());
+        let frame = copied.as_deref().unwrap_or(frame);
         let slot = self.queries.free.pop().unwrap_or(self.queries.all.len());
         if slot == self.queries.all.len() {
             self.queries.all.push(Query::default());

@@ -53,14 +53,19 @@ pub(crate) enum Event {
 pub(crate) enum Name {
     /// Tailwater's frames.
     Tailwater,
+    /// The same with bodies of 8 KiB.
+    TailwaterLarge,
     /// gRPC over HTTP/2 without TLS.
     Grpc,
     /// tarpc's messages in bincode, each behind its length.
     Tarpc,
 }
 
-/// Longest message that a client of any protocol waits for, in bytes; more is no echo of 64 bytes.
+/// Longest message that a client of any protocol waits for, in bytes; more is no echo of ours.
 const MESSAGE_MAX: usize = 32 << 10;
+
+/// Times 64 bytes: 8 KiB.
+pub(crate) const LARGE: usize = 128;
 
 fn wrong_payload(call: u64) -> String {
     format!("call {call} was answered with another payload than it carried")

@@ -3,14 +3,15 @@
 
 use super::{Event, Protocol, wrong_payload};
 use crate::payload;
+use crate::raw::FRAME_MAX;
 use tailwater_core::{MethodId, RequestId, Stamp};
 use tailwater_wire::{
     Echo, Hello, Limits, ReplyHead, Request, ServerFrame, VERSION_MAX, VERSION_MIN,
     decode_from_server,
 };
 
-/// One connection.
-pub(crate) struct Tailwater {
+/// One connection, whose bodies have so many times 64 bytes.
+pub(crate) struct Tailwater<const CHUNKS: usize = 1> {
     connection: u64,
     limits: Limits,
     /// The newest window's number, to be acknowledged.
@@ -22,9 +23,9 @@ pub(crate) struct Tailwater {
 /// `tailwater serve --service echo` answers to this.
 const ECHO: MethodId = MethodId(1);
 
-impl Protocol for Tailwater {
+impl<const CHUNKS: usize> Protocol for Tailwater<CHUNKS> {
     fn new(connection: u64) -> Self {
-        Self { connection, limits: Limits::new(Limits::FLOOR), seq: 0, stamp: None }
+        Self { connection, limits: Limits::new(FRAME_MAX), seq: 0, stamp: None }
     }
 
     fn open(&mut self, output: &mut Vec<u8>) -> bool {
@@ -56,7 +57,7 @@ impl Protocol for Tailwater {
             budget_us: 0,
             tenant: 0,
             priority: 128,
-            payload: &payload::of(self.connection, call),
+            payload: &payload::of(self.connection, call).repeat(CHUNKS),
         };
         request.encode(&self.limits, output).map_err(|error| error.to_string())
     }
@@ -78,7 +79,10 @@ impl Protocol for Tailwater {
                 if response.status != 0 {
                     return Err(format!("call {call} failed: status {}", response.status));
                 }
-                if !payload::is(self.connection, call, response.payload) {
+                let (chunks, rest) = response.payload.as_chunks::<{ payload::LEN }>();
+                let is_whole = chunks.len() == CHUNKS && rest.is_empty();
+                let is_own = |chunk: &[u8; payload::LEN]| payload::is(self.connection, call, chunk);
+                if !is_whole || !chunks.iter().all(is_own) {
                     return Err(wrong_payload(call));
                 }
                 Event::Answer(call)
@@ -97,7 +101,7 @@ impl Protocol for Tailwater {
     }
 }
 
-impl Tailwater {
+impl<const CHUNKS: usize> Tailwater<CHUNKS> {
     fn note(&mut self, head: &ReplyHead, now_ns: u64) {
         self.seq = head.grant.seq;
         self.stamp = Some((head.stamp, now_ns));
@@ -129,7 +133,7 @@ mod tests {
 
     #[test]
     fn stamps_go_back_once_and_sequence_numbers_always() {
-        let mut client = Tailwater::new(5);
+        let mut client = Tailwater::<1>::new(5);
         let taken = client.take(&answer(0, &payload::of(5, 0)), 1_000, &mut Vec::new());
         assert_eq!(taken.unwrap().unwrap().1, Event::Answer(0));
         let mut output = Vec::new();
@@ -150,8 +154,21 @@ mod tests {
     }
 
     #[test]
+    fn each_part_of_a_large_body_is_looked_at() {
+        let right = payload::of(5, 0).repeat(3);
+        for (length, at, is_right) in
+            [(192, 0, true), (128, 0, false), (191, 0, false), (192, 190, false)]
+        {
+            let mut body = right[..length].to_vec();
+            body[at] ^= u8::from(at > 0);
+            let taken = Tailwater::<3>::new(5).take(&answer(0, &body), 0, &mut Vec::new());
+            assert_eq!(taken.is_ok(), is_right, "{length} bytes, the one at {at} another");
+        }
+    }
+
+    #[test]
     fn wrong_answers_and_refusals_are_errors() {
-        let mut client = Tailwater::new(5);
+        let mut client = Tailwater::<1>::new(5);
         let wrong = client.take(&answer(0, &payload::of(5, 1)), 0, &mut Vec::new());
         assert!(wrong.unwrap_err().contains("call 0"));
         let mut bytes = Vec::new();

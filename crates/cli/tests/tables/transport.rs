@@ -28,13 +28,14 @@ const CPU: Of = |run| run.server_cpu_ns as f64 / run.answers as f64 / 1e3;
 const ROUND_TRIP: Of = |run| run.p50_ns as f64 / 1e3;
 
 /// Name in the file and in the page, and what counts of it.
-const CASES: [(&str, &str, Of); 6] = [
+const CASES: [(&str, &str, Of); 7] = [
     ("1000x1", "CPU, 1,000 connections × 1", CPU),
     ("50x16", "CPU, 50 × 16", CPU),
     ("spin", "round trip, both spinning", ROUND_TRIP),
     ("sleep", "round trip, both sleeping", ROUND_TRIP),
     ("fan-alone", "CPU, four leaves, 1 × 1", CPU),
     ("fan", "CPU, four leaves, 50 × 4", CPU),
+    ("fan-8k", "CPU, four leaves, 8 KiB, 1 × 1", CPU),
 ];
 
 /// A line for each case of the file: medians over the runs that stand, and ratios within a repetition.

@@ -60,6 +60,8 @@ struct Row {
     /// How many of the slowest were looked at, and how many of them have the name.
     slowest: usize,
     named: usize,
+    /// Of how many nothing is known, as events of the kernel are lost.
+    unknown: usize,
     /// Why nothing was planted, where that is so.
     left_out: Option<String>,
 }
@@ -126,6 +128,7 @@ pub(crate) fn caused(args: &CausedArgs) -> Result {
         requests: 0,
         slowest: 0,
         named: 0,
+        unknown: 0,
         left_out: None,
     };
     let mut found = Caused {
@@ -169,6 +172,7 @@ impl Row {
         self.requests += kind.requests;
         self.slowest += rows.len();
         self.named += rows.iter().filter(|row| (kind.is_named)(row)).count();
+        self.unknown += rows.iter().filter(|row| row["kernel"]["cause"] == "unknown").count();
         Ok(())
     }
 
@@ -189,19 +193,21 @@ impl Row {
 
     fn cells(&self) -> Vec<String> {
         let share = format!("{:.1} %", self.share() * 100.0);
-        let numbers = [self.requests, self.slowest, self.named].map(|number| number.to_string());
-        let [requests, slowest, named] = numbers;
-        vec![self.planted.into(), requests, slowest, named, share, self.verdict()]
+        let numbers = [self.requests, self.slowest, self.named, self.unknown];
+        let [requests, slowest, named, unknown] = numbers.map(|number| number.to_string());
+        vec![self.planted.into(), requests, slowest, named, share, unknown, self.verdict()]
     }
 }
 
 impl Caused {
     fn text(&self) -> String {
-        let heads = ["planted", "requests", "slowest of them", "named", "share", "verdict"];
+        let heads =
+            ["planted", "requests", "slowest of them", "named", "share", "unknown", "verdict"];
         let rows: Vec<Vec<String>> = self.rows.iter().map(Row::cells).collect();
         format!(
             "{}\n\nNamed: of the slowest requests those whose cause is told as the planted one; where nothing is planted, those \
-             with any cause outside of their own running.",
+             with any cause outside of their own running. Unknown: events of the kernel are lost, as where other programs have \
+             the cores.",
             grid(&heads, 1, &rows)
         )
     }
@@ -245,7 +251,7 @@ mod tests {
 
     fn row(is_control: bool, slowest: usize, named: usize) -> Row {
         let (planted, left_out) = ("x", None);
-        Row { planted, is_control, requests: slowest, slowest, named, left_out }
+        Row { planted, is_control, requests: slowest, slowest, named, unknown: 0, left_out }
     }
 
     #[test]

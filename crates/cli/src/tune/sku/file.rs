@@ -207,7 +207,7 @@ fn wanted(described: &Described, root: &Root) -> Result<Wanted, Failure> {
                 left_out.push(LeftOut { knob: "rival".into(), value, because });
             }
             Err(why) => return Err(Failure::usage(format!("rival {}: {why}", of.name))),
-            Ok((set, more)) => {
+            Ok(Rival { set, more }) => {
                 for (dial, here) in more {
                     dials.push(dial);
                     stock.push(here);
@@ -318,14 +318,15 @@ fn rules(text: &Text, target: &Target) -> Result<ComparisonRules, Failure> {
     })
 }
 
-/// A hand-tuned setting, which is stock but for what it sets: values by knob, and the knobs that no table has, with what
-/// these have now.
-fn rival(
-    text: &RivalText,
-    dials: &[Dial],
-    target: &Target,
-    root: &Root,
-) -> Result<(BTreeMap<String, String>, Vec<(Dial, String)>), Failure> {
+/// A hand-tuned setting, which is stock but for what it sets.
+struct Rival {
+    /// Values by knob.
+    set: BTreeMap<String, String>,
+    /// The knobs among these that no table has, with what they have now.
+    more: Vec<(Dial, String)>,
+}
+
+fn rival(text: &RivalText, dials: &[Dial], target: &Target, root: &Root) -> Result<Rival, Failure> {
     let (mut set, mut more) = (BTreeMap::new(), Vec::new());
     for (name, said) in &text.set {
         let value = match dials.iter().find(|dial| dial.name == *name) {
@@ -344,7 +345,7 @@ fn rival(
         };
         set.insert(name.clone(), value);
     }
-    Ok((set, more))
+    Ok(Rival { set, more })
 }
 
 /// Pairs with commas between them. What has no sign of equality belongs to the value before: `cpus=0-1,3`.

@@ -37,7 +37,8 @@ struct Args {
     /// How often a test that turns a knob of this machine's kernel is killed, which takes root.
     #[arg(long, default_value_t = 100)]
     kills: u32,
-    /// Writes everything as JSON to this file.
+    /// Writes everything as JSON to this file, once all of it is made. What is made until then lies beside it, as
+    /// FILE.part, and is taken by --into.
     #[arg(long)]
     out: Option<PathBuf>,
     /// Makes comparisons alone, live and planted, and adds each to this result, an earlier `--out` of the same machine.
@@ -114,6 +115,7 @@ fn more(args: &Args, path: &Path) -> Result<bool, String> {
     found.added_unix.push(here.started_unix);
     let (live, planted) = (args.live, args.planted);
     let wanted = Wanted { live, planted, units: block::UNITS, short: false };
+    // Whole before, it is whole with each comparison more.
     compared(&mut found, &wanted, Some(path))?;
     Ok(judged(&found))
 }
@@ -136,11 +138,26 @@ fn run(args: &Args) -> Result<bool, String> {
         killed: None,
     };
     let wanted = Wanted { live, planted, units, short: args.short };
-    compared(&mut found, &wanted, args.out.as_deref())?;
+    let part = args.out.as_deref().map(part);
+    if let Some(part) = &part {
+        write(part, &found)?;
+    }
+    compared(&mut found, &wanted, part.as_deref())?;
     if !args.short {
         kill(&mut found, args)?;
     }
+    if let (Some(part), Some(out)) = (part, &args.out) {
+        write(&part, &found)?;
+        std::fs::rename(&part, out).map_err(|error| format!("{}: {error}", out.display()))?;
+    }
     Ok(args.short || judged(&found))
+}
+
+/// What is made of a result until it is whole.
+fn part(out: &Path) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
 }
 
 /// Kills tests of a knob, at moments that the time of the start decides.
@@ -149,13 +166,12 @@ fn kill(found: &mut Found, args: &Args) -> Result<(), String> {
     if let Some(killed) = &found.killed {
         println!("{killed}");
     }
-    args.out.as_ref().map_or(Ok(()), |path| write(path, found))
+    Ok(())
 }
 
 /// Makes comparisons. Each is written at once: a run that is cut short keeps what it has.
-fn compared(found: &mut Found, wanted: &Wanted, out: Option<&Path>) -> Result<(), String> {
-    let save = |found: &Found| out.map_or(Ok(()), |path| write(path, found));
-    save(found)?;
+fn compared(found: &mut Found, wanted: &Wanted, to: Option<&Path>) -> Result<(), String> {
+    let save = |found: &Found| to.map_or(Ok(()), |path| write(path, found));
     for _ in 0..wanted.live {
         found.live.add(compare::live(wanted.units, wanted.short)?);
         save(found)?;

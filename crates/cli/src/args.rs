@@ -324,6 +324,8 @@ pub(crate) struct ServeOptions {
     pub(crate) cores: Vec<usize>,
     #[command(flatten)]
     pub(crate) threads: ThreadOptions,
+    #[command(flatten)]
+    pub(crate) room: RoomOptions,
     /// Change to these threading models while serving, when a line of standard input says so, such as `model adb:4`. The
     /// threads that they need are started at once.
     #[arg(long, value_name = "MODEL", value_delimiter = ',', conflicts_with = "tier")]
@@ -346,6 +348,36 @@ pub(crate) struct ServeOptions {
     /// compared must do the same work.
     #[arg(long, value_name = "ROUNDS")]
     pub(crate) calibration: Option<f64>,
+}
+
+/// What a server's sockets and loops hold, and its memory.
+#[derive(Args, Debug)]
+pub(crate) struct RoomOptions {
+    /// Acknowledge at once what comes over TCP, and not with the next answer: a system call for each read.
+    #[arg(long)]
+    pub(crate) quick_ack: bool,
+    /// Bytes that a TCP socket holds of what it sends, as a constant. Left out, the kernel adapts them.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) send_buffer: Option<usize>,
+    /// The same of what it receives.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) receive_buffer: Option<usize>,
+    /// The law by which TCP sends, by the kernel's name, such as cubic.
+    #[arg(long, value_name = "LAW")]
+    pub(crate) congestion_control: Option<String>,
+    /// The longest time that a loop runs handlers before it looks at its sockets again.
+    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = duration)]
+    pub(crate) drain_every: Duration,
+    /// Bytes of answers that a connection has not read, from which on its requests wait.
+    #[arg(long, value_name = "BYTES", default_value_t = 256 << 10)]
+    pub(crate) output_high: usize,
+    /// Handlers of a thread that wait for something at once; beyond it requests stay queued.
+    #[arg(long, value_name = "N", default_value_t = 1 << 16)]
+    pub(crate) tasks_max: usize,
+    /// Have all memory before its first use, and keep it from being taken away (mlockall); it needs root or the limit of
+    /// ulimit -l.
+    #[arg(long)]
+    pub(crate) lock_memory: bool,
 }
 
 /// How a server's threads share the work.
@@ -451,8 +483,8 @@ pub(crate) struct LoadOptions {
     /// others and is later by a wake-up.
     #[arg(long, default_value_t)]
     pub(crate) pace: Pace,
-    /// How the kernel schedules them: normal, or fifo:1 (before all normal threads; with --pace sleep, and the right
-    /// to it).
+    /// How the kernel schedules them: normal, batch, idle, or fifo:1 or rr:1 (before all normal threads; with --pace sleep,
+    /// and the right to it).
     #[arg(long, default_value_t)]
     pub(crate) scheduling: Scheduling,
     /// The server's process, to report its CPU time.

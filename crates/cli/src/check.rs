@@ -3,7 +3,7 @@
 use crate::args::CheckOptions;
 use crate::failure::{Failure, say};
 use crate::input::text_of;
-use crate::run::{Driver, cores};
+use crate::run::{Driver, cores, launched};
 use crate::{applications, scenarios};
 use serde::Serialize;
 use std::path::Path;
@@ -139,6 +139,7 @@ fn one(file: &Path, on: Option<Driver>) -> Result<Plan, ScenarioError> {
     if elsewhere.0.is_none() {
         // Nothing is opened.
         applications::of(&scenario, Path::new(""))?;
+        launched::knobs(&scenario)?;
     }
     let plan = plan(&scenario, elsewhere);
     let notes = notes(&scenario, &plan.on, on);

@@ -11,6 +11,7 @@ use crate::job::allow_many_descriptors;
 use crate::prepare::prepare;
 use crate::reader;
 use crate::scenarios::{self, Said};
+use rustix::mm::{MlockAllFlags, mlockall};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{ErrorKind, Write as _};
@@ -22,7 +23,7 @@ use tailwater_control::asqm::Policy;
 use tailwater_load::application::{Place, Whose};
 use tailwater_load::{Spinner, Throttle, work};
 use tailwater_rt::{
-    Drained, LockRules, Model, Placement, Reply, Request, Router, Server, ServerConfig,
+    Drained, LockRules, Model, Placement, Reply, Request, Router, Server, ServerConfig, SocketRules,
 };
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Locks;
@@ -32,6 +33,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     allow_many_descriptors();
+    if options.room.lock_memory {
+        lock_memory()?;
+    }
     let (tell, end) = ends(options.while_read)?;
     let described = described(options, &end)?;
     if let Some(throttle) = described.as_ref().and_then(|it| it.throttle) {
@@ -71,6 +75,16 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
         return Ok(());
     }
     drained.iter().try_for_each(|drained| conclude(drained, patience))
+}
+
+/// Of what is mapped now and later, so that it comes before all data.
+fn lock_memory() -> Result<(), Failure> {
+    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|errno| {
+        Failure::work(format!(
+            "the memory cannot be locked: {errno}; root may lock it, and so may a user with the limit that `ulimit -l` \
+             shows, or leave --lock-memory out"
+        ))
+    })
 }
 
 /// What was not answered is not lost without a word.
@@ -149,6 +163,15 @@ fn config(options: &ServeOptions) -> ServerConfig {
         slo: options.controller.slo,
         enforce_deadlines: !options.serve_late,
         introspection: options.introspection,
+        drain_every: options.room.drain_every,
+        output_high: options.room.output_high,
+        tasks_max: options.room.tasks_max,
+        sockets: SocketRules {
+            quick_ack: options.room.quick_ack,
+            send_buffer: options.room.send_buffer,
+            receive_buffer: options.room.receive_buffer,
+            congestion_control: options.room.congestion_control.clone(),
+        },
         ..ServerConfig::default()
     }
 }

@@ -167,3 +167,41 @@ fn clients_that_never_read_leave_the_server_small_and_at_rest() {
     serving.rests();
     honest.echoes(b"after");
 }
+
+#[test]
+fn locked_memory_is_locked_or_what_gives_the_right_is_told() {
+    let locked = |pid: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kib.expect("this is Linux")
+    };
+    let usual = Serving::start(&["--controller", "none"]);
+    assert_eq!(locked(usual.child.id()), 0);
+    let mut probe = std::process::Command::new(common::TAILWATER);
+    probe.args([
+        "serve",
+        "--controller",
+        "none",
+        "--slo",
+        "1s",
+        "--lock-memory",
+        "--drain-for",
+        "0s",
+    ]);
+    probe.arg("--while-read").stdout(std::process::Stdio::piped());
+    let mut child = probe.stderr(std::process::Stdio::piped()).spawn().expect("the program starts");
+    let mut greeting = String::new();
+    let stdout = child.stdout.take().expect("it is piped");
+    let mut heard = std::io::BufReader::new(stdout);
+    std::io::BufRead::read_line(&mut heard, &mut greeting).expect("a line or none");
+    if greeting.is_empty() {
+        let output = child.wait_with_output().expect("it has ended");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(told.contains("ulimit -l"), "{told}");
+        return;
+    }
+    assert!(locked(child.id()) > 1_000, "{}", locked(child.id()));
+    drop(heard);
+    child.wait().expect("nothing reads it any more");
+}

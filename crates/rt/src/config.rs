@@ -7,7 +7,7 @@ pub use tailwater_core::threads::{Completion, Model, Placement, Reception};
 pub use tenants::Tenants;
 
 use crate::downstream::TierConfig;
-use crate::net::{Address, KeepAlive};
+use crate::net::{Address, KeepAlive, SocketRules};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -132,6 +132,8 @@ pub struct ServerConfig {
     /// How a TCP client whose host is gone is noticed; default: after some 30 s. `None` never notices it
     /// while nothing is sent.
     pub keep_alive: Option<KeepAlive>,
+    /// Options of the clients' TCP sockets; default: the machine's own.
+    pub sockets: SocketRules,
     /// How clients must speak TLS; default `None`: not at all. A client has `patience` for the handshake
     /// and its HELLO.
     #[cfg(feature = "tls")]
@@ -182,6 +184,7 @@ impl Default for ServerConfig {
             rate_min: 1 << 10,
             ping_after: Duration::from_secs(30),
             keep_alive: Some(KeepAlive::DEFAULT),
+            sockets: SocketRules::default(),
             #[cfg(feature = "tls")]
             tls: None,
             tenants: None,

@@ -38,7 +38,7 @@ pub use config::{
     Completion, Introspection, LockRules, Model, Placement, Reception, ServerConfig, Tenants,
 };
 pub use counters::Totals;
-pub use net::{Address, AddressError, KeepAlive, ListenError, Peer, PeerRef};
+pub use net::{Address, AddressError, KeepAlive, ListenError, Peer, PeerRef, SocketRules};
 pub use server::{Drained, Remaining, Server, StartError};
 pub use service::{Reply, Request, Router, Service};
 pub use tailwater_control::ConfigError;

@@ -74,7 +74,7 @@ pub use tailwater_rt::time::{now, sleep, yield_now};
 pub use tailwater_rt::{
     Address, AddressError, Completion, ConfigError, Drained, Introspection, KeepAlive, ListenError,
     LockRules, Model, Peer, PeerRef, Placement, Reception, Remaining, Reply, Request, Router,
-    Server, ServerConfig, Service, StartError, Tenants, Totals,
+    Server, ServerConfig, Service, SocketRules, StartError, Tenants, Totals,
 };
 pub use tailwater_sync::{Refused, ready};
 

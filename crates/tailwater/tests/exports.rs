@@ -31,6 +31,7 @@ fn server_config(config: facade::ServerConfig) -> Vec<&'static str> {
         rate_min: _,
         ping_after: _,
         keep_alive,
+        sockets,
         #[cfg(feature = "tls")]
         tls,
         tenants,
@@ -53,6 +54,12 @@ fn server_config(config: facade::ServerConfig) -> Vec<&'static str> {
     let placement: facade::Placement = placement;
     let completion: facade::Completion = completion;
     let keep_alive: Option<facade::KeepAlive> = keep_alive;
+    let facade::SocketRules {
+        quick_ack: _,
+        send_buffer: _,
+        receive_buffer: _,
+        congestion_control: _,
+    } = sockets;
     let locks: Option<facade::LockRules> = locks;
     if let Some(facade::LockRules { policy, target: _, budget: _ }) = locks {
         let _: facade::Policy = policy;

@@ -19,6 +19,12 @@ pub const REPETITIONS_MAX: u64 = 1_000;
 pub const EVERY_MAX: u64 = 1_000_000;
 /// Loops, workers and generator threads; the cores of all fit a list.
 pub const THREADS_MAX: u64 = 32;
+/// Unread answers of one connection: what all connections of a loop may have.
+pub const OUTPUT_HIGH_MAX: u64 = 1 << 23;
+/// Handlers of a thread that wait at once: as many as a server can number.
+pub const TASKS_MAX: u64 = 1 << 24;
+/// What a socket holds of either way.
+pub const SOCKET_BYTES_MAX: u64 = 1 << 30;
 /// The highest number of a core.
 pub const CORE_MAX: u64 = 4_095;
 /// The shortest measured window, step or capacity measurement.

@@ -213,6 +213,7 @@ impl Job {
                 self.server_waits.spends_cpu(),
             ),
             retry: first.retried.as_ref().map(Retried::report),
+            server_memory_bytes: first.window.server.memory,
             slipped_us: first.slipped.nanos() as f64 / 1e3,
             ..Run::default()
         };

@@ -1,5 +1,6 @@
 //! The server processes of one run: the tiers that requests call, and in front of them the server.
 
+use super::launched;
 use super::member::{Launch, Member};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -68,10 +69,11 @@ impl Deployment {
             // What calls it ends before it.
             tiers.insert(0, Nodes { tier: name, count, members, is_taken });
         }
+        let knobs = launched::knobs(scenario).map_err(Failure::usage)?;
         let front = |place: &Vec<String>| {
             let flags = [&what[..], place, &reached].concat();
-            let may_stop = stops(scenario, None);
-            Member::start(Launch::Ours { flags, may_stop, said: said.clone() }, interrupt)
+            let (knobs, may_stop) = (knobs.clone(), stops(scenario, None));
+            Member::start(Launch::Ours { flags, knobs, may_stop, said: said.clone() }, interrupt)
         };
         let front = places.iter().map(front).collect::<Result<_, _>>()?;
         Ok(Self { front, front_is_taken: takes(scenario, None), tiers })
@@ -183,7 +185,7 @@ fn launches(scenario: &Scenario, index: usize, flags: &[String], said: &Said) ->
         tier.pin.get(at).copied()
     };
     let may_stop = stops(scenario, Some(index));
-    let ours = |flags| Launch::Ours { flags, may_stop, said: said.clone() };
+    let ours = |flags| Launch::Ours { flags, knobs: Vec::new(), may_stop, said: said.clone() };
     let one = |node: u32| match &tier.command {
         Some(command) => Launch::Foreign { command: command.clone(), core: core_of(node) },
         None => ours([flags, &["--node".into(), node.to_string()]].concat()),

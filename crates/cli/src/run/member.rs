@@ -13,8 +13,8 @@ use tailwater_workload::scenario::{Command, Model};
 /// What is started.
 #[derive(Clone)]
 pub(super) enum Launch {
-    /// `tailwater serve` with these flags, which a fault may stop.
-    Ours { flags: Vec<String>, may_stop: bool, said: Said },
+    /// `tailwater serve` with these flags and knobs of its process, which a fault may stop.
+    Ours { flags: Vec<String>, knobs: Vec<String>, may_stop: bool, said: Said },
     /// A command, on this core or any.
     Foreign { command: Command, core: Option<u32> },
 }
@@ -49,8 +49,8 @@ enum Process {
 impl Member {
     pub(super) fn start(launch: Launch, interrupt: &Interrupt) -> Result<Self, Failure> {
         let process = match &launch {
-            Launch::Ours { flags, may_stop, said } => {
-                Process::Ours(ServerProcess::spawn((flags, *may_stop), said)?)
+            Launch::Ours { flags, knobs, may_stop, said } => {
+                Process::Ours(ServerProcess::spawn((flags, *may_stop), knobs, said)?)
             }
             Launch::Foreign { command, core } => {
                 Process::Foreign(ForeignProcess::spawn(command, *core)?)
@@ -139,9 +139,9 @@ impl Member {
     /// Another one in its place, where it listened; there once it serves ([`Self::serves`]).
     pub(super) fn start_again(&mut self) -> Result<(), Failure> {
         let process = match (&self.launch, &self.process) {
-            (Launch::Ours { flags, may_stop, said }, Process::Ours(server)) => {
+            (Launch::Ours { flags, knobs, may_stop, said }, Process::Ours(server)) => {
                 let flags = listening_at(flags, &server.address);
-                Process::Ours(ServerProcess::spawn((&flags, *may_stop), said)?)
+                Process::Ours(ServerProcess::spawn((&flags, *may_stop), knobs, said)?)
             }
             (Launch::Foreign { command, core }, Process::Foreign(program)) => {
                 Process::Foreign(ForeignProcess::spawn_at(program.address, command, *core)?)

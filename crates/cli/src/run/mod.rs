@@ -8,6 +8,7 @@ mod deployment;
 mod flags;
 mod foreign;
 mod generator;
+pub(crate) mod launched;
 mod loopback;
 mod member;
 mod options;
@@ -172,6 +173,7 @@ fn refuse(options: &RunOptions, scenario: &Scenario, data: &Path) -> Result<(), 
 fn refuse_on_sockets(scenario: &Scenario, data: &Path) -> Result<(), Failure> {
     scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
     applications::of(scenario, data).map_err(Failure::usage)?;
+    launched::knobs(scenario).map_err(Failure::usage)?;
     cores::check(scenario)
 }
 

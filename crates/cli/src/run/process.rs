@@ -55,17 +55,19 @@ struct Greeting {
 impl ServerProcess {
     /// Starts `tailwater serve` with these flags; [`Self::hear`] waits for it. `said` is what it reads on
     /// standard input. One that `may_stop` hears of nothing while it stands still, so that the kernel ends it with this
-    /// process.
+    /// process. `knobs` of its process are set before it begins.
     pub(super) fn spawn(
         (flags, may_stop): (&[String], bool),
+        knobs: &[String],
         said: &Said,
     ) -> Result<Self, Failure> {
         let input = serde_json::to_vec(said).map_err(Failure::work)?;
         let own = [myself()?.display().to_string(), "serve".into(), "--while-read".into()];
         let words = [&own, flags].concat();
-        let program = match may_stop {
-            true => bound_to_this(&[], &words)?,
-            false => of_words(&words),
+        let program = match (may_stop, knobs.is_empty()) {
+            (true, _) => bound_to_this(knobs, &words)?,
+            (false, true) => of_words(&words),
+            (false, false) => of_words(&with_knobs(knobs, &words)),
         };
         let (child, stdout, stdin) = start("the server", program, &input)?;
         let reader = Some(BufReader::new(stdout));
@@ -130,6 +132,13 @@ impl ServerProcess {
         // As above.
         let _ = writeln!(self.stdin, "model {model}");
     }
+}
+
+/// What sets knobs of its process and becomes the program of these words, which is this one.
+fn with_knobs(knobs: &[String], words: &[String]) -> Vec<String> {
+    let own = [words[0].as_str(), "tune", "exec"].map(String::from);
+    let knobs = knobs.iter().flat_map(|knob| ["--knob".to_owned(), knob.clone()]);
+    own.into_iter().chain(knobs).chain(["--".into()]).chain(words.iter().cloned()).collect()
 }
 
 fn of_words(words: &[String]) -> Command {

@@ -2,17 +2,23 @@
 
 use crate::failure::Failure;
 use clap::Args;
-use rustix::process::{Signal, getppid, set_parent_process_death_signal, setpriority_process};
+use rustix::process::{
+    Signal, getppid, getpriority_process, set_parent_process_death_signal, setpriority_process,
+};
 use rustix::thread::{
-    CpuSet, disable_transparent_huge_pages, sched_setaffinity, set_current_timer_slack,
+    CpuSet, current_timer_slack, disable_transparent_huge_pages, sched_getaffinity,
+    sched_setaffinity, set_current_timer_slack, transparent_huge_pages_are_disabled,
 };
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 use tailwater_core::Nanos as _;
-use tailwater_core::duration::parse_duration;
+use tailwater_core::duration::{format_duration, parse_duration};
+use tailwater_core::pace::Scheduling;
+use tailwater_load::scheduling::schedule;
 use tailwater_tune::knobs::{self, INHERITED, Launch, Lever};
 
 #[derive(Args, Debug)]
@@ -48,8 +54,8 @@ pub(super) fn exec(options: &ExecOptions) -> Result<(), Failure> {
     for said in &options.knobs {
         let (launch, value) = parse(said)?;
         if value != INHERITED {
-            apply(&mut command, launch, &value)
-                .map_err(|why| Failure::work(format!("{said}: {why}")))?;
+            let set = apply(&mut command, launch, &value).and_then(|()| verify(launch, &value));
+            set.map_err(|why| Failure::work(format!("{said}: {why}")))?;
         }
     }
     let error = command.exec();
@@ -75,11 +81,9 @@ fn apply(command: &mut Command, launch: Launch, value: &str) -> Result<(), Strin
             let nice = value.parse().map_err(|_| "no number".to_owned())?;
             setpriority_process(None, nice).map_err(kernel)
         }
-        Launch::Cpus => {
-            let mut set = CpuSet::new();
-            knobs::cpus(value).into_iter().flatten().for_each(|cpu| set.set(cpu));
-            sched_setaffinity(None, &set).map_err(kernel)
-        }
+        Launch::Scheduling => schedule(value.parse().map_err(|_| "no class".to_owned())?)
+            .map_err(|error| error.to_string()),
+        Launch::Cpus => sched_setaffinity(None, &set_of(value)).map_err(kernel),
         Launch::TimerSlack => {
             let time = parse_duration(value).map_err(|error| error.to_string())?;
             set_current_timer_slack(NonZeroU64::new(time.nanos())).map_err(kernel)
@@ -102,6 +106,85 @@ fn apply(command: &mut Command, launch: Launch, value: &str) -> Result<(), Strin
             Ok(())
         }
     }
+}
+
+/// Whether this process has what was set: the kernel leaves out CPUs that are not there, and gives threads of real-time
+/// classes no slack, without a word.
+fn verify(launch: Launch, value: &str) -> Result<(), String> {
+    let Some(found) = own(launch) else { return Ok(()) };
+    let is_same = match launch {
+        // The command's alone: this process keeps its own.
+        Launch::Preload(_)
+        | Launch::Variable { .. }
+        | Launch::Tunable { .. }
+        | Launch::Flag { .. } => return Ok(()),
+        Launch::Cpus => sched_getaffinity(None).is_ok_and(|set| set == set_of(value)),
+        Launch::TimerSlack => parse_duration(&found).ok() == parse_duration(value).ok(),
+        _ => found == value,
+    };
+    if is_same {
+        return Ok(());
+    }
+    Err(format!("{value} was set and {found} is read back: the kernel did not take it"))
+}
+
+/// What this process has of a knob, and what it starts inherits; `None` of what no process can be asked for.
+pub(super) fn own(launch: Launch) -> Option<String> {
+    match launch {
+        Launch::Nice => getpriority_process(None).ok().map(|nice| nice.to_string()),
+        Launch::Scheduling => scheduling(&std::fs::read_to_string("/proc/thread-self/stat").ok()?),
+        Launch::Cpus => sched_getaffinity(None).ok().map(|set| list_of(&set)),
+        Launch::TimerSlack => {
+            current_timer_slack().ok().map(|ns| format_duration(Duration::from_nanos(ns)))
+        }
+        Launch::NoHugePages => {
+            let is_off = transparent_huge_pages_are_disabled().ok()?;
+            Some(if is_off { "never" } else { "as the kernel has it" }.into())
+        }
+        Launch::Variable { name, .. } | Launch::Flag { name, .. } => {
+            std::env::var(name).ok().filter(|value| !value.is_empty())
+        }
+        Launch::Preload(_) | Launch::Tunable { .. } => None,
+    }
+}
+
+/// The class that a thread's line tells (proc_pid_stat(5)): the priority is the 40th word, the policy the 41st. The name,
+/// which may have spaces, is the second, in parentheses.
+fn scheduling(stat: &str) -> Option<String> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut words = rest.split_whitespace().skip(37);
+    let priority: u8 = words.next()?.parse().ok()?;
+    let class = match words.next()? {
+        "0" => Scheduling::Normal,
+        "1" => Scheduling::Fifo(priority),
+        "2" => Scheduling::RoundRobin(priority),
+        "3" => Scheduling::Batch,
+        "5" => Scheduling::Idle,
+        other => return Some(format!("policy {other}")),
+    };
+    Some(class.to_string())
+}
+
+fn set_of(list: &str) -> CpuSet {
+    let mut set = CpuSet::new();
+    knobs::cpus(list).into_iter().flatten().for_each(|cpu| set.set(cpu));
+    set
+}
+
+/// As `0-1,3`.
+fn list_of(set: &CpuSet) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for cpu in (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)) {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => runs.push((cpu, cpu)),
+        }
+    }
+    let run = |(first, last): &(usize, usize)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    runs.iter().map(run).collect::<Vec<_>>().join(",")
 }
 
 /// Sets a variable that is a list, behind what it has already.
@@ -130,4 +213,40 @@ pub(super) fn library(files: &[&str]) -> Option<PathBuf> {
     let folders: Vec<PathBuf> = triples.chain(fixed).collect();
     let places = files.iter().flat_map(|file| folders.iter().map(move |folder| folder.join(file)));
     places.into_iter().find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_is_read_from_behind_the_name_whatever_that_is() {
+        let line = |name: &str, priority: u32, policy: u32| {
+            let rest = vec!["0"; 36].join(" ");
+            format!("7 ({name}) S {rest} {priority} {policy} 0 0\n")
+        };
+        for (priority, policy, class) in
+            [(0, 0, "normal"), (3, 1, "fifo:3"), (9, 2, "rr:9"), (0, 3, "batch"), (0, 5, "idle")]
+        {
+            assert_eq!(scheduling(&line("a) b 1", priority, policy)).as_deref(), Some(class));
+        }
+        assert_eq!(scheduling(&line("x", 0, 6)).as_deref(), Some("policy 6"));
+        assert_eq!(scheduling("7 (x) S 0"), None);
+    }
+
+    #[test]
+    fn cpus_are_told_as_they_are_given() {
+        for list in ["0", "0-1,3", "2,5-7"] {
+            assert_eq!(list_of(&set_of(list)), list);
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_has_left_out_is_no_success() {
+        // Far more CPUs than any machine of a test has.
+        let why = verify(Launch::Cpus, "0-1023").unwrap_err();
+        assert!(why.contains("is read back: the kernel did not take it"), "{why}");
+        let own = own(Launch::Cpus).expect("this is Linux");
+        assert_eq!(verify(Launch::Cpus, &own), Ok(()));
+    }
 }

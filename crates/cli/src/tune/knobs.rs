@@ -33,6 +33,9 @@ struct Row {
     meaning: &'static str,
     /// The value now; none where it cannot be read.
     now: Option<String>,
+    /// Of a process's knob, what a program that is started here inherits; none where that cannot be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inherits: Option<String>,
     allowed: Option<String>,
     holds_for: Option<&'static str>,
     needs: Option<&'static str>,
@@ -50,6 +53,7 @@ pub(super) fn knobs(options: &KnobsOptions) -> Result<(), Failure> {
         class: "refused",
         meaning: knob.meaning,
         now: None,
+        inherits: None,
         allowed: None,
         holds_for: None,
         needs: None,
@@ -83,6 +87,7 @@ fn row(knob: &'static Knob, root: &Root) -> Row {
         class: "process",
         meaning: knob.meaning,
         now: Some(INHERITED.into()),
+        inherits: None,
         allowed: None,
         holds_for: Some(knob.holds_for),
         needs: Some(knob.needs),
@@ -121,6 +126,7 @@ fn of_files(row: &mut Row, (pattern, form, absent): (&str, Form, &str), root: &R
 
 fn of_launch(row: &mut Row, launch: Launch) {
     row.allowed = Some(launch.allowed());
+    row.inherits = exec::own(launch);
     if let Launch::Preload(known) = launch {
         let here = known.iter().filter(|(_, files)| exec::library(files).is_some());
         let here: Vec<&str> = here.map(|(name, _)| *name).collect();
@@ -141,7 +147,7 @@ fn table(rows: &[Row]) -> String {
     let cells = rows.iter().map(|row| {
         vec![
             row.name.to_owned(),
-            text(row.now.as_deref()),
+            text(now(row).as_deref()),
             text(row.allowed.as_deref()),
             text(row.needs),
             settable(row),
@@ -154,12 +160,20 @@ fn table(rows: &[Row]) -> String {
     format!("{table}\n\n{}", wrap(more, style().width.unwrap_or(100).into()))
 }
 
+/// With what is inherited, where that is known.
+fn now(row: &Row) -> Option<String> {
+    match (&row.now, &row.inherits) {
+        (Some(now), Some(own)) => Some(format!("{now} ({own})")),
+        (now, _) => now.clone(),
+    }
+}
+
 fn details(row: &Row) -> String {
     let mut lines = vec![format!("{}: {}", row.name, row.meaning)];
     let mut more = |name: &str, text: Option<&str>| {
         lines.extend(text.map(|text| format!("  {name:<14} {text}")));
     };
-    more("now", row.now.as_deref());
+    more("now", now(row).as_deref());
     more("allowed", row.allowed.as_deref());
     more("holds for", row.holds_for);
     more("needs", row.needs);

@@ -5,13 +5,24 @@ use serde_json::Value;
 
 /// From the files that `tune sku --out` writes, one for each service.
 pub(super) fn table(results: &[String]) -> String {
-    let heads = ["service", "tests", "soft SKU", "against stock, confirmed", "not tried"];
+    let heads = [
+        "service",
+        "tests",
+        "soft SKU",
+        "against stock, confirmed",
+        "against hand-tuned",
+        "not tried",
+    ];
     let mut table = head(&heads.map(String::from));
     for result in results {
         let result: Value = serde_json::from_str(result).expect("what a search found");
         let list = |key: &str| result[key].as_array().expect("a list").clone();
         let tests: Vec<String> = list("tested").iter().map(tested).collect();
-        let confirmed: Vec<String> = list("confirmed").iter().map(found).collect();
+        let confirmed = list("confirmed");
+        let (stock, rivals): (Vec<&Value>, Vec<&Value>) =
+            confirmed.iter().partition(|test| test["name"] == "stock");
+        let stock: Vec<String> = stock.into_iter().map(found).collect();
+        let rivals: Vec<String> = rivals.into_iter().map(tested).collect();
         let title = result["title"].as_str().expect("a title");
         let service = title.split(", by").next().unwrap_or(title);
         let minutes = result["seconds"].as_f64().expect("a number") / 60.0;
@@ -20,7 +31,8 @@ pub(super) fn table(results: &[String]) -> String {
             format!("{service}, {minutes:.0} min"),
             or_none(&tests, "; "),
             or_none(&adopted, ", "),
-            if confirmed.is_empty() { nothing(&result) } else { confirmed.join("; ") },
+            if stock.is_empty() { nothing(&result) } else { stock.join("; ") },
+            or_none(&rivals, "; "),
             list("untried").len().to_string(),
         ]);
     }
@@ -150,7 +162,19 @@ fn a_gain_has_its_interval_and_what_is_open_says_what_would_have_been_found() {
         "untried": ["thp=never"]
     }"#;
     let row = "| A store, 10 min | transport=unix: -10.0 % (-20.0 to -5.0 %), 16 quads; thp=always: open after 1 quads, which \
-               find 40 % | transport=unix | nothing; of what was screened, 10 % | 1 |";
-    let table = table(&[found.to_owned()]);
-    assert!(table.contains(row), "{row} is not in\n{table}");
+               find 40 % | transport=unix | nothing; of what was screened, 10 % | none | 1 |";
+    let of = |name: &str| {
+        format!(
+            r#"{{ "name": "{name}", "verdict": "better", "smallest_effect": 0.1,
+              "looks": [{{ "quads": 16, "mean": -0.1053605, "interval": [-0.2231436, -0.0512933] }}] }}"#
+        )
+    };
+    let claims = format!(r#""confirmed": [{}, {}]"#, of("stock"), of("by hand"));
+    let held = found.replace(r#""confirmed": []"#, &claims);
+    let gain = "-10.0 % (-20.0 to -5.0 %), 16 quads";
+    let both = format!("| transport=unix | {gain} | by hand: {gain} | 1 |");
+    let table = table(&[found.to_owned(), held]);
+    for row in [row, &both] {
+        assert!(table.contains(row), "{row} is not in\n{table}");
+    }
 }

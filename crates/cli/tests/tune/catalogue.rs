@@ -18,11 +18,16 @@ fn knobs_say_what_they_are_now_and_why_some_cannot_be_set() {
     assert_eq!(knob(&list, "tcp-rmem")["now"], "4096 131072 33554432");
     assert_eq!(knob(&list, "tcp-congestion-control")["allowed"], "reno|cubic");
     assert_eq!(knob(&list, "malloc-arenas")["now"], "inherited");
+    let inherits = knob(&list, "nice")["inherits"].as_str().expect("it can be asked");
+    assert!(inherits.parse::<i32>().is_ok_and(|nice| (-20..=19).contains(&nice)), "{inherits}");
     for (name, why) in [
         ("frequency-max-khz", "clock rate"),
         ("base-slice-ns", "debugfs is not mounted"),
         ("prefetchers", "MSR"),
+        ("thp-64kb", "Linux 6.8"),
         ("tcp-nodelay", "always have it on"),
+        ("memory-lock", "server.lock_memory"),
+        ("cpu-quota", "CPUQuota"),
     ] {
         let row = knob(&list, name);
         assert!(row["refused"].as_str().is_some_and(|reason| reason.contains(why)), "{row}");

@@ -53,6 +53,11 @@ fn a_planted_gain_is_found_with_its_size_and_the_knob_is_put_back() {
             && page.contains("a difference is shown: 20")
     );
     assert!(machine.has("out/evidence.svg") && machine.has("out/tune.json"));
+    assert!(machine.read("out/evidence.svg").contains("minutes"));
+    let list = |key: &str| result[key].as_array().expect("a list").clone();
+    let seconds: Vec<f64> = list("look_seconds").iter().filter_map(Value::as_f64).collect();
+    assert_eq!(seconds.len(), list("looks").len());
+    assert!(seconds[0] > 0.0 && seconds.is_sorted(), "{seconds:?}");
     machine.is_as_before().expect("the knob is put back");
 }
 
@@ -378,6 +383,9 @@ fn keys_of_a_scenario_are_knobs_and_a_run_is_a_block() {
     let last = result["looks"].as_array().and_then(|looks| looks.last()).expect("looks");
     let mean = last["mean"].as_f64().expect("a number");
     assert!((0.5..5.0).contains(&mean), "a hundred times as long is 4.6: {mean}");
+    // Of a server without tiers, too.
+    let guards = result["guards"].as_array().expect("a list");
+    assert!(guards.iter().any(|guard| guard["name"] == "memory"), "{result}");
     machine.write("two.toml", &text.replace("fixed_rps = 20000", ""));
     let file = machine.path("two.toml").display().to_string();
     let output = machine.tune("ab", &["--knob", "server.loops=2", "--scenario", &file]);
@@ -404,6 +412,7 @@ fn the_same_seed_and_costs_give_the_same_result() {
         let mut result = json(&output);
         let object = result.as_object_mut().expect("an object");
         object.remove("seconds");
+        object.remove("look_seconds").expect("when it was looked");
         // Of the machine itself, and of when it began.
         object.remove("manifest").expect("what it was measured on");
         for quad in ["pilot", "quads"] {

@@ -1,8 +1,9 @@
 //! Programs that are started with knobs of their process.
 
-use super::common::TAILWATER;
-use super::machine::{stderr, stdout};
-use std::process::{Command, Output};
+use super::common::{TAILWATER, eventually};
+use super::machine::{Machine, stderr, stdout};
+use std::fs;
+use std::process::{Command, Output, Stdio};
 
 fn exec(knobs: &[&str], words: &[&str]) -> Output {
     let mut command = Command::new(TAILWATER);
@@ -59,4 +60,86 @@ fn the_programs_end_is_its_own_and_what_is_wrong_is_told() {
     let missing = exec(&[], &["no-such-program-at-all"]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(stderr(&missing).contains("no-such-program-at-all"), "{}", stderr(&missing));
+}
+
+/// What the kernel says of the class of a program that is started so: the 40th and 41st word of proc_pid_stat(5).
+fn class(output: &Output) -> (String, String) {
+    class_of(&stdout(output)).unwrap_or_else(|| panic!("{output:?}"))
+}
+
+fn class_of(stat: &str) -> Option<(String, String)> {
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let mut words = rest.split_whitespace().skip(37).map(str::to_owned);
+    Some((words.next()?, words.next()?))
+}
+
+#[test]
+fn the_scheduling_class_reaches_the_program_and_leaves_its_niceness() {
+    let stat = ["cat", "/proc/self/stat"];
+    for (value, policy) in [("batch", "3"), ("idle", "5")] {
+        let knob = format!("scheduling={value}");
+        assert_eq!(class(&exec(&[&knob], &stat)), ("0".into(), policy.into()), "{value}");
+        assert_eq!(stdout(&exec(&[&knob], &["nice"])), stdout(&exec(&[], &["nice"])), "{value}");
+    }
+    // Real-time classes take a right, which who runs this may have.
+    let real_time = exec(&["scheduling=rr:2"], &stat);
+    if real_time.status.success() {
+        assert_eq!(class(&real_time), ("2".into(), "2".into()));
+    } else {
+        assert!(stderr(&real_time).contains("ulimit -r 2"), "{}", stderr(&real_time));
+    }
+}
+
+#[test]
+fn what_the_kernel_does_not_take_is_told_before_the_program_starts() {
+    let output = exec(&["cpus=0-1023"], &["echo", "started"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(1), String::new()));
+    let told = stderr(&output);
+    assert!(told.contains("cpus=0-1023") && told.contains("the kernel did not take it"), "{told}");
+}
+
+/// Policies of the processes that one has started and whose command has this word.
+fn policies(parent: u32, word: &str) -> Vec<String> {
+    let read = |path: String| fs::read_to_string(path).unwrap_or_default();
+    let threads = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+    let children = threads.map(|thread| read(format!("{}/children", thread.path().display())));
+    let children: Vec<String> = children
+        .flat_map(|it| it.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let ours = children
+        .iter()
+        .filter(|pid| read(format!("/proc/{pid}/cmdline")).split('\0').any(|said| said == word));
+    ours.filter_map(|pid| class_of(&read(format!("/proc/{pid}/stat")))).map(|of| of.1).collect()
+}
+
+#[test]
+fn a_scenarios_server_has_its_knobs_and_the_generator_has_none() {
+    let machine = Machine::new("server-process");
+    let text = "slo = \"1s\"\nwarm_up = \"0s\"\nduration = \"1s\"\nrepetitions = 1\n\
+        [server]\nservice = \"5us\"\ndrain_every = \"20us\"\noutput_high = 65536\n\
+        [server.process]\nscheduling = \"batch\"\nmalloc-arenas = 1\n\
+        [server.socket]\nquick_ack = true\nsend_buffer = 65536\n\
+        [clients]\ncount = 1\npace = \"sleep\"\n[demand]\nrequests_per_second = 100\n\
+        [capacity]\nfixed_rps = 1000\n[[controller]]\nname = \"none\"\n";
+    machine.write("own.toml", text);
+    let file = machine.path("own.toml").display().to_string();
+    let mut command = Command::new(TAILWATER);
+    command.args(["run", &file, "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut run = command.spawn().expect("the program starts");
+    let mut generator = Vec::new();
+    eventually("the server is of its class while the generator runs", || {
+        generator = policies(run.id(), "job");
+        let server = policies(run.id(), "serve");
+        let has_ended = run.try_wait().expect("it can be asked").is_some();
+        has_ended || (server == ["3"] && !generator.is_empty())
+    });
+    let own = class_of(&fs::read_to_string("/proc/self/stat").expect("this is Linux"));
+    assert_eq!(generator, [own.expect("it has a class").1], "the run ended before it was seen");
+    let output = run.wait_with_output().expect("it ends");
+    assert!(stdout(&output).contains("\"goodput_rps\""), "{output:?}");
+    machine.write("own.toml", &text.replace("malloc-arenas", "malloc-arena"));
+    let refused = Command::new(TAILWATER).args(["check", &file]).output().expect("it starts");
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let told = format!("{}{}", stdout(&refused), stderr(&refused));
+    assert!(told.contains("did you mean malloc-arenas?"), "{told}");
 }

@@ -1,6 +1,6 @@
 //! Searches for the setting of several knobs, of a program whose costs are known.
 
-use super::machine::{BUDGET, Machine, json, stderr, stdout};
+use super::machine::{BUDGET, Machine, SWAPPINESS, json, stderr, stdout};
 use serde_json::Value;
 
 /// `a` brings 5 %, `d` brings 4 % at its second value and costs 4 % at its first, `c` costs 3 %, `b` does nothing.
@@ -63,8 +63,9 @@ fn a_rival_that_is_better_is_what_is_kept() {
     let program = machine.program("cost", &cost);
     let file = file(&machine, &program, "");
     let rival = "[[rival]]\nname = \"by hand\"\nset = { a = \"7\" }\n";
-    machine.write("sku.toml", &format!("{}{rival}", machine.read("sku.toml")));
-    let output = machine.tune("sku", &[&file]);
+    machine.write("rivals.toml", rival);
+    let rivals = machine.path("rivals.toml").display().to_string();
+    let output = machine.tune("sku", &[&file, "--rival", &rivals]);
     let text = stdout(&output);
     let end = "To keep the rival by hand, which is shown to be better:\n  put 7 in place of {a} in the command";
     assert!(text.trim_end().ends_with(end), "{text}{}", stderr(&output));
@@ -87,6 +88,22 @@ fn where_no_knob_matters_nothing_is_claimed() {
         && text.contains("% of one is kept in four of five");
     let tested = text.contains("would have been found in four of five tests.");
     assert!(screened || tested, "{text}{}", stderr(&output));
+}
+
+#[test]
+fn where_nothing_is_found_a_rival_may_still_be_better_than_stock() {
+    let machine = Machine::new("sku-by-hand");
+    let cost = "awk -v z=$noise -v a=$1 'BEGIN { print 1000 * z * (a == 7 ? 0.9 : 1) }'";
+    let program = machine.program("cost", cost);
+    let file = file(&machine, &program, "metric = \"\"\nreplicates = 1\n");
+    let text = machine.read("sku.toml").replace("metric = \"/cost\"\n", "");
+    machine.write("sku.toml", &text);
+    let output = machine.tune("sku", &[&file, "--rival", "a=7"]);
+    let text = stdout(&output);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let held = "On fresh blocks stock is held against a=7: worse";
+    assert!(words.contains(held), "{text}{}", stderr(&output));
+    assert!(words.contains("To keep the rival a=7, which is shown to be better:"), "{text}");
 }
 
 #[test]
@@ -114,7 +131,7 @@ fn one_bad_value_costs_itself_alone() {
         machine.program("none", "if [ $1$2$3$4 != 0000 ]; then exit 3; fi; echo '{\"cost\": 1}'");
     let output = machine.tune("sku", &[&self::file(&machine, &none, "")]);
     assert!(
-        stderr(&output).contains("no value can be measured, a=1 for this"),
+        stderr(&output).contains("no value can be measured, d=2 for this"),
         "{}",
         stderr(&output)
     );
@@ -163,11 +180,18 @@ awk -v z=$noise -v b=$b 'BEGIN { print 100 * z * (b == 600 ? 0.9 : 1) }'";
     );
     machine.write("sku.toml", &text);
     let file = machine.path("sku.toml").display().to_string();
-    let plan = stdout(&machine.tune("sku", &[&file, "--dry-run"]));
+    // One of the rival's knobs is in no table of the file.
+    let rival = ["--rival", "netdev-budget=400,swappiness=10"];
+    let plan = stdout(&machine.tune("sku", &[&[&*file, "--dry-run"], &rival[..]].concat()));
     assert!(plan.contains("Before each block of netdev-budget=600:\n  write 600 to"), "{plan}");
+    let of_rival = format!("Before each block of the rival {}:\n  write 400 to", rival[1]);
+    let writes = format!("write 10 to {}", machine.path(SWAPPINESS).display());
+    assert!(plan.contains(&of_rival) && plan.contains(&writes), "{plan}");
     assert!(!machine.has("run"));
-    let output = machine.tune("sku", &[&file]);
+    let output = machine.tune("sku", &[&[&*file], &rival[..]].concat());
     let text = stdout(&output);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("against netdev-budget=400,swappiness=10: better"), "{text}");
     assert!(
         text.contains("The soft SKU is confirmed: netdev-budget=600."),
         "{text}{}",
@@ -203,8 +227,8 @@ fn what_is_wrong_with_a_file_is_told_with_a_mend() {
             "above that is needed",
         ),
         (
-            "command = [\"true\"]\n[[knob]]\nname = \"nice\"\nvalues = [\"5\"]\n[[rival]]\nname = \"x\"\nset = { thp = \"always\" }\n",
-            "rival x sets thp, which stands in no [[knob]] table",
+            "command = [\"true\"]\n[[knob]]\nname = \"nice\"\nvalues = [\"5\"]\n[[rival]]\nname = \"x\"\nset = { tph = \"always\" }\n",
+            "rival x: no knob is called 'tph'",
         ),
     ] {
         machine.write("sku.toml", text);

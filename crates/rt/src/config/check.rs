@@ -24,6 +24,7 @@ impl ServerConfig {
         self.check_times()?;
         self.check_tiers()?;
         self.locks.as_ref().map_or(Ok(()), LockRules::check)?;
+        self.sockets.check()?;
         self.keep_alive.as_ref().map_or(Ok(()), KeepAlive::check)
     }
 

@@ -4,13 +4,14 @@ use super::listen_error::ListenError;
 use super::resolve::resolve;
 use super::stream::{FLAGS, open};
 use super::unix_path::Claim;
-use super::{Address, KeepAlive, Stream};
+use super::{Address, KeepAlive, SocketRules, Stream};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{SocketAddrUnix, sockopt};
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+use tailwater_control::ConfigError;
 
 /// A listening socket; removes its path when dropped, if it has one.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Listener {
     _claim: Option<Claim>,
     socket: OwnedFd,
     address: Address,
+    /// Of those that are accepted: unlike other options they do not inherit it.
+    quick_ack: bool,
     #[cfg(feature = "tls")]
     tls: Option<super::tls::TlsServer>,
 }
@@ -76,6 +79,7 @@ impl Listener {
             _claim: claim,
             socket,
             address,
+            quick_ack: false,
             #[cfg(feature = "tls")]
             tls: None,
         }
@@ -95,6 +99,15 @@ impl Listener {
         }
     }
 
+    /// Sets options of connections that are accepted from now on.
+    pub(crate) fn with_rules(self, rules: &SocketRules) -> Result<Self, ConfigError> {
+        match self.address {
+            Address::Tcp(_) => rules.set(&self.socket)?,
+            Address::Name(..) | Address::Unix(_) => return Ok(self),
+        }
+        Ok(Self { quick_ack: rules.quick_ack, ..self })
+    }
+
     /// With the port that was really taken.
     pub(crate) const fn address(&self) -> &Address {
         &self.address
@@ -103,7 +116,7 @@ impl Listener {
     /// Looks once whether a client waits.
     pub(crate) fn accept(&self) -> Accept {
         match rustix::net::accept_with(&self.socket, FLAGS) {
-            Ok(socket) => self.accepted(Stream::new(socket)),
+            Ok(socket) => self.accepted(Stream::new(socket).with_quick_ack(self.quick_ack)),
             Err(errno) => Accept::from(errno),
         }
     }
@@ -166,6 +179,7 @@ impl AsFd for Listener {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::Transfer;
     use super::*;
     use rustix::event::{PollFd, PollFlags, poll};
 
@@ -182,6 +196,47 @@ mod tests {
         let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
         let _client = Stream::connect(listener.address()).unwrap();
         assert!(sockopt::tcp_nodelay(accepted(&listener)).unwrap());
+    }
+
+    /// An exchange of a byte each way; whether the kernel then acknowledges at once what came.
+    fn acknowledges_at_once(client: &Stream, server: &Stream) -> bool {
+        let mut byte = [0];
+        assert_eq!(client.write(&[1]), Transfer::Bytes(1));
+        poll(&mut [PollFd::new(server, PollFlags::IN)], None).unwrap();
+        assert_eq!(server.read(&mut byte), Transfer::Bytes(1));
+        let at_once = sockopt::tcp_quickack(server).unwrap();
+        assert_eq!(server.write(&[2]), Transfer::Bytes(1));
+        poll(&mut [PollFd::new(client, PollFlags::IN)], None).unwrap();
+        assert_eq!(client.read(&mut byte), Transfer::Bytes(1));
+        at_once
+    }
+
+    #[test]
+    fn accepted_sockets_have_the_servers_rules() {
+        let law = "reno".to_owned();
+        let rules = SocketRules {
+            quick_ack: true,
+            send_buffer: Some(20_000),
+            receive_buffer: Some(30_000),
+            congestion_control: Some(law.clone()),
+        };
+        let bound = || Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = bound().with_rules(&rules).unwrap();
+        let client = Stream::connect(listener.address()).unwrap();
+        let server = accepted(&listener);
+        assert_eq!(sockopt::socket_send_buffer_size(&server).unwrap(), 40_000);
+        assert_eq!(sockopt::socket_recv_buffer_size(&server).unwrap(), 60_000);
+        assert_eq!(sockopt::tcp_congestion(&server).unwrap(), law);
+        assert!((0..50).all(|_| acknowledges_at_once(&client, &server)));
+        // Without the rule answers carry the acknowledgements, as soon as some came quickly.
+        let usual = bound();
+        let client = Stream::connect(usual.address()).unwrap();
+        let server = accepted(&usual);
+        assert!(!(0..1_000).all(|_| acknowledges_at_once(&client, &server)));
+        let unknown =
+            SocketRules { congestion_control: Some("nosuchlaw".into()), ..SocketRules::default() };
+        let why = bound().with_rules(&unknown).unwrap_err().to_string();
+        assert!(why.contains("nosuchlaw") && why.contains("tcp_available"), "{why}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod listen_error;
 mod listener;
 mod peer;
 mod resolve;
+mod socket_rules;
 mod stream;
 #[cfg(feature = "tls")]
 pub mod tls;
@@ -19,5 +20,6 @@ pub use keep_alive::KeepAlive;
 pub use listen_error::ListenError;
 pub(crate) use listener::{Accept, Listener};
 pub use peer::{Peer, PeerRef};
+pub use socket_rules::SocketRules;
 pub use stream::Stream;
 pub use transfer::Transfer;

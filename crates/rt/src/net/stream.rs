@@ -20,6 +20,8 @@ pub(super) const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::C
 #[derive(Debug)]
 pub struct Stream {
     socket: OwnedFd,
+    /// What was read is acknowledged at once.
+    quick_ack: bool,
     /// Present where the stream speaks TLS. In a cell because a read may have to send, and the other
     /// way about; never borrowed across a call.
     #[cfg(feature = "tls")]
@@ -31,9 +33,16 @@ impl Stream {
     pub(super) const fn new(socket: OwnedFd) -> Self {
         Self {
             socket,
+            quick_ack: false,
             #[cfg(feature = "tls")]
             session: None,
         }
+    }
+
+    /// What is read from now on is acknowledged at once, where it is a TCP socket.
+    pub(super) const fn with_quick_ack(mut self, quick_ack: bool) -> Self {
+        self.quick_ack = quick_ack;
+        self
     }
 
     /// Begins to connect; it stands when the socket becomes writable and [`Stream::trouble`] finds
@@ -98,6 +107,15 @@ impl Stream {
     /// Reads what is there. With TLS and a buffer of less than 32 KiB some of it may remain; see
     /// [`Stream::has_unread`].
     pub fn read(&self, buffer: &mut [u8]) -> Transfer {
+        let read = self.receive(buffer);
+        if self.quick_ack && matches!(read, Transfer::Bytes(_)) {
+            // The kernel forgets it with the next answer (tcp(7)). Where it cannot be set, the read was no worse.
+            let _ = sockopt::set_tcp_quickack(&self.socket, true);
+        }
+        read
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> Transfer {
         #[cfg(feature = "tls")]
         if let Some(session) = &self.session {
             return session.borrow_mut().read(&self.socket, buffer);

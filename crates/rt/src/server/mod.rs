@@ -166,6 +166,7 @@ impl Server {
         if let Some(keep_alive) = config.keep_alive {
             listener.set_keep_alive(keep_alive)?;
         }
+        let listener = listener.with_rules(&config.sockets).map_err(StartError::Config)?;
         let address = listener.address().clone();
         let inboxes: Vec<_> = (0..config.loops).map(|_| Inbox::new()).collect::<Result<_, _>>()?;
         let shared = Arc::new(Shared::new(config, admission, inboxes.into()));

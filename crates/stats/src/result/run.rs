@@ -82,6 +82,9 @@ pub struct Run {
     pub slipped_us: f64,
     /// CPU (blocking reception) or busy time (spinning) of the server per request it received.
     pub server_cpu_ns_per_request: f64,
+    /// What the server's processes had of the memory at the end of the window; 0 where it was not read.
+    #[serde(default, skip_serializing_if = "is_none_counted")]
+    pub server_memory_bytes: u64,
     /// Messages the server received per served request.
     pub rx_per_request: f64,
     /// Messages the server sent per served request.

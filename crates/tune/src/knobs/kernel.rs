@@ -8,6 +8,8 @@ use std::time::Duration;
 const OLD: &str = "this kernel has no such setting";
 const DEBUGFS: &str = "debugfs is not mounted (mount -t debugfs none /sys/kernel/debug), or this kernel has no such \
                        setting";
+const NO_SIZES: &str =
+    "this kernel, older than Linux 6.8, or this processor has no huge pages of that size";
 const CPUFREQ: &str = "this machine lets no system choose its clock rate, as most virtual machines";
 const NO_HALTPOLL: &str = "the module haltpoll is not there: it is for guests of virtual machines";
 
@@ -28,6 +30,8 @@ const THP: Form = Form::Marked(&["always", "madvise", "never"]);
 const THP_DEFRAG: Form = Form::Marked(&["always", "defer", "defer+madvise", "madvise", "never"]);
 const THP_SHMEM: Form =
     Form::Marked(&["always", "within_size", "advise", "never", "deny", "force"]);
+/// Since Linux 6.8 each size has a word of its own; inherit is the one of `enabled` (same file, "Per THP size control").
+const THP_SIZE: Form = Form::Marked(&["always", "inherit", "madvise", "never"]);
 const PREEMPT: Form = Form::Marked(&["none", "voluntary", "full", "lazy"]);
 
 const fn knob(
@@ -62,7 +66,7 @@ const fn number(low: u64, high: u64) -> Form {
 }
 
 /// Knobs that are files. Settling times are those after which the kernel's own daemons and timers have had a turn.
-pub const KERNEL: [Knob; 31] = [
+pub const KERNEL: [Knob; 34] = [
     knob(
         "thp",
         ("/sys/kernel/mm/transparent_hugepage/enabled", THP),
@@ -84,6 +88,30 @@ pub const KERNEL: [Knob; 31] = [
         1_000,
         "which shared memory gets huge pages",
     ),
+    knob(
+        "thp-16kb",
+        ("/sys/kernel/mm/transparent_hugepage/hugepages-16kB/enabled", THP_SIZE),
+        MEMORY,
+        1_000,
+        "which memory gets pages of 16 KiB of its own accord",
+    )
+    .absent(NO_SIZES),
+    knob(
+        "thp-64kb",
+        ("/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled", THP_SIZE),
+        MEMORY,
+        1_000,
+        "which memory gets pages of 64 KiB of its own accord",
+    )
+    .absent(NO_SIZES),
+    knob(
+        "thp-2mb",
+        ("/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled", THP_SIZE),
+        MEMORY,
+        1_000,
+        "which memory gets pages of 2 MiB of its own accord",
+    )
+    .absent(NO_SIZES),
     knob(
         "huge-pages",
         ("/proc/sys/vm/nr_hugepages", Form::Reserve { high: 1 << 20 }),

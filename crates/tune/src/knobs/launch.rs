@@ -2,6 +2,7 @@
 
 use tailwater_core::Nanos as _;
 use tailwater_core::duration::parse_duration;
+use tailwater_core::pace::Scheduling;
 use tailwater_core::words::clip;
 
 /// The value of such a knob that leaves it as the program would have it anyway.
@@ -15,6 +16,8 @@ const CPUS_MAX: usize = 1_024;
 pub enum Launch {
     /// Its nice value.
     Nice,
+    /// The scheduling class of its threads, with a priority where it has one: [`Scheduling`].
+    Scheduling,
     /// The CPUs that it may run on, as `0-1,3`.
     Cpus,
     /// How late its timers may be, as a duration.
@@ -68,6 +71,12 @@ impl Launch {
             Self::Nice => {
                 said.parse().ok().filter(|n| (-20..=19).contains(n)).map(|n: i32| n.to_string())
             }
+            Self::Scheduling => {
+                // What has the usual class has it anyway: no words are needed for that.
+                let class = said.parse::<Scheduling>().ok();
+                let class = class.filter(|class| *class != Scheduling::Normal);
+                class.map(|class| class.to_string())
+            }
             Self::Cpus => cpus(said).map(|_| said.to_owned()),
             Self::TimerSlack => {
                 let time = parse_duration(said)
@@ -90,6 +99,7 @@ impl Launch {
     pub fn allowed(self) -> String {
         let rest = match self {
             Self::Nice => "-20–19".into(),
+            Self::Scheduling => "batch|idle|fifo:1–99|rr:1–99".into(),
             Self::Cpus => "CPUs such as 0-1,3".into(),
             Self::TimerSlack => "1ns–1s".into(),
             Self::NoHugePages => "never".into(),
@@ -140,6 +150,13 @@ mod tests {
     fn values_keep_to_their_limits_and_say_them() {
         assert_eq!(Launch::Nice.parse(" -5"), Ok("-5".into()));
         assert!(Launch::Nice.parse("20").unwrap_err().contains("-20–19"));
+        for class in ["batch", "idle", "fifo:1", "rr:99"] {
+            assert_eq!(Launch::Scheduling.parse(class), Ok(class.into()));
+        }
+        for wrong in ["normal", "fifo", "rr:0", "deadline"] {
+            let error = Launch::Scheduling.parse(wrong).unwrap_err();
+            assert!(error.contains("batch|idle|fifo:1–99|rr:1–99 is needed"), "{error}");
+        }
         let arenas = Launch::Variable { name: "MALLOC_ARENA_MAX", low: 1, high: 1_024 };
         assert_eq!(arenas.parse("2"), Ok("2".into()));
         assert!(arenas.parse("0").is_err());

@@ -31,7 +31,7 @@ const ALLOCATORS: &[(&str, &[&str])] = &[
 ];
 
 /// Knobs that a program is started with.
-pub const PROCESS: [Knob; 12] = [
+pub const PROCESS: [Knob; 13] = [
     knob(
         "allocator",
         Launch::Preload(ALLOCATORS),
@@ -81,6 +81,13 @@ pub const PROCESS: [Knob; 12] = [
         "whether functions of libraries are looked up at the start instead of at the first call",
     ),
     knob("nice", Launch::Nice, "root, below its own", "its weight against other programs"),
+    knob(
+        "scheduling",
+        Launch::Scheduling,
+        "nothing; root, or the limit of ulimit -r, for fifo and rr",
+        "the class of its threads: batch, which takes no core from others when it is woken; idle, behind all others; fifo \
+         and rr, before all others",
+    ),
     knob(
         "cpus",
         Launch::Cpus,

@@ -16,7 +16,7 @@ const fn refused(name: &'static str, meaning: &'static str, reason: &'static str
 }
 
 /// All of them.
-pub const REFUSED: [Refused; 9] = [
+pub const REFUSED: [Refused; 13] = [
     refused(
         "uncore-frequency",
         "clock rate of caches and memory controller (µSKU's second knob)",
@@ -48,14 +48,35 @@ pub const REFUSED: [Refused; 9] = [
         "they take a reboot, after which no block can be compared with one before.",
     ),
     refused(
+        "event-batch",
+        "sockets of which the kernel tells a loop at once",
+        "it is a constant of tailwater's loops, 64, whose room lies on the stack.",
+    ),
+    refused(
         "tcp-nodelay",
         "whether small writes wait for the answer to earlier ones",
         "tailwater's sockets always have it on; other programs set it for their own.",
     ),
     refused(
+        "tcp-quickack",
+        "whether what was received is acknowledged at once",
+        "only a program sets that of its own sockets, again after each read; a scenario has server.socket.quick_ack.",
+    ),
+    refused(
         "socket-buffers",
         "bytes that one socket buffers",
-        "only a program sets those of its own sockets; tcp-rmem and tcp-wmem set the usual ones.",
+        "only a program sets those of its own sockets; a scenario has server.socket.send_buffer and receive_buffer, and \
+         tcp-rmem and tcp-wmem set the usual ones.",
+    ),
+    refused(
+        "memory-lock",
+        "memory that is never taken from a program, nor missing at its first use",
+        "the lock ends where another program begins (mlockall(2)); a scenario has server.lock_memory, and memcached -k.",
+    ),
+    refused(
+        "cpu-quota",
+        "the share of CPU time that a control group has (cpu.shares, cpu.max)",
+        "it takes a group made for the program; a word such as {quota} in systemd-run -p CPUQuota={quota} can be compared.",
     ),
     refused(
         "busy-poll-socket",

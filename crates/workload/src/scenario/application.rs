@@ -1,6 +1,7 @@
 //! `[server]` `application` and `settings`: a program that serves, by name.
 
 use super::error::TextPlace;
+use super::item::Item;
 use super::section::Section;
 use crate::limits;
 
@@ -16,7 +17,7 @@ pub struct ApplicationUse {
     pub place: TextPlace,
 }
 
-/// A setting that departs from the application's default.
+/// A setting that departs from the application's default, or from what a process has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ApplicationSetting {
     /// Its name.
@@ -49,20 +50,23 @@ pub(super) fn read(section: &Section<'_>) -> Option<ApplicationUse> {
         }
         return None;
     };
-    let pairs = settings.map(|item| (item.pairs(), item));
-    if let Some((pairs, item)) = &pairs
-        && pairs.len() > limits::LIST_MAX
-    {
+    Some(ApplicationUse {
+        name: item.text().unwrap_or_default().into(),
+        settings: settings.map_or_else(Vec::new, |item| self::settings(&item)),
+        place: item.place(),
+    })
+}
+
+/// Of a table whose keys somebody else knows.
+pub(super) fn settings(item: &Item<'_>) -> Vec<ApplicationSetting> {
+    let pairs = item.pairs();
+    if pairs.len() > limits::LIST_MAX {
         let (count, max) = (pairs.len(), limits::LIST_MAX);
         item.problem(format!("{} has {count} settings; {max} at most are needed", item.name));
     }
-    let pairs = pairs.into_iter().flat_map(|(pairs, _)| pairs).take(limits::LIST_MAX);
+    let pairs = pairs.into_iter().take(limits::LIST_MAX);
     let settings = pairs.filter_map(|(key, item)| {
         Some(ApplicationSetting { key: key.into(), value: item.scalar()?, place: item.place() })
     });
-    Some(ApplicationUse {
-        name: item.text().unwrap_or_default().into(),
-        settings: settings.collect(),
-        place: item.place(),
-    })
+    settings.collect()
 }

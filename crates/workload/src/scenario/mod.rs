@@ -55,7 +55,7 @@ pub use hedge::{Hedge, HedgeAfter};
 pub use locks::Locks;
 pub use path::{CallStep, Hot, LockStep, Path, PathStep};
 pub use retry::Retry;
-pub use server::Server;
+pub use server::{Server, SocketOptions};
 pub use sim::Sim;
 pub use stalls::{StallKind, Stalls};
 pub use tailwater_core::locks::LockPolicy;

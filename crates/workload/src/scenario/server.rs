@@ -1,6 +1,6 @@
 //! `[server]`: what serves.
 
-use super::application::ApplicationUse;
+use super::application::{ApplicationSetting, ApplicationUse};
 use super::change::{self, ModelChange};
 use super::choices::{TRANSPORTS, Transport};
 use super::keys::WORK;
@@ -27,6 +27,18 @@ pub struct Server {
     pub changes: Vec<ModelChange>,
     /// What carries requests. Default TCP.
     pub transport: Transport,
+    /// Options of its TCP sockets.
+    pub socket: SocketOptions,
+    /// Knobs of its process, in the file's order. Names and values stay text here; whoever sets them checks them.
+    pub process: Vec<ApplicationSetting>,
+    /// Its memory is there before its first use, and is never taken from it. Default false.
+    pub lock_memory: bool,
+    /// Longest time that handlers run before sockets are looked at again; `None`: as servers have it.
+    pub drain_every: Option<Duration>,
+    /// Unread answers of a connection from which on its requests wait; `None`: as servers have it.
+    pub output_high: Option<u64>,
+    /// Handlers of a thread that wait at once; `None`: as servers have it.
+    pub tasks_max: Option<u64>,
     /// How long a handler works; nothing where requests have paths, or an application decides.
     pub service: Service,
     /// How it spends that time. Default spinning.
@@ -46,6 +58,30 @@ pub struct Server {
     /// Servers of this kind, each with a controller of its own, and on sockets a process; every client is connected
     /// to all. Default 1.
     pub replicas: u32,
+}
+
+/// Options of a server's TCP sockets; `None`: the machine's own.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SocketOptions {
+    /// What clients send is acknowledged at once.
+    pub quick_ack: bool,
+    /// Bytes that a socket holds of what it sends.
+    pub send_buffer: Option<u64>,
+    /// The same of what it receives.
+    pub receive_buffer: Option<u64>,
+    /// The law by which it sends, by the kernel's name.
+    pub congestion_control: Option<String>,
+}
+
+impl SocketOptions {
+    fn read(section: &Section<'_>) -> Self {
+        Self {
+            quick_ack: section.truth("quick_ack").unwrap_or(false),
+            send_buffer: section.whole("send_buffer"),
+            receive_buffer: section.whole("receive_buffer"),
+            congestion_control: section.text("congestion_control"),
+        }
+    }
 }
 
 impl Server {
@@ -96,6 +132,14 @@ impl Server {
             model,
             changes,
             transport: section.choice("transport", TRANSPORTS).unwrap_or(Transport::Tcp),
+            socket: SocketOptions::read(&section_of(section, "socket")),
+            process: section
+                .item("process")
+                .map_or_else(Vec::new, |item| application::settings(&item)),
+            lock_memory: section.truth("lock_memory").unwrap_or(false),
+            drain_every: section.duration("drain_every"),
+            output_high: section.whole("output_high"),
+            tasks_max: section.whole("tasks_max"),
             service,
             work,
             classes: classes.and_then(|item| item.truth()).unwrap_or(false),

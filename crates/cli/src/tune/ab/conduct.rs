@@ -7,6 +7,7 @@ use super::conducted::Conducted;
 use super::text;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use std::time::Instant;
 use tailwater_stats::anytime::SettingError;
 use tailwater_tune::ab::{Comparison, ComparisonRules, Forecast, Pilot};
 
@@ -32,14 +33,16 @@ pub(in crate::tune) fn conduct(
     let pilot = pilot(bench, rules, a, budget)?;
     let quads = rules.quads_max.min(bench.quads_left());
     let forecast = forecast(&pilot, rules, quads, budget, bench)?;
-    let Compared { comparison, ended, timed_out } =
+    let Compared { comparison, seconds, ended, timed_out } =
         compare(bench, rules, &pilot, (a, b), budget.seed)?;
-    Ok(Conducted { pilot, forecast, comparison, ended, timed_out })
+    Ok(Conducted { pilot, forecast, comparison, seconds, ended, timed_out })
 }
 
 /// The quads of a test.
 pub(in crate::tune) struct Compared {
     pub(in crate::tune) comparison: Comparison,
+    /// Of each look, when it was, from the first quad's begin.
+    pub(in crate::tune) seconds: Vec<f64>,
     /// What ended it before it was done, if something did.
     pub(in crate::tune) ended: Option<Failure>,
     /// Whether the time was over.
@@ -57,22 +60,25 @@ pub(in crate::tune) fn compare(
     let mut comparison = Comparison::new(rules, pilot, seed).map_err(Failure::work)?;
     let quads = rules.quads_max.min(bench.quads_left()).max(1);
     let progress = Progress::new(4 * u64::from(quads));
+    let (began, mut seconds) = (Instant::now(), Vec::new());
     while let Some(order) = comparison.next_order() {
         if bench.quads_left() == 0 {
-            return Ok(Compared { comparison, ended: None, timed_out: true });
+            return Ok(Compared { comparison, seconds, ended: None, timed_out: true });
         }
         progress.say(&text::standing(&comparison));
         match bench.quad(order, (a, b), &|| progress.step()) {
             Ok(blocks) => {
                 comparison.take(order, blocks);
+                // A quad that was set aside is not looked at.
+                seconds.resize(comparison.looks().len(), began.elapsed().as_secs_f64());
             }
             Err(failure) => {
                 let ended = Some(failure.and(&text::so_far(&comparison)));
-                return Ok(Compared { comparison, ended, timed_out: false });
+                return Ok(Compared { comparison, seconds, ended, timed_out: false });
             }
         }
     }
-    Ok(Compared { comparison, ended: None, timed_out: false })
+    Ok(Compared { comparison, seconds, ended: None, timed_out: false })
 }
 
 /// Quads in which both arms are A.

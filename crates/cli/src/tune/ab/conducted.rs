@@ -8,6 +8,8 @@ pub(in crate::tune) struct Conducted {
     pub(in crate::tune) pilot: Pilot,
     pub(in crate::tune) forecast: Forecast,
     pub(in crate::tune) comparison: Comparison,
+    /// Of each look, when it was, from the first quad's begin.
+    pub(in crate::tune) seconds: Vec<f64>,
     /// What ended it before it was done, if something did.
     pub(in crate::tune) ended: Option<Failure>,
     /// Whether the time was over.

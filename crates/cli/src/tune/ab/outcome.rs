@@ -35,6 +35,8 @@ pub(super) struct Outcome<'a> {
     pub(super) noise_rules: &'a [NoiseRule],
     pub(super) forecast: Forecast,
     pub(super) looks: &'a [Look],
+    /// Of each look, when it was, from the first quad's begin.
+    pub(super) look_seconds: &'a [f64],
     pub(super) pilot: &'a [MeasuredQuad],
     pub(super) quads: &'a [MeasuredQuad],
     pub(super) seconds: f64,
@@ -92,6 +94,7 @@ impl<'a> Outcome<'a> {
             noise_rules: &rules.noise,
             forecast: conducted.forecast,
             looks: comparison.looks(),
+            look_seconds: &conducted.seconds,
             pilot: conducted.pilot.quads(),
             quads: comparison.quads(),
             seconds: took.as_secs_f64(),

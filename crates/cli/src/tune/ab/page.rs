@@ -11,8 +11,8 @@ use tailwater_tune::ab::Look;
 
 /// JSON, pictures and page.
 pub(super) fn write(folder: &Folder<'_>, outcome: &Outcome<'_>, json: &str) -> Result<(), Failure> {
-    let pictures =
-        [("evidence", evidence(outcome.looks, outcome.level)), ("effect", effect(outcome))];
+    let looks = (outcome.looks, outcome.look_seconds);
+    let pictures = [("evidence", evidence(looks, outcome.level)), ("effect", effect(outcome))];
     let pictures = pictures.map(|(name, picture)| (name.to_owned(), picture.svg()));
     folder.write("tune.json", json)?;
     for (name, svg) in &pictures {
@@ -42,15 +42,18 @@ fn line(label: &str, looks: &[Look], value: impl Fn(&Look) -> Option<f64>) -> Pi
     PictureLine { label: label.into(), points, style: LineStyle::Dense }
 }
 
-/// The curve of evidence against no difference.
-pub(in crate::tune) fn evidence(looks: &[Look], level: f64) -> Picture {
+/// The curve of evidence against no difference, over the seconds of its looks.
+pub(in crate::tune) fn evidence((looks, seconds): (&[Look], &[f64]), level: f64) -> Picture {
     let shown = 1.0 / level;
+    let points = seconds.iter().zip(looks).map(|(seconds, look)| (seconds / 60.0, look.evidence));
+    let evidence =
+        PictureLine { label: "evidence".into(), points: points.collect(), style: LineStyle::Dense };
     Picture {
         title: "Evidence".into(),
         subtitle: "that A and B differ, after each quad; valid at every look".into(),
-        x: axis("quads", AxisKind::FromZero),
+        x: axis("minutes", AxisKind::FromZero),
         y: axis("evidence against no difference", AxisKind::Log),
-        lines: vec![line("evidence", looks, |look| Some(look.evidence))],
+        lines: vec![evidence],
         stated: vec![Stated {
             label: format!("a difference is shown: {shown:.0}"),
             x: (f64::NEG_INFINITY, f64::INFINITY),

@@ -340,6 +340,7 @@ mod tests {
                 median_quads: None,
             },
             looks,
+            look_seconds: &[],
             pilot: &QUADS[..4],
             quads: &QUADS,
             seconds: 200.0,

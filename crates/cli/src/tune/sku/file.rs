@@ -76,6 +76,16 @@ struct KnobText {
 struct RivalText {
     name: String,
     set: BTreeMap<String, String>,
+    /// Left out where it cannot be set here.
+    #[serde(default)]
+    optional: bool,
+}
+
+/// A file of rivals alone.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RivalsText {
+    rival: Vec<RivalText>,
 }
 
 /// A value that could not be set or measured at all.
@@ -101,7 +111,7 @@ pub(super) struct Wanted {
     pub(super) pilot: u32,
     pub(super) replicates: u32,
     pub(super) seed: u64,
-    /// Values of optional knobs that cannot be set here.
+    /// Values of optional knobs, and optional rivals, that cannot be set here.
     pub(super) left_out: Vec<LeftOut>,
 }
 
@@ -129,6 +139,23 @@ impl Described {
             Failure::usage(format!("{}: {}", file.display(), error.to_string().trim_end()))
         })?;
         Ok(Self { file, text, scenario })
+    }
+
+    /// Further rivals: settings as `nice=5,cpus=0-1,3`, or files of `[[rival]]` tables.
+    pub(super) fn against(&mut self, rivals: &[String]) -> Result<(), Failure> {
+        for said in rivals {
+            if said.contains('=') {
+                let set = settings(said)?;
+                self.text.rival.push(RivalText { name: said.clone(), set, optional: false });
+                continue;
+            }
+            let text = scenarios::read(Path::new(said))?;
+            let found: RivalsText = toml::from_str(&text).map_err(|error| {
+                Failure::usage(format!("--rival {said}: {}", error.to_string().trim_end()))
+            })?;
+            self.text.rival.extend(found.rival);
+        }
+        Ok(())
     }
 
     /// What it comes to with the knobs as they are now.
@@ -170,9 +197,31 @@ fn wanted(described: &Described, root: &Root) -> Result<Wanted, Failure> {
             first.knob, first.because
         )));
     }
-    bounded("[[rival]] tables", text.rival.len(), (0, RIVALS_MAX))?;
-    let rivals = text.rival.iter().map(|of| rival(of, &dials, &stock, root));
-    let rivals = rivals.collect::<Result<Vec<_>, _>>()?;
+    bounded("rivals", text.rival.len(), (0, RIVALS_MAX))?;
+    let mut own = Vec::new();
+    for of in &text.rival {
+        // A knob that only a rival sets is one of the search, with no value to try.
+        match rival(of, &dials, &target, root) {
+            Err(why) if of.optional => {
+                let (value, because) = (of.name.clone(), why.to_string());
+                left_out.push(LeftOut { knob: "rival".into(), value, because });
+            }
+            Err(why) => return Err(Failure::usage(format!("rival {}: {why}", of.name))),
+            Ok(Rival { set, more }) => {
+                for (dial, here) in more {
+                    dials.push(dial);
+                    stock.push(here);
+                    values.push(Vec::new());
+                }
+                own.push((of.name.clone(), set));
+            }
+        }
+    }
+    let rivals = own.into_iter().map(|(name, set)| {
+        let of = |(dial, stock): (&Dial, &String)| set.get(&dial.name).unwrap_or(stock).clone();
+        (name, dials.iter().zip(&stock).map(of).collect())
+    });
+    let rivals: Vec<(String, Setting)> = rivals.collect();
     let replicates = text.replicates.unwrap_or(2);
     bounded("replicates", replicates as usize, (1, REPLICATES_MAX as usize))?;
     let pilot = text.pilot.unwrap_or(8);
@@ -185,6 +234,9 @@ fn wanted(described: &Described, root: &Root) -> Result<Wanted, Failure> {
             setting[at].clone_from(value);
             target.check(&dials, &setting)?;
         }
+    }
+    for (_, setting) in &rivals {
+        target.check(&dials, setting)?;
     }
     let (title, seed) = (text.title.clone(), text.seed.unwrap_or_else(fresh_seed));
     Ok(Wanted {
@@ -266,24 +318,59 @@ fn rules(text: &Text, target: &Target) -> Result<ComparisonRules, Failure> {
     })
 }
 
-/// A hand-tuned setting: stock but for what it sets.
-fn rival(
-    text: &RivalText,
-    dials: &[Dial],
-    stock: &Setting,
-    root: &Root,
-) -> Result<(String, Setting), Failure> {
-    let mut setting = stock.clone();
+/// A hand-tuned setting, which is stock but for what it sets.
+struct Rival {
+    /// Values by knob.
+    set: BTreeMap<String, String>,
+    /// The knobs among these that no table has, with what they have now.
+    more: Vec<(Dial, String)>,
+}
+
+fn rival(text: &RivalText, dials: &[Dial], target: &Target, root: &Root) -> Result<Rival, Failure> {
+    let (mut set, mut more) = (BTreeMap::new(), Vec::new());
     for (name, said) in &text.set {
-        let at = dials.iter().position(|dial| dial.name == *name).ok_or_else(|| {
-            Failure::usage(format!(
-                "rival {} sets {name}, which stands in no [[knob]] table",
-                text.name
-            ))
-        })?;
-        setting[at] = dials[at].parse(said, root)?;
+        let value = match dials.iter().find(|dial| dial.name == *name) {
+            Some(dial) => dial.parse(said, root)?,
+            None => {
+                let dial = Dial::find(name, target.offer(), root)?;
+                let here = dial.stock.clone().ok_or_else(|| {
+                    Failure::usage(format!(
+                        "{name} has no one value now; write a [[knob]] table with its stock"
+                    ))
+                })?;
+                let value = dial.parse(said, root)?;
+                more.push((dial, here));
+                value
+            }
+        };
+        set.insert(name.clone(), value);
     }
-    Ok((text.name.clone(), setting))
+    Ok(Rival { set, more })
+}
+
+/// Pairs with commas between them. What has no sign of equality belongs to the value before: `cpus=0-1,3`.
+fn settings(said: &str) -> Result<BTreeMap<String, String>, Failure> {
+    let needed = || {
+        Failure::usage(format!(
+            "--rival {said}: a file, or knobs as nice=5,thp=never with each once, is needed"
+        ))
+    };
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for part in said.split(',') {
+        match part.split_once('=') {
+            Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+                pairs.push((name.into(), value.into()));
+            }
+            Some(_) => return Err(needed()),
+            None => {
+                let (_, value) = pairs.last_mut().ok_or_else(needed)?;
+                *value = format!("{value},{part}");
+            }
+        }
+    }
+    let count = pairs.len();
+    let set: BTreeMap<String, String> = pairs.into_iter().collect();
+    if set.len() == count { Ok(set) } else { Err(needed()) }
 }
 
 fn share(key: &str, said: Option<&str>, usual: &str) -> Result<f64, Failure> {
@@ -299,4 +386,24 @@ fn bounded(what: &str, found: usize, (low, high): (usize, usize)) -> Result<(), 
         return Ok(());
     }
     Err(Failure::usage(format!("{what}: {found} found, {low} to {high} are needed")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rival_is_pairs_of_which_values_may_have_commas() {
+        let set =
+            settings("cpus=0-1,3,server.model=adb:4,tcp-rmem=4096,8192,16384").expect("pairs");
+        let found: Vec<(&str, &str)> =
+            set.iter().map(|(of, is)| (of.as_str(), is.as_str())).collect();
+        let expected =
+            [("cpus", "0-1,3"), ("server.model", "adb:4"), ("tcp-rmem", "4096,8192,16384")];
+        assert_eq!(found, expected);
+        for wrong in ["=5", "nice=", "3,nice=5", "nice=5,nice=6"] {
+            let why = settings(wrong).unwrap_err().to_string();
+            assert!(why.contains(wrong) && why.contains("nice=5,thp=never"), "{why}");
+        }
+    }
 }

@@ -28,6 +28,8 @@ pub(super) struct Tested {
     /// The smallest effect that four of five tests of so many quads find; none where there is none.
     pub(super) smallest_effect: Option<f64>,
     pub(super) looks: Vec<Look>,
+    /// Of each look, when it was, from the first quad's begin.
+    pub(super) seconds: Vec<f64>,
 }
 
 #[cfg(test)]
@@ -45,6 +47,7 @@ impl Tested {
             failed: None,
             smallest_effect: None,
             looks: vec![look],
+            seconds: vec![1.0],
         }
     }
 }

@@ -42,6 +42,10 @@ pub(crate) struct SkuOptions {
     /// The longest that all of it may take, instead of the file's time. What was found until then is kept.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     within: Option<Duration>,
+    /// A setting to confirm what is found against, beside stock: knobs as nice=5,thp=never, or a file of [[rival]] tables;
+    /// may be repeated.
+    #[arg(long = "rival", value_name = "FILE|KNOB=VALUE,…")]
+    rivals: Vec<String>,
     /// Go on though the pilot says that the effect that matters would hardly be found.
     #[arg(long)]
     accept_weak: bool,
@@ -61,11 +65,12 @@ pub(crate) struct SkuOptions {
 
 pub(super) fn sku(options: &SkuOptions) -> Result<(), Failure> {
     let root = Root::new(&options.root)?;
-    let described = match (options.target, &options.file) {
+    let mut described = match (options.target, &options.file) {
         (Some(recipe), _) => Described::known(recipe)?,
         (None, Some(file)) => Described::read(file)?,
         (None, None) => return Err(Failure::usage("a file, or --target, is needed")),
     };
+    described.against(&options.rivals)?;
     if options.dry_run {
         return say(&planned(&root, &described.on(&root)?));
     }
@@ -117,6 +122,8 @@ fn planned(root: &Root, wanted: &Wanted) -> String {
             (format!("{}={value}", wanted.dials[at].name), setting)
         }));
     }
+    let rivals = wanted.rivals.iter();
+    arms.extend(rivals.map(|(name, setting)| (format!("the rival {name}"), setting.clone())));
     let arms: Vec<(&str, &Setting)> = arms.iter().map(|(name, of)| (name.as_str(), of)).collect();
     plan(root, (&wanted.dials, &wanted.target), &arms, wanted.seed)
 }
@@ -133,7 +140,7 @@ fn deliver(
     if let Some(folder) = folder {
         let tests = found.tested.iter().chain(&found.confirmed).enumerate();
         let pictures = tests.map(|(number, test)| {
-            let mut picture = ab::evidence(&test.looks, test.level);
+            let mut picture = ab::evidence((&test.looks, &test.seconds), test.level);
             picture.title = format!("Evidence: {}", text::title(test, found));
             (format!("evidence-{}", number + 1), picture.svg())
         });

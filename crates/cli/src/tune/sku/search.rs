@@ -75,7 +75,8 @@ fn tried(
             }
         }
     }
-    match left_out.first() {
+    // The last is one of these trials.
+    match left_out.last() {
         Some(first) if values.iter().all(Vec::is_empty) => Err(Failure::work(format!(
             "no value can be measured, {}={} for this reason: {}",
             first.knob, first.value, first.because
@@ -146,8 +147,8 @@ fn climb(
     Ok(())
 }
 
-/// Holds the composed setting against stock and rivals on fresh blocks. The level is divided among the claims that are
-/// still open (Holm): what was shown leaves its share to the others.
+/// Holds the composed setting against stock and rivals on fresh blocks; where nothing was adopted, stock against rivals. The
+/// level is divided among the claims that are still open (Holm): what was shown leaves its share to the others.
 fn confirm(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
@@ -155,9 +156,6 @@ fn confirm(
     found: &mut Found,
     keep: Keep<'_>,
 ) -> Result<(), Failure> {
-    if found.sku == wanted.stock {
-        return Ok(());
-    }
     let sku = found.sku.clone();
     let stock = ("stock".to_owned(), wanted.stock.clone());
     let all = std::iter::once(&stock).chain(&wanted.rivals);
@@ -219,7 +217,8 @@ fn test(
     number: u64,
 ) -> Result<(Tested, Option<Failure>), Failure> {
     let seed = bench.next_seed().wrapping_add(number << 32);
-    let Compared { comparison, ended, timed_out } = ab::compare(bench, rules, pilot, (a, b), seed)?;
+    let Compared { comparison, seconds, ended, timed_out } =
+        ab::compare(bench, rules, pilot, (a, b), seed)?;
     let quads = comparison.looks().len() as u32;
     let forecast = pilot.forecast(rules, quads, seed).ok();
     let test = Tested {
@@ -233,6 +232,7 @@ fn test(
         failed: ended.as_ref().map(ToString::to_string),
         smallest_effect: forecast.and_then(|forecast| forecast.smallest_effect),
         looks: comparison.looks().to_vec(),
+        seconds,
     };
     // A failure of one setting ends its test only.
     Ok((test, ended.filter(|failure| bench.is_over(failure))))

@@ -34,7 +34,8 @@ pub(super) fn tested(test: &Tested) -> String {
 /// What was tested against what.
 pub(super) fn title(test: &Tested, found: &Found) -> String {
     if found.confirmed.iter().any(|of| std::ptr::eq(of, test)) {
-        format!("the soft SKU against {}", test.name)
+        let what = if found.sku == found.stock { "stock" } else { "the soft SKU" };
+        format!("{what} against {}", test.name)
     } else {
         test.name.clone()
     }
@@ -94,16 +95,17 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
         let text = to_keep(what, &lines);
         lines.iter().fold(text, |text, line| format!("{text}\n  {line}"))
     };
+    let better = |rival: &Tested| {
+        keep(&format!("the rival {}, which is shown to be better", rival.name), &rival.a)
+    };
     if changed(wanted, found).is_empty() {
-        return keep("stock", &found.stock);
+        return best(&found.confirmed).map_or_else(|| keep("stock", &found.stock), better);
     }
     let minutes = (wanted.time.as_secs_f64() * 2.0 / 60.0).ceil();
     match choice(&found.confirmed) {
         Choice::Sku => keep("it", &found.sku),
         Choice::Stock => keep("stock", &found.stock),
-        Choice::Rival(rival) => {
-            keep(&format!("the rival {}, which is shown to be better", rival.name), &rival.a)
-        }
+        Choice::Rival(rival) => better(rival),
         Choice::Longer => {
             format!("Keep stock. To decide, type the same with --within {minutes:.0}min.")
         }
@@ -139,18 +141,20 @@ enum Choice<'a> {
 fn choice(confirmed: &[Tested]) -> Choice<'_> {
     let Some((stock, rivals)) = confirmed.split_first() else { return Choice::Again };
     match stock.verdict {
-        Verdict::Better => {
-            let gap = |test: &Tested| test.looks.last().map_or(0.0, |look| look.mean.abs());
-            let better = rivals.iter().filter(|test| test.verdict == Verdict::Worse);
-            let best = better.max_by(|one, other| gap(one).total_cmp(&gap(other)));
-            best.map_or(Choice::Sku, Choice::Rival)
-        }
+        Verdict::Better => best(rivals).map_or(Choice::Sku, Choice::Rival),
         Verdict::Worse | Verdict::Alike | Verdict::Alarm(_) => Choice::Stock,
         Verdict::Noisy => Choice::Quieter,
         Verdict::Open if stock.failed.is_some() => Choice::Again,
         Verdict::Open if stock.timed_out => Choice::Longer,
         Verdict::Open => Choice::Larger,
     }
+}
+
+/// The rival that what was found is shown to be worse than, the best of several.
+fn best(rivals: &[Tested]) -> Option<&Tested> {
+    let gap = |test: &Tested| test.looks.last().map_or(0.0, |look| look.mean.abs());
+    let better = rivals.iter().filter(|test| test.verdict == Verdict::Worse);
+    better.max_by(|one, other| gap(one).total_cmp(&gap(other)))
 }
 
 fn table_of_screening(found: &Found, width: u16) -> String {
@@ -179,6 +183,9 @@ fn conclusion(wanted: &Wanted, found: &Found) -> String {
     let claims = claims.collect::<Vec<_>>().join("; ");
     let verdict = match found.confirmed.first().map(|against_stock| &against_stock.verdict) {
         None if setting.is_empty() => return nothing(found),
+        Some(_) if setting.is_empty() => {
+            return format!("{} On fresh blocks stock is held {claims}.", nothing(found));
+        }
         None => return format!("{setting} seems better and is not confirmed."),
         Some(Verdict::Better) => "The soft SKU is confirmed",
         Some(_) => "The soft SKU is not confirmed",

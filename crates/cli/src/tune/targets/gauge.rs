@@ -65,17 +65,15 @@ pub(super) fn of_scenario(name: &str) -> Result<Gauge, Failure> {
 }
 
 /// What no setting may make worse in a scenario.
-pub(super) fn guards(metric: &Gauge, tolerated: f64, has_tiers: bool) -> Vec<(Guard, Gauge)> {
+pub(super) fn guards(metric: &Gauge, tolerated: f64) -> Vec<(Guard, Gauge)> {
     let tolerated = tolerated.ln_1p();
     // Floors: a nanosecond; one request in a thousand and in ten thousand; a byte.
-    let mut all = vec![
+    let all = [
         (Quantity::P999, 1e-3, tolerated),
         (Quantity::LateOrRefused, 1e-3, tolerated),
         (Quantity::Lost, 1e-4, 0.0),
+        (Quantity::Memory, 1.0, tolerated),
     ];
-    if has_tiers {
-        all.push((Quantity::Memory, 1.0, tolerated));
-    }
     let guard = |(quantity, floor, tolerated)| {
         let gauge = Gauge::Run(quantity);
         (Guard { name: gauge.name().to_owned(), floor, tolerated }, gauge)
@@ -159,9 +157,14 @@ fn of_run(json: &Value, quantity: Quantity) -> Result<f64, String> {
             Ok(part / (ok + refused + lost).max(1.0))
         }
         Quantity::Memory => {
-            let tiers = json.pointer("/runs/0/tiers").and_then(Value::as_array);
-            let tiers = tiers.ok_or("the run tells nothing of its tiers")?;
-            Ok(tiers.iter().filter_map(|tier| tier.get("memory_bytes")?.as_f64()).sum())
+            // Where there are tiers, the first of them is the server.
+            match json.pointer("/runs/0/tiers").and_then(Value::as_array) {
+                Some(tiers) => {
+                    Ok(tiers.iter().filter_map(|tier| tier.get("memory_bytes")?.as_f64()).sum())
+                }
+                // Of a server that a fault takes away nothing is read.
+                None => Ok(of("server_memory_bytes").unwrap_or(0.0)),
+            }
         }
     }
 }
@@ -198,14 +201,23 @@ mod tests {
 
     #[test]
     fn the_compared_quantity_is_no_guard() {
-        let names = |metric: &str, tiers: bool| {
+        let names = |metric: &str| {
             let metric = of_scenario(metric).expect("known");
-            guards(&metric, 0.05, tiers)
-                .into_iter()
-                .map(|(guard, _)| guard.name)
-                .collect::<Vec<_>>()
+            guards(&metric, 0.05).into_iter().map(|(guard, _)| guard.name).collect::<Vec<_>>()
         };
-        assert_eq!(names("p999", false), ["requests late or refused", "lost requests"]);
-        assert_eq!(names("cpu", true).len(), 4);
+        assert_eq!(names("p999"), ["requests late or refused", "lost requests", "memory"]);
+        assert_eq!(names("cpu").len(), 4);
+    }
+
+    #[test]
+    fn memory_is_that_of_all_tiers_or_of_the_server_alone() {
+        let read = |text: &str| {
+            Gauge::Run(Quantity::Memory).read(&serde_json::from_str(text).expect("JSON"))
+        };
+        let alone = r#"{"runs":[{"server_memory_bytes":500}]}"#;
+        assert_eq!(read(alone), Ok(500.0));
+        let tiers = r#"{"runs":[{"server_memory_bytes":5,"tiers":[{"memory_bytes":5},{"memory_bytes":7}]}]}"#;
+        assert_eq!(read(tiers), Ok(12.0));
+        assert_eq!(read(r#"{"runs":[{}]}"#), Ok(0.0));
     }
 }

@@ -84,7 +84,7 @@ impl Target {
             Some(file) => {
                 let scenario = ScenarioTarget::new(file, options.scenario_text.clone())?;
                 let metric = gauge::of_scenario(options.metric.as_deref().unwrap_or("cpu"))?;
-                let guards = gauge::guards(&metric, options.tolerate, scenario.has_tiers());
+                let guards = gauge::guards(&metric, options.tolerate);
                 (Kind::Scenario(Box::new(scenario)), metric, guards)
             }
             None if options.command.is_empty() => {

@@ -52,10 +52,6 @@ impl ScenarioTarget {
         self.file.display().to_string()
     }
 
-    pub(super) fn has_tiers(&self) -> bool {
-        !self.parsed.tiers.is_empty()
-    }
-
     /// Where the files lie that it names.
     pub(super) fn folder(&self) -> &Path {
         self.file.parent().unwrap_or(Path::new(""))

@@ -48,8 +48,9 @@ pub(super) static CLIENTS: Table = table(
             Word(words::<Scheduling>),
             Is("\"normal\""),
             "\"fifo:1\"",
-            "How the kernel schedules the generator's threads. normal: like all others. fifo:1: before these, which \
-             needs the right to (root, or CAP_SYS_NICE) and the pace \"sleep\". Sockets only.",
+            "How the kernel schedules the generator's threads. normal: like all others. batch: woken, they take no core from \
+             another. idle: only where a core has nothing else to do. fifo:1 and rr:1: before all these, which needs the \
+             right to (root, or CAP_SYS_NICE) and the pace \"sleep\". Sockets only.",
         ),
         key(
             "retry",

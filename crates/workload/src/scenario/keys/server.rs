@@ -77,6 +77,51 @@ pub(super) static SERVER: Table = Table {
             "What carries requests on loopback: TCP, or a Unix socket. Sockets only.",
         ),
         key(
+            "socket",
+            One(&SOCKET),
+            Means("the machine's own"),
+            "{ quick_ack = true }",
+            "Options of the server's TCP sockets. Sockets only.",
+        ),
+        key(
+            "process",
+            Settings,
+            Means("what tailwater itself has"),
+            "{ nice = -5, scheduling = \"batch\" }",
+            "Knobs of the server's process by their names in tailwater tune knobs, each of the class process; those of the \
+             tiers and the generator are not touched. Sockets only.",
+        ),
+        key(
+            "lock_memory",
+            Truth,
+            Is("false"),
+            "true",
+            "The server's memory is there before its first use and is never taken from it (mlockall), for which it needs \
+             root or the limit of ulimit -l. Its stacks and heaps then take all that they may. Sockets only.",
+        ),
+        key(
+            "drain_every",
+            Time(Duration::from_micros(1)..=limits::COST_MAX),
+            Means("50 µs"),
+            "\"20us\"",
+            "The longest time that a loop runs handlers before it looks at its sockets again. Shorter costs system calls, \
+             longer hides waiting requests in sockets. Sockets only.",
+        ),
+        key(
+            "output_high",
+            Whole(1..=limits::OUTPUT_HIGH_MAX),
+            Means("256 KiB"),
+            "65536",
+            "Bytes of answers that a connection has not read, from which on its requests wait. Sockets only.",
+        ),
+        key(
+            "tasks_max",
+            Whole(1..=limits::TASKS_MAX),
+            Means("65,536"),
+            "64",
+            "Handlers of a thread that wait for something at once; beyond it requests stay queued. Sockets only.",
+        ),
+        key(
             "service",
             TimeOr(times::MEANS, &SERVICE),
             Needed,
@@ -175,6 +220,42 @@ static CHANGE: Table = table(
             Needed,
             "\"adb:4\"",
             "The threading model by which new requests are served from then on.",
+        ),
+    ],
+);
+
+static SOCKET: Table = table(
+    "[server.socket]",
+    "Options of the server's TCP sockets; a Unix socket has none of them.",
+    &[
+        key(
+            "quick_ack",
+            Truth,
+            Is("false"),
+            "true",
+            "What a client sends is acknowledged at once, and not with the next answer: a system call for each read.",
+        ),
+        key(
+            "send_buffer",
+            Whole(1..=limits::SOCKET_BYTES_MAX),
+            Means("the kernel adapts it"),
+            "65536",
+            "Bytes that a socket holds of what it sends, as a constant. The kernel gives no more than \
+             /proc/sys/net/core/wmem_max; a server that wants more does not start.",
+        ),
+        key(
+            "receive_buffer",
+            Whole(1..=limits::SOCKET_BYTES_MAX),
+            Means("the kernel adapts it"),
+            "65536",
+            "The same of what it receives, with rmem_max.",
+        ),
+        key(
+            "congestion_control",
+            Text,
+            Means("the machine's"),
+            "\"cubic\"",
+            "The law by which a socket sends, by its name in /proc/sys/net/ipv4/tcp_available_congestion_control.",
         ),
     ],
 );

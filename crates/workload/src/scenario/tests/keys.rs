@@ -145,6 +145,7 @@ fn nowhere(mut scenario: Scenario) -> Scenario {
     for tier in &mut scenario.tiers {
         tier.command.iter_mut().for_each(|command| command.place = TextPlace::START);
     }
+    scenario.server.process.iter_mut().for_each(|knob| knob.place = TextPlace::START);
     let own = scenario.tiers.iter_mut().filter_map(|tier| tier.controller.as_mut());
     for controller in scenario.controllers.iter_mut().chain(own) {
         (controller.name_place, controller.profile_place) = (TextPlace::START, TextPlace::START);

@@ -30,7 +30,7 @@ pub(in crate::profile) struct Subject<'a> {
     locks: BTreeMap<u64, &'a str>,
 }
 
-/// Who worked for it.
+/// Its threads.
 pub(super) enum Whose {
     /// The threads that marked this request.
     Request(u64),

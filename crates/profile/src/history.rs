@@ -5,8 +5,8 @@ use crate::functions::{Bounds, Interval, bounds, wait_name};
 use crate::names::Names;
 use crate::quality::Quality;
 use crate::record::{Call, Mark, MarkKind, Record, ThreadId, Ticks, Wait};
+use crate::retention::Windows;
 use crate::trace::{Ending, Header, TraceError};
-use crate::windows::Windows;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 

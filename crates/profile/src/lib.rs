@@ -23,7 +23,6 @@ pub mod history;
 pub mod calls;
 pub mod kernel;
 pub mod blocks;
-mod windows;
 mod paths;
 mod spans;
 mod hash;

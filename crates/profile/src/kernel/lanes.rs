@@ -5,8 +5,7 @@ use super::tally::waker;
 use crate::names::Names;
 use crate::record::{Did, Interruption, ThreadState};
 use crate::record::{Gap, Loss, LossKind, Record, ThreadId};
-use crate::spans::Span;
-use crate::windows::Windows;
+use crate::spans::{Span, merged};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -23,8 +22,8 @@ pub struct Lanes {
     kept: usize,
     left_out: u64,
     lost_events: u64,
-    /// `None`: all of the recording.
-    windows: Option<Windows>,
+    /// By time, without overlap; `None`: all of the recording.
+    windows: Option<Vec<(u64, u64)>>,
 }
 
 /// What threads did when.
@@ -61,9 +60,7 @@ impl Lanes {
     /// Only what touches one of these times, in nanoseconds of `CLOCK_MONOTONIC_RAW`.
     #[must_use]
     pub fn within(mut self, windows: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        let mut all = Windows::default();
-        windows.into_iter().for_each(|(from, to)| all.add(from, to));
-        self.windows = Some(all);
+        self.windows = Some(merged(windows.into_iter().collect()));
         self
     }
 
@@ -76,7 +73,9 @@ impl Lanes {
             _ => None,
         };
         if let (Some(windows), Some((from, to))) = (&self.windows, span)
-            && !windows.touch(from, to)
+            && windows
+                .get(windows.partition_point(|window| window.1 < from))
+                .is_none_or(|window| window.0 > to)
         {
             return;
         }

@@ -1,7 +1,7 @@
 //! Records that wait until it is known whether they lie in a request that is kept.
 
+use super::windows::Windows;
 use crate::record::{MarkKind, Record, Ticks};
-use crate::windows::Windows;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Records held; 2²⁰ take some 150 MB. When they are more, open requests are kept, whatever they will take.

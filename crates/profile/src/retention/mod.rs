@@ -10,6 +10,7 @@
 //! requests that were silent for so long when marks were lost.
 
 mod longest;
+mod windows;
 mod held;
 mod last;
 
@@ -22,6 +23,7 @@ use held::{Held, Kept};
 pub use last::{Gone, Last};
 use longest::Longest;
 use std::time::Duration;
+pub(crate) use windows::Windows;
 
 /// Requests of the first reading at a time: 0.1 % of a hundred million.
 pub const SLOWEST_KEPT: usize = 100_000;

@@ -30,7 +30,7 @@ pub(in crate::profile) struct Subject<'a> {
     locks: BTreeMap<u64, &'a str>,
 }
 
-/// What a page is about: a request, or a thread's call.
+/// Its threads.
 pub(super) enum Whose {
     /// The threads that marked this request.
     Request(u64),

@@ -28,6 +28,8 @@ bool isSupported(const Triple &Target) {
 class KeepClockedPass : public PassInfoMixin<KeepClockedPass> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    if (!isSupported(M.getTargetTriple()))
+      return PreservedAnalyses::all();
     auto Clocked = Filter::clocked();
     // The other pass complains.
     if (!Clocked) {

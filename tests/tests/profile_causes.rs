@@ -46,7 +46,9 @@ fn slowest(folder: &Path, program: &Path, kind: &str, requests: usize) -> Option
     command.args(["profile", "requests"]).arg(&trace);
     command.args(["--json", "--slowest", &SLOWEST.to_string()]);
     let told: Value = serde_json::from_slice(&succeeds(&mut command).stdout).expect("JSON");
-    Some(told["slowest"].as_array().expect("rows").clone())
+    let rows = told["slowest"].as_array().expect("rows").clone();
+    assert!(!rows.is_empty(), "no request was recorded: {said}");
+    Some(rows)
 }
 
 /// All but one in ten of the slow requests have the cause: the machine may do something of its own once.

@@ -184,6 +184,7 @@ impl Row {
         let share = self.share();
         match (&self.left_out, self.is_control) {
             (Some(why), _) => why.clone(),
+            (None, _) if self.slowest == 0 => "no request was recorded".into(),
             (None, false) if share >= NAMED_MIN => "named".into(),
             (None, false) => "missed".into(),
             (None, true) if share <= BLAMED_MAX => "not blamed".into(),
@@ -260,6 +261,7 @@ mod tests {
             [row(false, 100, 90), row(false, 100, 89), row(true, 100, 5), row(true, 100, 6)];
         let verdicts = verdicts.map(|row| row.verdict());
         assert_eq!(verdicts, ["named", "missed", "not blamed", "blamed"]);
+        assert_eq!(row(true, 0, 0).verdict(), "no request was recorded");
     }
 
     #[test]

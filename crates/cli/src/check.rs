@@ -11,7 +11,9 @@ use std::time::Duration;
 use tailwater_core::Nanos;
 use tailwater_core::duration::format_duration;
 use tailwater_experiment::{Shard, capacity, check as known, pieces};
-use tailwater_workload::scenario::{ControllerSpec, FreeLock, Problem, TextPlace};
+use tailwater_workload::scenario::{
+    ControllerSpec, FreeLock, Problem, Server, SocketOptions, TextPlace, Transport,
+};
 use tailwater_workload::{Scenario, ScenarioError};
 
 /// What one file says.
@@ -165,7 +167,7 @@ fn nowhere(no_sockets: &ScenarioError, no_simulator: &ScenarioError) -> Scenario
     ScenarioError { problems, ..no_sockets.clone() }
 }
 
-/// Locks that no request finds taken in the places that are meant.
+/// Locks that no request finds taken in the places that are meant, and options that change nothing there.
 fn notes(scenario: &Scenario, places: &[&str], on: Option<Driver>) -> Vec<String> {
     let on_sockets = on != Some(Driver::Sim) && places.contains(&"loopback");
     let simulated = on != Some(Driver::Loopback) && places.contains(&"sim");
@@ -187,7 +189,11 @@ fn notes(scenario: &Scenario, places: &[&str], on: Option<Driver>) -> Vec<String
             "lock {name} is never found taken{place}: {holder} holds it only while it computes; type {mend}"
         ))
     };
-    scenario.free_locks().into_iter().filter_map(told).collect()
+    let Server { transport, socket, .. } = &scenario.server;
+    let is_idle = *transport == Transport::Unix && *socket != SocketOptions::default();
+    let idle = "server.socket changes nothing: its options are TCP's, and server.transport is unix";
+    let options = (on_sockets && is_idle).then(|| idle.to_owned());
+    scenario.free_locks().into_iter().filter_map(told).chain(options).collect()
 }
 
 type Elsewhere = (Option<ScenarioError>, Option<ScenarioError>);

@@ -165,6 +165,12 @@ fn locks_without_waiters_and_what_faults_strike_are_told() {
     let more = folder.write("more.toml", &more);
     assert!(text(&check(&[], &[&more]).stdout).contains("never found taken over sockets"));
     assert!(!text(&check(&["--on", "sim"], &[&more]).stdout).contains("never found taken"));
+    let unix = SOUND.replace(
+        service,
+        &format!("{service}\nserver.transport = \"unix\"\nserver.socket.quick_ack = true"),
+    );
+    let unix = folder.write("unix.toml", &unix);
+    assert!(text(&check(&[], &[&unix]).stdout).contains("server.socket changes nothing"));
     let of_place = |on: &str| text(&check(&["--on", on], &[&file]).stdout).to_owned();
     let said = of_place("sim");
     assert!(said.contains("type sim.cores = 2") && !said.contains("workers"), "{said}");

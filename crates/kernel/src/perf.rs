@@ -10,6 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Events held, some 600 MB.
 const EVENTS_MAX: usize = 8 << 20;
+/// Processors that Linux can have (`NR_CPUS` of `arch/x86/Kconfig`). A line of a further one cannot be read.
+const CPUS_MAX: u32 = 8_192;
+/// Brackets before that of the processor: each letter of a thread's name (`TASK_COMM_LEN`) may be one.
+const BRACKETS_MAX: usize = 16;
 /// `CLOCK_MONOTONIC_RAW`, by the number that the kernel has for it.
 const RAW: u32 = 4;
 /// A processor that is silent for so long after the first event has the thread that its own first event is of: from then on
@@ -168,7 +172,7 @@ impl PerfScript {
         };
         if let Some(lost) = rest.strip_prefix("PERF_RECORD_LOST") {
             let count = lost.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(1);
-            self.losses.events += count;
+            self.losses.events = self.losses.events.saturating_add(count);
             return self.go_blind(cpu);
         }
         let (point, told) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(':'), ""));
@@ -215,8 +219,9 @@ impl PerfScript {
         let at_ns = seen.last_ns;
         // Before its first event it is blind anyhow, and what that is of says nothing of the time before.
         seen.last_ns = at_ns.max(1);
-        seen.current = None;
-        if at_ns > 1 {
+        // It is blind once from there on, however much is lost before its next event.
+        let has_seen = seen.current.take().is_some();
+        if at_ns > 1 && has_seen {
             self.add(Event { at_ns, cpu, tid: 0, what: What::Blind });
         }
     }
@@ -226,7 +231,7 @@ impl PerfScript {
 fn silent(cores: &BTreeMap<u32, Seen>) -> Vec<Event> {
     let firsts = || cores.iter().filter_map(|(cpu, seen)| Some((*cpu, seen.first?)));
     let Some(began_ns) = firsts().map(|(_, (at_ns, _))| at_ns).min() else { return vec![] };
-    let at_ns = began_ns + SILENT_NS;
+    let at_ns = began_ns.saturating_add(SILENT_NS);
     let late = firsts().filter(|(_, (first_ns, _))| *first_ns > at_ns);
     // An end without a beginning: it says which thread the processor has, and no more.
     late.map(|(cpu, (_, tid))| Event { at_ns, cpu, tid, what: What::InterruptExit }).collect()
@@ -244,14 +249,14 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     fn of(line: &'a str) -> Option<Self> {
         // A name may have brackets.
-        line.match_indices('[').find_map(|(at, _)| {
+        line.match_indices('[').take(BRACKETS_MAX).find_map(|(at, _)| {
             let (cpu, after) = line[at + 1..].split_once("] ")?;
             let (time, rest) = after.trim_start().split_once(": ")?;
             let words = line[..at].trim_end();
             let number = words.rsplit([' ', '/']).next()?;
             Some(Self {
                 tid: u32::try_from(number.parse::<i64>().ok()?).ok().filter(|tid| *tid != u32::MAX),
-                cpu: cpu.parse().ok()?,
+                cpu: cpu.parse::<u32>().ok().filter(|nth| *nth < CPUS_MAX)?,
                 at_ns: nanoseconds(time)?,
                 rest: rest.trim(),
             })
@@ -523,6 +528,20 @@ mod tests {
             .collect();
         // From the last event on that could be read.
         assert_eq!(blind, [(100_000_001_000, 0), (100_000_002_000, 1)]);
+    }
+
+    /// What a text can say costs no more than what it tells.
+    #[test]
+    fn a_text_that_means_harm_is_counted_and_no_more() {
+        let switch = "7 [000] 100.000001000: sched:sched_switch: a:7 [120] S ==> b:8 [120]\n";
+        let lost = "8 [000] 100.000002000: PERF_RECORD_LOST lost 18446744073709551615\n";
+        let nobodys =
+            "7 [4000000000] 100.000003000: sched:sched_switch: a:7 [120] S ==> b:8 [120]\n";
+        let told = events(&format!("{switch}{}{}", lost.repeat(2), nobodys.repeat(100)));
+        assert_eq!((told.losses.events, told.losses.unread), (u64::MAX, 100));
+        assert_eq!((told.cpus, told.events.len()), (vec![0], 2));
+        let late = "7 [000] 18446744073.709551615: sched:sched_switch: a:7 [120] S ==> b:8 [120]\n";
+        assert_eq!(events(late).events.len(), 1);
     }
 
     #[test]

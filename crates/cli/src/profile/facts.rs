@@ -223,7 +223,7 @@ impl Facts {
         beyond: u64,
         throttled: Option<u64>,
     ) -> io::Result<Summary> {
-        let lost = losses.events + losses.late + losses.unread;
+        let lost = losses.events.saturating_add(losses.late).saturating_add(losses.unread);
         if lost > 0 {
             self.write(Record::Loss(Loss { thread: None, kind: LossKind::Events, count: lost }));
         }

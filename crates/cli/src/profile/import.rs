@@ -1,7 +1,7 @@
 //! `tailwater profile import`: what `perf sched record` wrote, put beside a trace as `record --kernel` would.
 
 use super::facts::{Facts, Source, Summary};
-use super::kernel::kernel_file;
+use super::kernel::{are_of_one_life, kernel_file};
 use super::reading::Trace;
 use crate::failure::{Failure, say};
 use clap::Args;
@@ -20,8 +20,8 @@ use tailwater_report::time;
 const TELLER: &str = "perf";
 /// How a file of perf's own begins.
 const MAGIC: &[u8; 8] = b"PERFILE2";
-/// How far the clock of the day may stray from the raw one between the two recordings, which are of the same minutes.
-const STRAY_MAX_NS: u64 = 1_000_000_000;
+/// Bytes of a line at most: what is longer counts as several, so that no file takes all memory.
+const LINE_MAX: u64 = 1 << 20;
 
 #[derive(Args, Debug)]
 pub(crate) struct ImportOptions {
@@ -47,8 +47,11 @@ pub(super) fn import(options: &ImportOptions) -> Result<(), Failure> {
         std::fs::rename(&written, &to)?;
         Ok(summary)
     });
-    let summary =
-        summary.map_err(|error| Failure::work(format!("{}: {error}", written.display())))?;
+    let summary = summary.map_err(|error| {
+        // It may never have been made.
+        let _ = std::fs::remove_file(&written);
+        Failure::work(format!("{}: {error}", written.display()))
+    })?;
     say(&text(&to, &summary, has_interrupts, last_ns - first_ns))
 }
 
@@ -95,13 +98,11 @@ impl Recorded {
             return Err(format!("it has no event; type: {PERF_RECORD}"));
         };
         let clock = self.header.clock;
-        let booted = |(real_ns, raw_ns): (u64, u64)| i128::from(real_ns) - i128::from(raw_ns);
-        let of_trace = booted((clock.real_ns, clock.raw_ns));
-        let strayed = told.reference.map_or(0, |both| booted(both).abs_diff(of_trace));
-        if strayed > u128::from(STRAY_MAX_NS) {
-            return Err(
-                "it was recorded on another machine, or before this one was started anew".into()
-            );
+        let began = (clock.real_ns, clock.raw_ns);
+        if told.reference.is_some_and(|both| !are_of_one_life(both, began)) {
+            let why = "it was recorded on another machine, or before this one was started anew; \
+                       record both at once";
+            return Err(why.into());
         }
         let (from_ns, to_ns) = (first.at_ns.max(clock.raw_ns), last.at_ns.min(self.end.raw_ns));
         if from_ns >= to_ns {
@@ -146,7 +147,7 @@ fn read(path: &Path) -> Result<PerfEvents, Failure> {
 fn lines(text: impl io::Read, script: &mut PerfScript) -> io::Result<()> {
     let mut text = BufReader::new(text);
     let mut line = Vec::new();
-    while text.read_until(b'\n', &mut line)? > 0 {
+    while text.by_ref().take(LINE_MAX).read_until(b'\n', &mut line)? > 0 {
         script.take(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']));
         line.clear();
     }
@@ -273,5 +274,10 @@ mod tests {
         assert!(trace.overlap(&told(&[99, 104], same)).is_ok());
         let other = Some((9_104 * S, 104 * S));
         assert!(trace.overlap(&told(&[99, 104], other)).is_err());
+        // NTP may have slewed the clock of the day for the hour since this trace began.
+        let hour_later = 100 * S + 3_600 * S;
+        let long = Recorded { end: Clock { raw_ns: hour_later, ..trace.end }, ..trace };
+        let slewed = Some((1_000 * S + hour_later + 18 * S / 10, hour_later));
+        assert!(long.overlap(&told(&[3_690, 3_700], slewed)).is_ok());
     }
 }

@@ -43,10 +43,15 @@ pub(crate) fn open_beside(trace: &Path, header: &Header) -> Option<Trace> {
 /// Whether a recording of the kernel that began at the one time may be of a trace that began at the other: it began
 /// before, and in the same life of the machine. `CLOCK_MONOTONIC_RAW` begins anew with each.
 fn is_of(kernel: Clock, trace: Clock) -> bool {
-    let booted = |clock: Clock| i128::from(clock.real_ns) - i128::from(clock.raw_ns);
-    let Some(later_ns) = trace.raw_ns.checked_sub(kernel.raw_ns) else { return false };
-    let strayed = booted(trace).abs_diff(booted(kernel));
-    strayed <= u128::from(STRAY_MAX_NS.saturating_add(later_ns / STRAY_PART))
+    let both = |clock: Clock| (clock.real_ns, clock.raw_ns);
+    kernel.raw_ns <= trace.raw_ns && are_of_one_life(both(kernel), both(trace))
+}
+
+/// Whether the clock of the day and the raw one, read together at two times, may be of one life of one machine.
+pub(super) fn are_of_one_life(one: (u64, u64), other: (u64, u64)) -> bool {
+    let booted = |(real_ns, raw_ns): (u64, u64)| i128::from(real_ns) - i128::from(raw_ns);
+    let strayed = booted(one).abs_diff(booted(other));
+    strayed <= u128::from(STRAY_MAX_NS.saturating_add(one.1.abs_diff(other.1) / STRAY_PART))
 }
 
 /// Fills in where the time of calls or requests went, if there is a file that says; gives what it lacks. The trace's ticks

@@ -1,7 +1,7 @@
 //! Knobs of the server's process, as a scenario has them.
 
 use tailwater_core::words::{clip, suggestion};
-use tailwater_tune::knobs::{self, Lever};
+use tailwater_tune::knobs::{self, Launch, Lever};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::ScenarioError;
 
@@ -20,6 +20,9 @@ pub(crate) fn knobs(scenario: &Scenario) -> Result<Vec<String>, ScenarioError> {
             let known = known.join(", ");
             return Err(wrong(format!("{name} is no knob of a process; {hint}: {known}")));
         };
+        if launch == Launch::Cpus && !scenario.server.cores.is_empty() {
+            return Err(wrong(format!("{name} is set beside server.cores; one of both is needed")));
+        }
         let value = launch.parse(&knob.value).map_err(|why| wrong(format!("{name}: {why}")))?;
         Ok(format!("{}={value}", knob.key))
     });
@@ -49,6 +52,8 @@ mod tests {
         assert!(error.contains("x.toml:2:") && error.contains("did you mean nice?"), "{error}");
         let error = told("{ nice = 50 }").unwrap_err();
         assert!(error.contains("server.process.nice: '50' found, inherited|-20–19"), "{error}");
+        let error = told("{ cpus = \"0\" }, cores = [0]").unwrap_err();
+        assert!(error.contains("beside server.cores"), "{error}");
         assert!(told("{ thp = \"never\" }").unwrap_err().contains("no knob of a process"));
     }
 }

@@ -51,12 +51,20 @@ pub(super) fn exec(options: &ExecOptions) -> Result<(), Failure> {
     let (program, arguments) = options.command.split_first().expect("clap wants one word");
     let mut command = Command::new(program);
     command.args(arguments);
+    let refused = |said: &str, why: String| Failure::work(format!("{said}: {why}"));
+    let mut set: Vec<(&str, Launch, String)> = Vec::new();
     for said in &options.knobs {
         let (launch, value) = parse(said)?;
         if value != INHERITED {
-            let set = apply(&mut command, launch, &value).and_then(|()| verify(launch, &value));
-            set.map_err(|why| Failure::work(format!("{said}: {why}")))?;
+            apply(&mut command, launch, &value).map_err(|why| refused(said, why))?;
+            // Of one that is set twice the last counts.
+            set.retain(|(_, before, _)| *before != launch);
+            set.push((said, launch, value));
         }
+    }
+    // Behind all of them: a class of real time takes a slack back that was set before it.
+    for (said, launch, value) in set {
+        verify(launch, &value).map_err(|why| refused(said, why))?;
     }
     let error = command.exec();
     Err(Failure::work(format!("{}: {error}", program.display())))

@@ -3,7 +3,7 @@
 use crate::made::{US, fig1, function, profile, told, trace, vague};
 use tailwater_profile::kernel::{After, Did, Occupant, ThreadState, WaitedBehind, Waker};
 use tailwater_profile::record::{
-    Call, Figure, FunctionId, Loss, LossKind, Measured, Record, Thread, ThreadId,
+    Call, Figure, FunctionId, Loss, LossKind, Mark, MarkKind, Measured, Record, Thread, ThreadId,
 };
 
 /// Fig. 1 with a parser within the request.
@@ -235,4 +235,16 @@ fn the_terminal_has_the_time_line_too() {
     ] {
         assert_eq!(profile("report", &path, flags).status.code(), Some(2), "{flags:?}");
     }
+}
+
+/// A thread that did nothing for the request has no row.
+#[test]
+fn a_size_of_as_many_bytes_as_a_requests_number_is_no_mark_of_it() {
+    let mut records = fig1();
+    let (id, name) = (ThreadId(2), "sender".to_owned());
+    let size = Mark { thread: id, request: 42, kind: MarkKind::Size, at: 5_100 * US };
+    records.insert(1, Record::Thread(Thread { id, tid: 102, name }));
+    records.insert(2, Record::Mark(size));
+    let text = told(&profile("requests", &trace("size.trace", &records, 0), &["--timeline"]));
+    assert!(text.contains("  snapshot (101)\n") && !text.contains("sender (102)"), "{text}");
 }

@@ -90,6 +90,14 @@ fn the_scheduling_class_reaches_the_program_and_leaves_its_niceness() {
     }
 }
 
+/// Since Linux 6.12 a class of real time has no slack, whichever of the two is set first.
+#[test]
+fn what_one_knob_takes_back_of_another_is_told_in_either_order() {
+    let [slack, class] = ["timer-slack=1ms", "scheduling=rr:2"];
+    let code = |knobs: [&str; 2]| exec(&knobs, &["true"]).status.code();
+    assert_eq!(code([slack, class]), code([class, slack]));
+}
+
 #[test]
 fn what_the_kernel_does_not_take_is_told_before_the_program_starts() {
     let output = exec(&["cpus=0-1023"], &["echo", "started"]);

@@ -67,7 +67,7 @@ fn a_rival_that_is_better_is_what_is_kept() {
     let rivals = machine.path("rivals.toml").display().to_string();
     let output = machine.tune("sku", &[&file, "--rival", &rivals]);
     let text = stdout(&output);
-    let end = "To keep the rival by hand, which is shown to be better:\n  put 7 in place of {a} in the command";
+    let end = "To keep the rival by hand, which is shown to be better; guards do not watch rivals:\n  put 7 in place of {a} in the command";
     assert!(text.trim_end().ends_with(end), "{text}{}", stderr(&output));
 }
 
@@ -103,7 +103,12 @@ fn where_nothing_is_found_a_rival_may_still_be_better_than_stock() {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let held = "On fresh blocks stock is held against a=7: worse";
     assert!(words.contains(held), "{text}{}", stderr(&output));
-    assert!(words.contains("To keep the rival a=7, which is shown to be better:"), "{text}");
+    assert!(
+        words.contains(
+            "To keep the rival a=7, which is shown to be better; guards do not watch rivals:"
+        ),
+        "{text}"
+    );
 }
 
 #[test]

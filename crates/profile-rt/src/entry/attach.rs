@@ -189,6 +189,8 @@ fn start(
         .and_then(|file| Recording::new((arena, term), (pid, subject), file, settings, us))
         .map_err(Refusal::Trace)?;
     process::begins(settings.scanners);
+    // Before anyone looks: scanners would tell of calls that begin after that and are not clocked.
+    held.renew(settings.lock_ticks(us));
     let cpus: Vec<_> = (0..settings.scanners).map(|scanner| settings.cpu_of(scanner)).collect();
     let place = move |scanner: usize| {
         let shares_core = own_threads::place_beside(pid, cpus[scanner]);

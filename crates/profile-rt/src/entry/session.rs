@@ -196,8 +196,9 @@ fn launch(
     let us = clock::ticks_per_us();
     arena.header().watch.ticks_per_us.say(term, us as u32);
     let recording = Recording::new((arena, term), (pid, Subject::Own), file, settings, us)?;
-    let team = start_team(recording, programs, settings, us)?;
+    // Before anyone looks: scanners would tell of calls that begin after that and are not clocked.
     process::records(arena, term, settings.lock_ticks(us));
+    let team = start_team(recording, programs, settings, us).inspect_err(|_| process::end())?;
     // A child may have gone to another folder by the time it begins: daemons go to the root.
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let asked = (absolute, settings.clone());

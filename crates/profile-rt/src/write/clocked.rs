@@ -25,7 +25,8 @@ pub(crate) fn told(
         generation: clocked.generation,
         start,
         start_slack,
-        end,
+        // Cores may disagree about the time.
+        end: end.max(start),
         end_slack,
         flags: CallFlags(CallFlags::CLOCKED),
         site: clocked.what.site,

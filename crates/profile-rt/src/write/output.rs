@@ -259,7 +259,9 @@ impl<W: Write> Output<W> {
         if self.is_over {
             return self.lost(Some(thread), LossKind::Clocked, 1);
         }
-        let Some(known) = known.filter(|known| known.keeps) else { return };
+        let Some(known) = known.filter(|known| known.keeps) else {
+            return self.threads[at].order.leave_out();
+        };
         let us = u64::from(self.arena.header().watch.ticks_per_us.number());
         let parent = parent.map(|parent| parent.id);
         let call = clocked::told(call, us, thread, known.id, parent);
@@ -274,7 +276,9 @@ impl<W: Write> Output<W> {
     fn let_go(&mut self) {
         let us = u64::from(self.arena.header().watch.ticks_per_us.number());
         let then = clock::ticks().saturating_sub(us * HELD_US);
-        if self.held > 0 {
+        // Asked after the clock: scanners are about to tell what was live when they looked last, which may have ended since.
+        let is_ending = process::stop().load(Relaxed);
+        if self.held > 0 && !is_ending {
             (0..self.threads.len()).for_each(|at| self.let_go_by(at, then));
         }
     }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -428,9 +430,12 @@ static void control(unsigned long requests) {
 }
 
 int main(int count, char **words) {
-    if (count > 1 && !strcmp(words[1], "hog"))
+    if (count > 1 && !strcmp(words[1], "hog")) {
+        /* It has a core for itself, and its starter may be killed. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (neighbour();;)
             sink = sink + 1;
+    }
     if (count < 3)
         return 2;
     unsigned long requests = strtoul(words[2], NULL, 10);

@@ -6,6 +6,7 @@
 use super::look::Look;
 use super::scale::Scale;
 use super::{Anchor, INK, PAPER, Svg, Voice, escape, fitting, ink_on, px, series_colour};
+use crate::format::printable;
 use std::fmt::Write as _;
 
 /// A time line. Times are nanoseconds on one axis, whose zero its title or subtitle tells.
@@ -114,7 +115,7 @@ impl Timeline {
         let indent = " ".repeat(INDENT);
         let mut out = format!("{indent}{from}{}{to}\n", " ".repeat(between));
         for row in &self.rows {
-            let _ = writeln!(out, "{indent}{}", row.label);
+            let _ = writeln!(out, "{indent}{}", printable(&row.label));
             for lane in 0..lanes(row) {
                 let mut bars: Vec<_> = row.bars.iter().filter(|bar| bar.lane == lane).collect();
                 // What is short is seen on what is long.
@@ -321,10 +322,11 @@ fn put(cells: &mut [char], bar: &TimelineBar, column: impl Fn(i64) -> usize) {
         0 => {}
         1 => cells[from] = '│',
         room => {
-            let letters = bar.name.chars().count();
+            let name = printable(&bar.name);
+            let letters = name.chars().count();
             let cut = if letters > room - 2 { room.saturating_sub(3) } else { letters };
             let rest = if cut < letters { "…" } else { "" };
-            let name = bar.name.chars().take(cut).chain(rest.chars());
+            let name = name.chars().take(cut).chain(rest.chars());
             let filled = name.chain(std::iter::repeat('─')).take(room - 2);
             let drawn = std::iter::once('[').chain(filled).chain([']']);
             cells[from..to].iter_mut().zip(drawn).for_each(|(cell, letter)| *cell = letter);
@@ -436,6 +438,15 @@ mod tests {
         let text = Timeline { rows: vec![row], ..line() }.text(32);
         assert!(text.contains("  [a name that is much longer …│\n"), "{text}");
         assert!(text.ends_with(&format!("  {}\n", "·".repeat(30))), "{text}");
+    }
+
+    /// Threads may be called anything.
+    #[test]
+    fn no_name_moves_the_cursor_of_a_terminal() {
+        let bars = vec![bar((0, 10 * MS), 0, 0, "a\u{1b}[2J\nb")];
+        let row = TimelineRow { label: "t\u{1b}[2J\n".into(), bars };
+        let text = Timeline { rows: vec![row], ..line() }.text(32);
+        assert!(!text.contains('\u{1b}') && text.lines().count() == 3, "{text}");
     }
 
     #[test]

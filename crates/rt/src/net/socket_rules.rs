@@ -68,7 +68,10 @@ impl SocketRules {
         }
         match &self.congestion_control {
             Some(law) => sockopt::set_tcp_congestion(socket, law).map_err(|errno| {
-                let needed = "one that /proc/sys/net/ipv4/tcp_available_congestion_control lists";
+                // Of what is there, some is for root alone.
+                let list = if errno == Errno::PERM { "allowed" } else { "available" };
+                let needed =
+                    format!("one that /proc/sys/net/ipv4/tcp_{list}_congestion_control lists");
                 let found = format!("{law}, for which the kernel says: {errno}");
                 ConfigError::new("congestion_control", found, needed).at(PLACE)
             }),

@@ -148,7 +148,8 @@ impl<'a> Told<'a> {
         match subject.whose {
             Whose::Thread(thread) => BTreeSet::from([thread]),
             Whose::Request(number) => {
-                let marks = self.history.marks.iter();
+                // Of a size the number is its bytes.
+                let marks = self.history.marks.iter().filter(|mark| mark.kind != "size");
                 let own =
                     marks.filter(|mark| mark.request == number && subject.window.holds(mark.at_ns));
                 own.map(|mark| mark.thread).collect()

@@ -89,7 +89,7 @@ impl<'a> Subject<'a> {
 
     /// Its states, one after another.
     pub(super) fn states(&self) -> Vec<TimelineBar> {
-        let last = self.steps.len().saturating_sub(1);
+        let length_ns = (self.window.to - self.window.zero).saturating_sub(self.unsure.1);
         let bar = |(nth, step): (usize, &Step)| {
             let series = match step.state {
                 State::Running => RUNNING,
@@ -105,7 +105,8 @@ impl<'a> Subject<'a> {
                 ends: (from, from + step.ns as i64),
                 unsure: (
                     if nth == 0 { self.unsure.0 } else { 0 },
-                    if nth == last { self.unsure.1 } else { 0 },
+                    // Of many steps the last ones are left out. Both ends are rounded.
+                    if step.at_ns + step.ns + 2 >= length_ns { self.unsure.1 } else { 0 },
                 ),
                 lane: 0,
                 series,

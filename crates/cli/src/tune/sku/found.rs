@@ -70,7 +70,7 @@ pub(super) struct Found {
     pub(super) untried: Vec<String>,
     /// The composed setting.
     pub(super) sku: Setting,
-    /// Against stock first, then against each rival.
+    /// Against stock first, unless it is stock, then against each rival.
     pub(super) confirmed: Vec<Tested>,
     /// Why it ended before it was done, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]

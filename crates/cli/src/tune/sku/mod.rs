@@ -42,7 +42,7 @@ pub(crate) struct SkuOptions {
     /// The longest that all of it may take, instead of the file's time. What was found until then is kept.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     within: Option<Duration>,
-    /// A setting to confirm what is found against, beside stock: knobs as nice=5,thp=never, or a file of [[rival]] tables;
+    /// A setting to confirm what is found against, beside stock: knobs as nice=5,thp=never, or a file of `[[rival]]` tables;
     /// may be repeated.
     #[arg(long = "rival", value_name = "FILE|KNOB=VALUE,…")]
     rivals: Vec<String>,

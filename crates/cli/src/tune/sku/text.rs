@@ -96,7 +96,8 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
         lines.iter().fold(text, |text, line| format!("{text}\n  {line}"))
     };
     let better = |rival: &Tested| {
-        keep(&format!("the rival {}, which is shown to be better", rival.name), &rival.a)
+        let rival_is = "which is shown to be better; guards do not watch rivals";
+        keep(&format!("the rival {}, {rival_is}", rival.name), &rival.a)
     };
     if changed(wanted, found).is_empty() {
         return best(&found.confirmed).map_or_else(|| keep("stock", &found.stock), better);

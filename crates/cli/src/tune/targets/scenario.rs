@@ -2,6 +2,7 @@
 
 use super::super::dial::{Dial, Setting};
 use crate::failure::Failure;
+use crate::run::launched;
 use crate::scenarios;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -69,6 +70,7 @@ impl ScenarioTarget {
             failure.and(&format!("so it cannot be played with the values {values}"))
         })?;
         self.is_one_run(&scenario)?;
+        launched::knobs(&scenario).map_err(Failure::usage)?;
         Ok(text)
     }
 

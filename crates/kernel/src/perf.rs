@@ -43,6 +43,8 @@ pub struct PerfScript {
     /// The time of the day and that of the clock at one moment, where the header has them.
     reference: Option<(u64, u64)>,
     points: BTreeSet<String>,
+    /// Switches from threads that samples number otherwise, less those from threads that both number alike.
+    misnumbered: i64,
     cores: BTreeMap<u32, Seen>,
     events: Vec<Event>,
     losses: Losses,
@@ -122,6 +124,13 @@ impl PerfScript {
         if !self.points.contains(SWITCH) {
             return Err(Missing::new(format!("it has no event {SWITCH}"), record()));
         }
+        // perf numbers samples as its own namespace does, and a switch has the host's numbers. No trace is numbered by both.
+        if self.misnumbered > 0 {
+            return Err(Missing::new(
+                "perf had a PID namespace of its own, and switches tell the host's numbers of threads",
+                "run perf and the program on the host, or give the container the host's: --pid=host",
+            ));
+        }
         match self.clocks.iter().find(|clock| **clock != RAW) {
             Some(other) => Err(Missing::new(
                 format!(
@@ -182,6 +191,9 @@ impl PerfScript {
             Told::What(own, what) => {
                 if !self.points.contains(point) {
                     self.points.insert(point.to_owned());
+                }
+                if let Some((own, tid)) = own.zip(tid).filter(|(own, _)| *own != 0) {
+                    self.misnumbered += if own == tid { -1 } else { 1 };
                 }
                 let seen = self.cores.entry(cpu).or_default();
                 // A thread that ends has no number any more where it is switched from.
@@ -566,6 +578,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_matched_is_refused_with_what_to_type() {
+        let namespace = "3 [000] 100.0: sched:sched_switch: a:70 [120] S ==> swapper/0:0 [120]\n\
+                         0 [000] 100.1: sched:sched_switch: swapper/0:0 [120] R ==> c:80 [120]\n";
+        assert!(refused(&format!("{HEADER}{namespace}")).contains("--pid=host"));
         let line = "7 [000] 100.000001000: sched:sched_switch: a:7 [120] S ==> b:8 [120]\n";
         let why = refused(line);
         assert!(why.contains("no header") && why.contains("perf script --header --ns"), "{why}");

@@ -105,7 +105,7 @@ fn who_let_go_of_a_futex_is_named_with_its_function() {
     let functions = rows.iter().filter_map(|row| row["kernel"]["sleeps"][0]["function"].as_str());
     let functions: Vec<&str> = functions.collect();
     assert!(!functions.is_empty(), "{rows:#?}");
-    let is_holders = |name: &&str| ["let_go", "hold_futex", "futex_holder"].contains(name);
+    let is_holders = |name: &&str| ["let_go", "hold_futex", "holder"].contains(name);
     assert!(functions.iter().all(is_holders), "{functions:?}");
 }
 

@@ -58,6 +58,8 @@ pub(crate) struct Output<W: Write> {
     going: HashMap<usize, usize>,
     /// Threads whose rings are emptied.
     threads: Vec<Live>,
+    /// Where each stands among them. Each scanned call asks where one was clocked.
+    places: HashMap<ThreadId, usize>,
     /// A call was clocked. Before that, nothing waits.
     clocks: bool,
     /// Clocked calls that wait.
@@ -103,6 +105,7 @@ impl<W: Write> Output<W> {
             scanners: 1,
             going: HashMap::new(),
             threads: Vec::new(),
+            places: HashMap::new(),
             clocks: false,
             held: 0,
             by_tid: HashMap::new(),
@@ -202,7 +205,7 @@ impl<W: Write> Output<W> {
 
     /// The place of a thread.
     fn at(&self, id: ThreadId) -> Option<usize> {
-        self.threads.iter().position(|live| live.id == id)
+        self.places.get(&id).copied()
     }
 
     fn call(&mut self, thread: ThreadId, ended: Ended) {
@@ -300,6 +303,7 @@ impl<W: Write> Output<W> {
             self.subject.name_of(tid)
         };
         self.write(&Record::Thread(Thread { id, tid, name }));
+        self.places.insert(id, self.threads.len());
         self.threads.push(Live { id, slot, first, order: Order::default() });
     }
 
@@ -308,7 +312,11 @@ impl<W: Write> Output<W> {
         self.empty_ring(at);
         self.let_go_by(at, Ticks::MAX);
         self.tell_losses(id, slot);
+        self.places.remove(&id);
         self.threads.swap_remove(at);
+        if let Some(moved) = self.threads.get(at) {
+            self.places.insert(moved.id, at);
+        }
         self.arena.slot(slot).context.state.free(self.term);
     }
 

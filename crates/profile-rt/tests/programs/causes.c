@@ -122,19 +122,30 @@ static NOINLINE void hold(void) {
     pthread_mutex_unlock(&lock);
 }
 
+static void meet(void) {
+    pthread_mutex_lock(&lock);
+    work(50);
+    pthread_mutex_unlock(&lock);
+}
+
+/* How the holder has the lock. */
+static void (*holds)(void);
+
 static void *holder(void *nothing) {
     pthread_setname_np(pthread_self(), "holder");
     neighbour();
     for (unsigned long round = 0; round < rounds; round++) {
         sem_wait(&begin);
-        hold();
+        holds();
     }
     return nothing;
 }
 
-static void locked(unsigned long requests) {
+/* Each request finds the lock held. */
+static void contend(unsigned long requests, void (*of_holder)(void), void (*of_request)(void)) {
     pthread_t thread;
     rounds = requests;
+    holds = of_holder;
     helped_by(holder, &thread);
     stay_on(1);
     first(SCHED_FIFO);
@@ -142,9 +153,7 @@ static void locked(unsigned long requests) {
         sem_post(&begin);
         sem_wait(&held);
         tw_req_start(request);
-        pthread_mutex_lock(&lock);
-        work(50);
-        pthread_mutex_unlock(&lock);
+        of_request();
         tw_req_end(request);
     }
     pthread_join(thread, NULL);
@@ -178,31 +187,9 @@ static NOINLINE void hold_futex(void) {
     sink = sink + 1;
 }
 
-static void *futex_holder(void *nothing) {
-    pthread_setname_np(pthread_self(), "holder");
-    neighbour();
-    for (unsigned long round = 0; round < rounds; round++) {
-        sem_wait(&begin);
-        hold_futex();
-    }
-    return nothing;
-}
-
-static void futex(unsigned long requests) {
-    pthread_t thread;
-    rounds = requests;
-    helped_by(futex_holder, &thread);
-    stay_on(1);
-    first(SCHED_FIFO);
-    for (unsigned long request = 0; request < requests; request++) {
-        sem_post(&begin);
-        sem_wait(&held);
-        tw_req_start(request);
-        take();
-        let_go();
-        tw_req_end(request);
-    }
-    pthread_join(thread, NULL);
+static void meet_futex(void) {
+    take();
+    let_go();
 }
 
 /* ---- memory that nothing has touched ---- */
@@ -442,9 +429,9 @@ int main(int count, char **words) {
     if (!strcmp(words[1], "run"))
         run(requests);
     else if (!strcmp(words[1], "locked"))
-        locked(requests);
+        contend(requests, hold, meet);
     else if (!strcmp(words[1], "futex"))
-        futex(requests);
+        contend(requests, hold_futex, meet_futex);
     else if (!strcmp(words[1], "touch"))
         touch(requests);
     else if (!strcmp(words[1], "storm"))

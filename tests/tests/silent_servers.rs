@@ -71,11 +71,15 @@ fn a_replica_that_falls_silent_hurts_the_first_call_only() {
     let (listener, address) = silent();
     let served = Served::start(ServerConfig::default(), none());
     let client = client_of(address, &served);
-    let _stream = greet(&listener);
+    let stream = greet(&listener);
+    stream.set_nonblocking(true).expect("it is open");
     let soon = CallOptions { deadline: Duration::from_millis(50), ..CallOptions::default() };
+    let call = || client.call_with(ECHO, "", soon).wait();
     eventually("a call is lost at the silent replica", || {
-        client.call_with(ECHO, "", soon).wait() == Err(CallError::TimedOut)
+        // On a busy machine the other one may be late, too: only what came here was lost here.
+        call() == Err(CallError::TimedOut) && stream.peek(&mut [0]).is_ok_and(|bytes| bytes > 0)
     });
+    eventually("the other one is well", || call().is_ok());
     for number in 0..50_u32 {
         let answer = client.call(ECHO, number.to_le_bytes()).wait();
         assert_eq!(answer.map(|answer| answer.payload), Ok(number.to_le_bytes().to_vec()));

@@ -80,12 +80,14 @@ fn loads(found: &Value) -> &Vec<Value> {
     let loads = service["loads"].as_array().expect("loads");
     assert_eq!(loads.len(), 2, "lowest and highest");
     for load in loads {
-        assert_eq!(load["wrong_answers"], 0);
-        let latency = load["latency"].as_array().expect("a distribution");
-        let rising = |two: &[Value]| two[0][1].as_f64() <= two[1][1].as_f64();
-        assert!(latency.len() > 10 && latency.windows(2).all(rising), "{latency:?}");
-        let of = |at: usize, key: &str| load["tiers"][at]["per_query"][key].as_f64();
-        assert_eq!(load["tiers"][1]["tier"], "leaf");
+        for kind in ["plain", "watched"] {
+            assert_eq!(load[kind]["wrong_answers"], 0);
+            let latency = load[kind]["latency"].as_array().expect("a distribution");
+            let rising = |two: &[Value]| two[0][1].as_f64() <= two[1][1].as_f64();
+            assert!(latency.len() > 10 && latency.windows(2).all(rising), "{latency:?}");
+            assert_eq!(load[kind]["tiers"][1]["tier"], "leaf");
+        }
+        let of = |at: usize, key: &str| load["plain"]["tiers"][at]["per_query"][key].as_f64();
         // Whether or not the kernel's events may be had. A query goes to three leaves; near capacity many are under way when
         // the window ends.
         let is_low = load["of_capacity"].as_f64() <= Some(0.3);
@@ -109,7 +111,7 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     for load in loads(&found) {
         // On a full machine a part may be late for its third of a short window, and is named then.
-        let missing = load["missing"].as_array().expect("sentences");
+        let missing = load["watched"]["missing"].as_array().expect("sentences");
         let lacks = |what: &str| {
             missing
                 .iter()
@@ -118,7 +120,7 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
         };
         let traced = !lacks("system calls");
         for at in [0, 1] {
-            let of = |key: &str| load["tiers"][at]["per_query"][key].as_f64();
+            let of = |key: &str| load["watched"]["tiers"][at]["per_query"][key].as_f64();
             assert_eq!(of("syscalls").is_some(), traced, "{load}");
             assert_eq!(of("net_rx").is_some(), !lacks("softirqs"), "{load}");
             assert_eq!(of("waits").is_some(), !lacks("waits for a core"), "{load}");
@@ -132,7 +134,7 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
         // Each tier is a process of its own. On a full machine one call may read what several queries brought.
         let is_low = load["of_capacity"].as_f64() <= Some(0.3);
         for at in [0, 1].into_iter().filter(|_| traced && is_low) {
-            let of = |key: &str| load["tiers"][at]["per_query"][key].as_f64();
+            let of = |key: &str| load["watched"]["tiers"][at]["per_query"][key].as_f64();
             assert!(of("send") > Some(0.0) && of("receive") > Some(0.0), "{load}");
         }
     }
@@ -149,14 +151,14 @@ fn without_the_kernels_events_the_rest_is_told_with_what_to_type() {
     let found = json(&output);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     for load in loads(&found) {
-        let missing = load["missing"].as_array().expect("sentences");
+        let missing = load["watched"]["missing"].as_array().expect("sentences");
         assert_eq!(missing.len(), 3, "{missing:?}");
         let missing: Vec<&str> = missing.iter().filter_map(Value::as_str).collect();
         assert!(missing.iter().any(|why| why.starts_with("No system calls: ")), "{missing:?}");
         // What to do stands after a semicolon.
         assert!(missing.iter().all(|why| why.contains("; ") && why.ends_with('.')), "{missing:?}");
-        assert_eq!(load["tiers"][0]["syscalls"], Value::Object(Default::default()));
-        assert!(load["tiers"][0]["per_query"].get("waits").is_none(), "{load}");
+        assert_eq!(load["watched"]["tiers"][0]["syscalls"], Value::Object(Default::default()));
+        assert!(load["watched"]["tiers"][0]["per_query"].get("waits").is_none(), "{load}");
     }
 }
 

@@ -19,7 +19,7 @@ use tailwater_load::{Application, Fleet, OpenPlan, ThreadClients, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::{ConnectionReading, Run};
-use tailwater_stats::traits::Traits;
+use tailwater_stats::traits::{TierTraits, Traits};
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Schedule, Service, Step};
 
@@ -69,7 +69,9 @@ impl Job {
         }
         let start = now() + job.rest()?;
         tell(Begins { measured_from_ns: start.as_nanos() + job.warm_up_ns })?;
-        let watch = (self.watching != Watching::Nothing)
+        let watch = self
+            .watching
+            .opens_events()
             .then(|| Watch::begin(self.watched(job, start, &schedule)));
         let mut findings = Vec::new();
         std::thread::scope(|scope| {
@@ -95,7 +97,7 @@ impl Job {
             .map(|part| part.connections)
             .fold(ConnectionReading::default(), ConnectionReading::plus);
         let wrong_answers = findings.iter().map(|part| part.wrong_answers).sum();
-        let seen = watch.is_some().then(|| distribution(&findings));
+        let seen = (self.watching != Watching::Nothing).then(|| distribution(&findings));
         let mut outcome = self.conclude(job, findings)?;
         let run = &mut outcome.run;
         run.wrong_answers = wrong_answers;
@@ -104,12 +106,17 @@ impl Job {
         run.connections = is_trouble.then_some(connections);
         let ReplicaCounts { lost, returned } = application.replicas();
         (run.replicas_lost, run.replicas_returned) = (lost, returned);
-        run.traits = match (watch, seen) {
-            (Some(watch), Some((mean_us, latency))) => {
-                let told = watch.finish().ok_or_else(|| Failure::work("the watch panicked"))?;
+        run.traits = match seen {
+            Some((mean_us, latency)) => {
+                let told = match watch {
+                    Some(watch) => {
+                        watch.finish().ok_or_else(|| Failure::work("the watch panicked"))?
+                    }
+                    None => unwatched(run.tiers.len()),
+                };
                 Some(Traits { mean_us, latency, ..told })
             }
-            _ => None,
+            None => None,
         };
         Ok(Outcome::Open(Box::new(outcome)))
     }
@@ -258,6 +265,11 @@ impl Job {
             offered_min: 0.98,
         }
     }
+}
+
+/// Of a run whose front and tiers, so many together, were not watched.
+fn unwatched(tiers: usize) -> Traits {
+    Traits { tiers: vec![TierTraits::default(); tiers], ..Traits::default() }
 }
 
 /// Shares clients and their requests out to threads: client `c` goes to thread `c % threads`.

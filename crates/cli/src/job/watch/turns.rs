@@ -19,6 +19,8 @@ pub(crate) enum Part {
 pub(crate) enum Watching {
     #[default]
     Nothing,
+    /// No event of the kernel: how latency is distributed is told, which costs the servers nothing.
+    Latency,
     /// One part all the time: what that takes is told by runs with it and without it.
     One(Part),
     /// Each part for a third of the window.
@@ -57,10 +59,15 @@ impl Part {
 }
 
 impl Watching {
+    /// Whether it opens events of the kernel.
+    pub(crate) const fn opens_events(self) -> bool {
+        matches!(self, Self::One(_) | Self::InTurn)
+    }
+
     /// The parts in their order, each in its time.
     pub(super) fn turns(self, from: Instant, to: Instant) -> Vec<Turn> {
         let parts: &[Part] = match &self {
-            Self::Nothing => &[],
+            Self::Nothing | Self::Latency => &[],
             Self::One(part) => std::slice::from_ref(part),
             Self::InTurn => &Part::ALL,
         };
@@ -86,6 +93,9 @@ mod tests {
         assert_eq!(turns.iter().map(|it| it.part).collect::<Vec<_>>(), Part::ALL);
         let alone = Watching::One(Part::Waits).turns(at(10), at(40));
         assert_eq!(alone, [Turn { part: Part::Waits, from: at(10), to: at(40) }]);
-        assert!(Watching::Nothing.turns(at(0), at(0) + Duration::from_secs(1)).is_empty());
+        for without in [Watching::Nothing, Watching::Latency] {
+            let none = without.turns(at(0), at(0) + Duration::from_secs(1));
+            assert!(none.is_empty() && !without.opens_events());
+        }
     }
 }

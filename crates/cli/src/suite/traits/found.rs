@@ -1,8 +1,8 @@
-//! What was found: medians over the runs of a load that count.
+//! What was found: medians over the runs of a load that count, of those without the watch and of those with it.
 
 use super::cost::Cost;
 use super::loads::Loads;
-use super::quantity::{OF_EVERY_RUN, QUANTITIES, Seen};
+use super::quantity::{OF_EVERY_RUN, PLAIN, Quantity, Seen, WATCHED};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tailwater_stats::result::{CapacityReading, DataUsed, Experiment, Manifest, Run, Spread};
@@ -33,13 +33,22 @@ pub(super) struct ServiceFound {
     pub(super) data: Vec<DataUsed>,
 }
 
-/// A service at a load.
+/// A service at a load, which was played twice.
 #[derive(Serialize)]
 pub(super) struct LoadFound {
     /// Requests per second.
     pub(super) rps: f64,
     /// The same ÷ capacity.
     pub(super) of_capacity: f64,
+    /// Without the watch: latency, and what the kernel counts anyway.
+    pub(super) plain: RunsFound,
+    /// With it: what nothing else tells. Its latency is that of servers that are watched.
+    pub(super) watched: RunsFound,
+}
+
+/// The runs of a load that were watched alike.
+#[derive(Serialize)]
+pub(super) struct RunsFound {
     pub(super) runs: usize,
     /// Those that count. With none the numbers are of runs that do not.
     pub(super) valid: usize,
@@ -47,15 +56,17 @@ pub(super) struct LoadFound {
     pub(super) invalid_because: BTreeSet<String>,
     /// Answers that were not what was asked for; one voids its run.
     pub(super) wrong_answers: u64,
+    /// Answers per second.
+    pub(super) throughput_rps: f64,
     pub(super) p50_us: f64,
     pub(super) p99_us: f64,
     pub(super) p999_us: f64,
     /// Of the run with the median p50: shares of requests, and the latency that they do not exceed.
     pub(super) latency: Vec<(f64, f64)>,
-    /// Segments that TCP sent again, of all programs, per query; `None` where that could not be read.
+    /// Segments that TCP sent again, of all programs, per query; `None` where that could not be read, and without the watch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) retransmissions: Option<f64>,
-    /// What could not be had, and what to type; each sentence once.
+    /// What the watch could not have, and what to type; each sentence once.
     pub(super) missing: BTreeSet<String>,
     /// Events of the kernel that were lost in all its runs.
     pub(super) events_lost: u64,
@@ -71,7 +82,7 @@ pub(super) struct TierFound {
     pub(super) nodes: u32,
     /// By key; see `quantity.rs`.
     pub(super) per_query: BTreeMap<&'static str, f64>,
-    /// System calls by the kernel's names.
+    /// System calls by the kernel's names; empty without the watch.
     pub(super) syscalls: BTreeMap<String, f64>,
 }
 
@@ -82,39 +93,52 @@ impl TierFound {
     }
 }
 
-/// What an experiment found at each load, rising.
-pub(super) fn loads(experiment: &Experiment) -> Vec<LoadFound> {
-    let mut rps: Vec<f64> = experiment.runs.iter().map(|run| run.asked_rps).collect();
+/// What was found at each load, rising, by runs without the watch and by such with it.
+pub(super) fn loads(plain: &Experiment, watched: &Experiment) -> Vec<LoadFound> {
+    let all = || plain.runs.iter().chain(&watched.runs);
+    let mut rps: Vec<f64> = all().map(|run| run.asked_rps).collect();
     rps.sort_by(f64::total_cmp);
     rps.dedup();
-    let at = |rps: f64| experiment.runs.iter().filter(|run| run.asked_rps == rps).collect();
-    rps.into_iter().map(|rps| load(at(rps), rps)).collect()
+    let load = |rps: f64| {
+        let at = |of: &Experiment, quantities: &[Quantity]| {
+            let runs: Vec<&Run> = of.runs.iter().filter(|run| run.asked_rps == rps).collect();
+            runs_found(&runs, quantities)
+        };
+        let of_capacity = |run: &Run| run.asked_rps / run.capacity_rps;
+        LoadFound {
+            rps,
+            of_capacity: median(all().filter(|run| run.asked_rps == rps).map(of_capacity))
+                .unwrap_or(0.0),
+            plain: at(plain, PLAIN),
+            watched: at(watched, WATCHED),
+        }
+    };
+    rps.into_iter().map(load).collect()
 }
 
-fn load(runs: Vec<&Run>, rps: f64) -> LoadFound {
+fn runs_found(runs: &[&Run], quantities: &[Quantity]) -> RunsFound {
     let valid: Vec<&Run> = runs.iter().copied().filter(|run| run.valid).collect();
-    let counted = if valid.is_empty() { &runs } else { &valid };
-    let median = |of: fn(&Run) -> f64| median(counted.iter().map(|run| of(run)));
+    let counted: &[&Run] = if valid.is_empty() { runs } else { &valid };
+    let median = |of: fn(&Run) -> f64| median(counted.iter().map(|run| of(run))).unwrap_or(0.0);
     let queries = |run: &Run| run.tiers.first()?.received_rps.filter(|queries| *queries > 0.0);
     let traits = || counted.iter().filter_map(|run| Some((*run, run.traits.as_ref()?)));
     let again =
         traits().filter_map(|(run, seen)| Some(seen.retransmissions_per_s? / queries(run)?));
     let tiers = counted.iter().map(|run| run.tiers.len()).max().unwrap_or(0);
-    LoadFound {
-        rps,
-        of_capacity: median(|run| run.asked_rps / run.capacity_rps).unwrap_or(0.0),
+    RunsFound {
         runs: runs.len(),
         valid: valid.len(),
         invalid_because: runs.iter().flat_map(|run| run.invalid_because.iter().cloned()).collect(),
         wrong_answers: runs.iter().map(|run| run.wrong_answers).sum(),
-        p50_us: median(|run| run.p50_us).unwrap_or(0.0),
-        p99_us: median(|run| run.p99_us).unwrap_or(0.0),
-        p999_us: median(|run| run.p999_us).unwrap_or(0.0),
+        throughput_rps: median(|run| run.throughput_rps),
+        p50_us: median(|run| run.p50_us),
+        p99_us: median(|run| run.p99_us),
+        p999_us: median(|run| run.p999_us),
         latency: middle(counted),
         retransmissions: self::median(again),
         missing: traits().flat_map(|(_, seen)| seen.missing.iter().cloned()).collect(),
         events_lost: traits().map(|(_, seen)| seen.events_lost).sum(),
-        tiers: (0..tiers).map(|at| tier(counted, at)).collect(),
+        tiers: (0..tiers).map(|at| tier(counted, at, quantities)).collect(),
     }
 }
 
@@ -126,10 +150,10 @@ fn middle(runs: &[&Run]) -> Vec<(f64, f64)> {
     run.and_then(|run| run.traits.as_ref()).map(|seen| seen.latency.clone()).unwrap_or_default()
 }
 
-fn tier(runs: &[&Run], at: usize) -> TierFound {
+fn tier(runs: &[&Run], at: usize, quantities: &[Quantity]) -> TierFound {
     let seen: Vec<Seen<'_>> = runs.iter().filter_map(|run| Seen::of(run, at)).collect();
     let reading = runs.iter().find_map(|run| run.tiers.get(at));
-    let per_query = QUANTITIES.iter().filter_map(|quantity| {
+    let per_query = quantities.iter().filter_map(|quantity| {
         let values: Vec<f64> = seen.iter().filter_map(|one| (quantity.of)(one)).collect();
         let is_told = values.len() == seen.len() || !OF_EVERY_RUN.contains(&quantity.key);
         Some((quantity.key, median(values).filter(|_| is_told)?))
@@ -178,13 +202,15 @@ pub(super) mod tests {
     fn shares_of_which_one_run_has_none_have_no_median() {
         let mut experiment = experiment();
         let share = |experiment: &Experiment| {
-            loads(experiment)[0].tiers[0].per_query.get("running_percent").copied()
+            let found = loads(experiment, experiment);
+            found[0].plain.tiers[0].per_query.get("running_percent").copied()
         };
         assert_eq!(share(&experiment), Some(20.0));
         // Of one of the two that count, queries overlap: the other alone would tell of a calm machine.
         experiment.runs[1].tiers[0].cores_used = Some(0.9);
         assert_eq!(share(&experiment), None);
-        assert!(loads(&experiment)[0].tiers[0].per_query.contains_key("core_ms"));
+        let found = loads(&experiment, &experiment);
+        assert!(found[0].plain.tiers[0].per_query.contains_key("core_ms"));
     }
 
     #[test]
@@ -193,22 +219,43 @@ pub(super) mod tests {
         for run in &mut experiment.runs {
             run.traits.as_mut().expect("it was watched").retransmissions_per_s = None;
         }
-        assert_eq!(loads(&experiment)[0].retransmissions, None);
+        assert_eq!(loads(&experiment, &experiment)[0].watched.retransmissions, None);
     }
 
     #[test]
     fn each_load_has_medians_of_the_runs_that_count() {
-        let found = loads(&experiment());
+        let found = loads(&experiment(), &experiment());
         let [low, high] = &found[..] else { panic!("two loads") };
-        assert_eq!((low.rps, low.of_capacity, low.runs, low.valid), (100.0, 0.1, 3, 2));
+        assert_eq!((low.rps, low.of_capacity, high.rps), (100.0, 0.1, 900.0));
+        let (low, high) = (&low.watched, &high.watched);
+        assert_eq!((low.runs, low.valid), (3, 2));
         assert_eq!((low.p50_us, low.retransmissions), (110.0, Some(0.5)));
         assert_eq!(low.latency, [(0.5, 100.0), (1.0, 200.0)], "of a run that took place");
         assert_eq!(low.invalid_because, ["noise".to_owned()].into());
-        assert_eq!((high.rps, high.valid, high.p50_us), (900.0, 0, 300.0), "told, and marked");
+        assert_eq!((high.valid, high.p50_us), (0, 300.0), "told, and marked");
         let names: Vec<_> = low.tiers.iter().map(|tier| (tier.name(), tier.nodes)).collect();
         assert_eq!(names, [("front", 4), ("leaf", 4)]);
         assert_eq!(low.tiers[0].syscalls["sendto"], 5.0);
         assert!(low.tiers[1].syscalls.is_empty() && !low.tiers[1].per_query.contains_key("futex"));
-        assert_eq!(low.tiers[1].per_query["core_ms"], 0.3);
+    }
+
+    /// The watch makes latency longer, and a load may be spoilt in one kind of run alone.
+    #[test]
+    fn what_is_told_without_the_watch_comes_from_runs_without_it() {
+        let (mut plain, watched) = (experiment(), experiment());
+        for run in &mut plain.runs {
+            run.p50_us /= 2.0;
+            run.tiers[1].cores_used = Some(0.02);
+            run.valid = run.asked_rps > 100.0;
+        }
+        let found = loads(&plain, &watched);
+        let [low, high] = &found[..] else { panic!("two loads") };
+        assert_eq!((low.plain.p50_us, low.watched.p50_us), (60.0, 110.0));
+        assert_eq!((low.plain.valid, low.watched.valid), (0, 2));
+        assert_eq!((high.plain.valid, high.watched.valid), (1, 0));
+        let of = |runs: &RunsFound, key| runs.tiers[1].per_query.get(key).copied();
+        assert_eq!((of(&low.plain, "core_ms"), of(&low.watched, "core_ms")), (Some(0.2), None));
+        let of = |runs: &RunsFound, key| runs.tiers[0].per_query.get(key).copied();
+        assert_eq!((of(&low.plain, "futex"), of(&low.watched, "futex")), (None, Some(1.0)));
     }
 }

@@ -1,4 +1,5 @@
-//! A service is measured: its capacity, then watched runs at each load, or instead what the watch costs at the highest.
+//! A service is measured: its capacity, then each load without the watch and with it, or instead what the watch costs at the
+//! highest.
 
 use super::TraitsOptions;
 use super::cost::{BLOCK, Cost};
@@ -32,8 +33,11 @@ pub(super) fn service(
         let (cost, last) = cost(&stage, &scenario, rate, &chosen, options.blocks)?;
         (Vec::new(), Some(cost), last)
     } else {
-        let played = stage.play(at(&scenario, &chosen.rps), rate, Watching::InTurn)?;
-        (loads(&played), None, played)
+        // Who is watched answers later: latency comes from runs of their own.
+        let asked = at(&scenario, &chosen.rps);
+        let plain = stage.play(asked.clone(), rate, Watching::Latency)?;
+        let watched = stage.play(asked, rate, Watching::InTurn)?;
+        (loads(&plain, &watched), None, plain)
     };
     let Experiment { manifest, data, .. } = experiment;
     let (service, title) = (name.to_owned(), scenario.title.clone());

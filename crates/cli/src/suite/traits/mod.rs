@@ -21,7 +21,7 @@ use crate::run::{Conclusion, is_short};
 use crate::values::{duration, key_value};
 use clap::Args;
 use cost::BLOCKS;
-use found::{Found, ServiceFound};
+use found::{Found, LoadFound, RunsFound, ServiceFound};
 use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_core::pace::Scheduling;
@@ -136,11 +136,16 @@ fn write(folder: &Folder<'_>, found: &Found, json: &str) -> Result<(), Failure> 
     folder.write("index.html", &page::page(found, &pictures))
 }
 
-/// Loads of which a run counts, or what the watch costs.
+/// Loads of which a run counts, without the watch and with it, or what the watch costs.
 fn has_numbers(service: &ServiceFound) -> bool {
     match &service.cost {
         Some(cost) => cost.whole.cpu.is_some(),
-        None => service.loads.iter().any(|load| load.valid > 0),
+        None => {
+            let counts = |of: fn(&LoadFound) -> &RunsFound| {
+                service.loads.iter().any(|load| of(load).valid > 0)
+            };
+            counts(|load| &load.plain) && counts(|load| &load.watched)
+        }
     }
 }
 
@@ -151,7 +156,9 @@ fn conclusion(found: &Found) -> Conclusion {
     Conclusion {
         // Of each service, or its table would have no number that counts.
         counts: found.services.iter().all(has_numbers),
-        wrong_answers: loads().map(|load| load.wrong_answers).sum::<u64>()
+        wrong_answers: loads()
+            .map(|load| load.plain.wrong_answers + load.watched.wrong_answers)
+            .sum::<u64>()
             + costs.map(|cost| cost.wrong_answers).sum::<u64>(),
     }
 }

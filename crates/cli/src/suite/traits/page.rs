@@ -36,11 +36,12 @@ pub(super) fn page(found: &Found, pictures: &[(String, String)]) -> String {
 fn latency(found: &ServiceFound) -> Violins {
     let row = |load: &LoadFound| Violin {
         label: format!("{} requests/s", short(load.rps)),
-        shares: load.latency.clone(),
+        shares: load.plain.latency.clone(),
     };
     Violins {
         title: format!("{}: latency at each load", found.service),
-        subtitle: "end to end, from the intended time; the run with the median p50; lines: p50, p99, p99.9".into(),
+        subtitle: "without the watch; end to end, from the intended time; the run with the median p50; lines: p50, p99, p99.9"
+            .into(),
         axis: "latency".into(),
         rows: found.loads.iter().map(row).collect(),
     }
@@ -51,7 +52,7 @@ fn heat(found: &Found) -> Option<Heat> {
     let tiers = || {
         let loads =
             found.services.iter().flat_map(|one| one.loads.iter().map(move |load| (one, load)));
-        loads.flat_map(|(one, load)| load.tiers.iter().map(move |tier| (one, load, tier)))
+        loads.flat_map(|(one, load)| load.watched.tiers.iter().map(move |tier| (one, load, tier)))
     };
     let calls = tiers().flat_map(|(_, _, tier)| &tier.syscalls);
     let columns: BTreeSet<&String> =
@@ -87,7 +88,7 @@ mod tests {
         let page = page(&found, &drawn);
         assert!(page.contains("saturates at") && page.matches("<figure").count() == 2);
         // Without the right to count there is no heat table, and all else is there.
-        let tiers = found.services[0].loads.iter_mut().flat_map(|load| &mut load.tiers);
+        let tiers = found.services[0].loads.iter_mut().flat_map(|load| &mut load.watched.tiers);
         tiers.for_each(|tier| tier.syscalls.clear());
         assert_eq!(pictures(&found).len(), 1);
     }

@@ -35,8 +35,9 @@ const SEND: &[&str] = &["sendto", "sendmsg", "write", "writev"];
 const RECEIVE: &[&str] = &["recvfrom", "recvmsg", "read", "readv"];
 const POLL: &[&str] = &["epoll_wait", "epoll_pwait", "epoll_pwait2", "ppoll"];
 
-/// All of them, in the order of tables. Shares are per cent; times are in µs but for core-milliseconds.
-pub(super) const QUANTITIES: &[Quantity] = &[
+/// What the kernel counts of every process, in the order of tables: runs without the watch tell it. Shares are per cent; times
+/// are in µs but for core-milliseconds.
+pub(super) const PLAIN: &[Quantity] = &[
     Quantity {
         key: "requests",
         label: "requests",
@@ -52,13 +53,6 @@ pub(super) const QUANTITIES: &[Quantity] = &[
         label: "  in kernel, %",
         of: |it| Some(100.0 * it.reading.kernel_share?),
     },
-    Quantity { key: "syscalls", label: "system calls", of: |it| it.calls(&[ALL_CALLS]) },
-    Quantity { key: "futex", label: "  futex", of: |it| it.calls(&["futex"]) },
-    Quantity { key: "send", label: "  send, write", of: |it| it.calls(SEND) },
-    Quantity { key: "receive", label: "  receive, read", of: |it| it.calls(RECEIVE) },
-    Quantity { key: "poll", label: "  poll", of: |it| it.calls(POLL) },
-    Quantity { key: "epoll_ctl", label: "  epoll_ctl", of: |it| it.calls(&["epoll_ctl"]) },
-    Quantity { key: "other_calls", label: "  others", of: |it| it.other_calls() },
     Quantity {
         key: "voluntary",
         label: "vol. switches",
@@ -74,17 +68,40 @@ pub(super) const QUANTITIES: &[Quantity] = &[
         label: "run-queue, µs",
         of: |it| it.us_per_query(it.reading.run_delay_ratio?),
     },
-    Quantity { key: "waits", label: "  waits", of: |it| it.per_query(it.time()?.waits_per_s) },
-    Quantity {
-        key: "wait_p50_us", label: "  one: p50, µs", of: |it| Some(it.time()?.wait_p50_us)
-    },
-    Quantity { key: "wait_p99_us", label: "  p99, µs", of: |it| Some(it.time()?.wait_p99_us) },
-    Quantity { key: "wait_p999_us", label: "  p99.9, µs", of: |it| Some(it.time()?.wait_p999_us) },
     Quantity {
         key: "faults",
         label: "page faults",
         of: |it| it.per_query(it.reading.faults_per_s?),
     },
+    Quantity { key: "running_percent", label: "CPU ÷ latency, %", of: |it| Some(it.shares()?.0) },
+    Quantity { key: "runnable_percent", label: "  waits, %", of: |it| Some(it.shares()?.1) },
+    Quantity { key: "blocked_percent", label: "  elsewhere, %", of: |it| Some(it.shares()?.2) },
+    Quantity {
+        key: "queued_us",
+        label: "queueing, µs",
+        of: |it| Some(it.reading.delay_us).filter(|us| *us > 0.0),
+    },
+];
+
+/// What only the watch tells, in the order of tables.
+pub(super) const WATCHED: &[Quantity] = &[
+    Quantity { key: "syscalls", label: "system calls", of: |it| it.calls(&[ALL_CALLS]) },
+    Quantity { key: "futex", label: "  futex", of: |it| it.calls(&["futex"]) },
+    Quantity { key: "send", label: "  send, write", of: |it| it.calls(SEND) },
+    Quantity { key: "receive", label: "  receive, read", of: |it| it.calls(RECEIVE) },
+    Quantity { key: "poll", label: "  poll", of: |it| it.calls(POLL) },
+    Quantity { key: "epoll_ctl", label: "  epoll_ctl", of: |it| it.calls(&["epoll_ctl"]) },
+    Quantity { key: "other_calls", label: "  others", of: |it| it.other_calls() },
+    Quantity {
+        key: "waits",
+        label: "waits for a core",
+        of: |it| it.per_query(it.time()?.waits_per_s),
+    },
+    Quantity {
+        key: "wait_p50_us", label: "  one: p50, µs", of: |it| Some(it.time()?.wait_p50_us)
+    },
+    Quantity { key: "wait_p99_us", label: "  p99, µs", of: |it| Some(it.time()?.wait_p99_us) },
+    Quantity { key: "wait_p999_us", label: "  p99.9, µs", of: |it| Some(it.time()?.wait_p999_us) },
     Quantity {
         key: "net_rx",
         label: "net_rx softirqs",
@@ -98,18 +115,10 @@ pub(super) const QUANTITIES: &[Quantity] = &[
     },
     Quantity { key: "sched_p99_us", label: "sched p99, µs", of: |it| it.softirq_p99_us("sched") },
     Quantity { key: "rcu_p99_us", label: "rcu p99, µs", of: |it| it.softirq_p99_us("rcu") },
-    Quantity { key: "running_percent", label: "CPU ÷ latency, %", of: |it| Some(it.shares()?.0) },
-    Quantity { key: "runnable_percent", label: "  waits, %", of: |it| Some(it.shares()?.1) },
-    Quantity { key: "blocked_percent", label: "  elsewhere, %", of: |it| Some(it.shares()?.2) },
-    Quantity {
-        key: "queued_us",
-        label: "queueing, µs",
-        of: |it| Some(it.reading.delay_us).filter(|us| *us > 0.0),
-    },
 ];
 
 impl<'a> Seen<'a> {
-    /// A tier of a run that was watched and whose front received something.
+    /// A tier of a run that told its traits and whose front received something.
     pub(super) fn of(run: &'a Run, at: usize) -> Option<Self> {
         let traits = run.traits.as_ref()?;
         let (reading, tier) = run.tiers.get(at).zip(traits.tiers.get(at))?;
@@ -211,8 +220,12 @@ pub(super) mod tests {
         }
     }
 
+    fn all() -> impl Iterator<Item = &'static Quantity> {
+        PLAIN.iter().chain(WATCHED)
+    }
+
     fn value(run: &Run, at: usize, key: &str) -> Option<f64> {
-        let quantity = QUANTITIES.iter().find(|quantity| quantity.key == key).expect("a quantity");
+        let quantity = all().find(|quantity| quantity.key == key).expect("a quantity");
         (quantity.of)(&Seen::of(run, at).expect("a tier"))
     }
 
@@ -261,10 +274,10 @@ pub(super) mod tests {
 
     #[test]
     fn keys_are_told_apart_and_labels_leave_room_for_six_columns() {
-        assert!(QUANTITIES.iter().all(|quantity| quantity.label.chars().count() <= 17));
-        let mut keys: Vec<_> = QUANTITIES.iter().map(|quantity| quantity.key).collect();
+        assert!(all().all(|quantity| quantity.label.chars().count() <= 17));
+        let mut keys: Vec<_> = all().map(|quantity| quantity.key).collect();
         keys.sort_unstable();
         keys.dedup();
-        assert_eq!(keys.len(), QUANTITIES.len());
+        assert_eq!(keys.len(), all().count(), "each is told by runs of one kind");
     }
 }

@@ -1,7 +1,7 @@
 //! What people read: tables that fit 80 columns.
 
-use super::found::{Found, LoadFound, ServiceFound, TierFound};
-use super::quantity::QUANTITIES;
+use super::found::{Found, LoadFound, RunsFound, ServiceFound, TierFound};
+use super::quantity::{PLAIN, Quantity, WATCHED};
 use std::collections::BTreeSet;
 use tailwater_report::{count, grid_within, percent, time, wrap};
 
@@ -18,16 +18,18 @@ const NEVER: [&str; 2] = [
 pub(super) fn text(found: &Found) -> String {
     let services: Vec<String> = found.services.iter().map(service).collect();
     let mut notes = vec![
+        "Latency, and what stands under \"per query\", is of runs without the watch. What stands under \"watched\", and what was \
+         resent, is of as many runs of the same load with it; its parts took a third of the time each, and --cost tells what \
+         that takes. Counts of a third are told by the queries that were due in it, those of timers and sleeps by time; \
+         percentiles of waits and softirqs are of their third alone."
+            .to_owned(),
         "Counts and times are of all threads of a tier, divided by the queries that the front received; system calls of \
          threads that began after the warm-up are missing. Parts of latency are of the mean query, and only of the front; CPU \
-         time after its answer counts as well. The kernel's share comes from its timer's ticks, and says little at a low load. \
-         All but saturation was measured beside the watch, whose parts took a third of the time each; --cost tells what that \
-         takes. Counts of a third are told by the queries that were due in it, those of timers and sleeps by time; percentiles \
-         of waits and softirqs are of their third alone."
+         time after its answer counts as well. The kernel's share comes from its timer's ticks, and says little at a low load."
             .to_owned(),
     ];
-    let missing: BTreeSet<&String> =
-        found.services.iter().flat_map(|one| &one.loads).flat_map(|load| &load.missing).collect();
+    let loads = || found.services.iter().flat_map(|one| &one.loads);
+    let missing: BTreeSet<&String> = loads().flat_map(|load| &load.watched.missing).collect();
     notes.extend(missing.into_iter().cloned());
     notes.extend(NEVER.map(str::to_owned));
     let notes: Vec<String> = notes.iter().map(|note| wrap(note, WIDTH.into())).collect();
@@ -38,7 +40,9 @@ fn service(found: &ServiceFound) -> String {
     let saturation = wrap(&saturation(found), WIDTH.into());
     let mut parts = vec![saturation];
     if !found.loads.is_empty() {
-        parts.extend([latencies(found), tiers(found)]);
+        parts.push(latencies(found));
+        parts.extend(tiers(found, "per query", PLAIN, |load| &load.plain));
+        parts.extend(tiers(found, "watched", WATCHED, |load| &load.watched));
     }
     parts.extend(found.loads.iter().filter_map(doubt));
     parts.extend(found.cost.iter().map(|cost| wrap(&cost.text(), WIDTH.into())));
@@ -60,39 +64,54 @@ fn saturation(found: &ServiceFound) -> String {
 }
 
 fn latencies(found: &ServiceFound) -> String {
+    let counts = |runs: &RunsFound| format!("{} of {}", runs.valid, runs.runs);
     let rows: Vec<Vec<String>> = found
         .loads
         .iter()
-        .map(|load| {
-            let mark = if load.valid == 0 { " !" } else { "" };
+        .map(|LoadFound { rps, of_capacity, plain, watched }| {
+            let mark = if plain.valid == 0 { " !" } else { "" };
             vec![
-                format!("{}{mark}", rate(load.rps)),
-                percent(load.of_capacity),
-                time(load.p50_us),
-                time(load.p99_us),
-                time(load.p999_us),
-                format!("{} of {}", load.valid, load.runs),
-                load.retransmissions.map_or("–".into(), |again| decimals(1e6 * again)),
+                format!("{}{mark}", rate(*rps)),
+                percent(*of_capacity),
+                time(plain.p50_us),
+                time(plain.p99_us),
+                time(plain.p999_us),
+                counts(plain),
+                counts(watched),
+                watched.retransmissions.map_or("–".into(), |again| decimals(1e6 * again)),
             ]
         })
         .collect();
-    let heads =
-        ["requests/s", "of capacity %", "p50", "p99", "p99.9", "runs count", "resent per M"];
+    let heads = [
+        "requests/s",
+        "of capacity %",
+        "p50",
+        "p99",
+        "p99.9",
+        "runs count",
+        "watched",
+        "resent per M",
+    ];
     grid_within(&heads, 0, &rows, Some(WIDTH))
 }
 
-/// A column for each tier at each load.
-fn tiers(found: &ServiceFound) -> String {
+/// A column for each tier at each load, of runs of one kind; nothing where none of it is known.
+fn tiers(
+    found: &ServiceFound,
+    head: &str,
+    quantities: &[Quantity],
+    of: fn(&LoadFound) -> &RunsFound,
+) -> Option<String> {
     let columns: Vec<(&LoadFound, &TierFound)> = found
         .loads
         .iter()
-        .flat_map(|load| load.tiers.iter().map(move |tier| (load, tier)))
+        .flat_map(|load| of(load).tiers.iter().map(move |tier| (load, tier)))
         .collect();
-    let head =
+    let name =
         |(load, tier): &(&LoadFound, &TierFound)| format!("{} {}", tier.name(), short(load.rps));
     let heads: Vec<String> =
-        std::iter::once("per query".to_owned()).chain(columns.iter().map(head)).collect();
-    let rows = QUANTITIES.iter().filter_map(|quantity| {
+        std::iter::once(head.to_owned()).chain(columns.iter().map(name)).collect();
+    let rows = quantities.iter().filter_map(|quantity| {
         let value =
             |(_, tier): &(&LoadFound, &TierFound)| tier.per_query.get(quantity.key).copied();
         let values: Vec<Option<f64>> = columns.iter().map(value).collect();
@@ -101,19 +120,21 @@ fn tiers(found: &ServiceFound) -> String {
             std::iter::once(quantity.label.to_owned()).chain(cells).collect()
         })
     });
+    let rows: Vec<Vec<String>> = rows.collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    grid_within(&heads, 1, &rows.collect::<Vec<Vec<String>>>(), Some(WIDTH))
+    (!rows.is_empty()).then(|| grid_within(&heads, 1, &rows, Some(WIDTH)))
 }
 
 /// Why the numbers of a load may mislead.
 fn doubt(load: &LoadFound) -> Option<String> {
-    let mut parts = Vec::new();
-    if load.valid == 0 {
-        let why: Vec<&str> = load.invalid_because.iter().map(String::as_str).collect();
-        parts.push(format!("no run counts: {}", why.join("; ")));
-    }
-    if load.events_lost > 0 {
-        parts.push(format!("{} events of the kernel were lost", count(load.events_lost)));
+    let kinds = [("no run counts", &load.plain), ("no watched run counts", &load.watched)];
+    let none = kinds.into_iter().filter(|(_, runs)| runs.valid == 0).map(|(what, runs)| {
+        let why: Vec<&str> = runs.invalid_because.iter().map(String::as_str).collect();
+        format!("{what}: {}", why.join("; "))
+    });
+    let mut parts: Vec<String> = none.collect();
+    if load.watched.events_lost > 0 {
+        parts.push(format!("{} events of the kernel were lost", count(load.watched.events_lost)));
     }
     let at = rate(load.rps);
     (!parts.is_empty())
@@ -157,8 +178,8 @@ pub(super) mod tests {
     use tailwater_stats::result::{CapacityReading, Manifest};
 
     pub(in super::super) fn found() -> Found {
-        let mut loads = loads(&experiment());
-        loads[0].missing.insert("No system calls: they may not be counted; type this.".into());
+        let mut loads = loads(&experiment(), &experiment());
+        loads[0].watched.missing.insert("No system calls: they may not be counted; type this.".into());
         let one = ServiceFound {
             service: "setalgebra".into(),
             title: "Set Algebra".into(),
@@ -184,6 +205,7 @@ pub(super) mod tests {
             "2 of 3",
             "900 !",
             "no run counts: noise",
+            "no watched run counts: noise",
             "type this.",
             "percentiles of waits and softirqs are of their third alone",
             "HITM",

@@ -29,6 +29,7 @@ mod prepare;
 mod probe;
 mod run;
 mod two_cores;
+mod hand_over;
 mod unforeseen;
 mod new;
 mod check;

@@ -90,6 +90,8 @@ fn reading(
         0 => 0.0,
         received => cpu.nanos() as f64 / received as f64,
     };
+    let answered = totals.as_ref().filter(|all| all.served > 0 && used.commands.is_none());
+    let waited_us = answered.map(|all| all.waited_ns as f64 / all.served as f64 / 1e3);
     let rate = |of: fn(&Totals) -> u64| totals.as_ref().map(|all| per_second(of(all), length));
     let per_s = |of: fn(&Usage) -> u64| usage.as_ref().map(|all| per_second(of(all), length));
     let delay = nodes.iter().map(|node| node.delay).max().unwrap_or_default();
@@ -103,6 +105,7 @@ fn reading(
         cores_used: cpu.map(ratio),
         cpu_ns_per_request: cpu.zip(totals.as_ref()).map(per_request),
         delay_us: delay.nanos() as f64 / 1e3,
+        waited_us,
         memory_bytes: used.memory,
         run_delay_ratio: usage.map(|usage| ratio(usage.run_delay)),
         involuntary_per_s: per_s(|usage| usage.involuntary),
@@ -145,6 +148,7 @@ mod tests {
     fn counted(received: u64, shed: u64, delay_us: u64) -> Counted {
         let mut totals = Totals { received, served: received - shed, ..Totals::default() };
         totals.busy_ns = 1_000 * received;
+        totals.waited_ns = 2_500 * totals.served;
         totals.shed[Reason::Delay as usize - 1] = shed;
         let counts = Some(Counts { totals, ..Counts::default() });
         Counted { counts, delay: Duration::from_micros(delay_us) }
@@ -189,6 +193,7 @@ mod tests {
         let leaf = &found[1];
         assert_eq!((leaf.received_rps, leaf.served_rps), (Some(200.0), Some(180.0)));
         assert_eq!((leaf.drop_ratio, leaf.delay_us), (Some(0.1), 90.0));
+        assert_eq!(leaf.waited_us, Some(2.5), "of those that were answered");
         assert_eq!(leaf.shed_by_reason, [("delay".to_owned(), 40)].into());
         assert_eq!((leaf.cores_used, leaf.cpu_ns_per_request), (Some(0.5), Some(2_500_000.0)));
         assert_eq!((leaf.run_delay_ratio, leaf.involuntary_per_s), (Some(0.05), Some(25.0)));
@@ -220,7 +225,7 @@ mod tests {
         let found = readings(&tiers, &window, &all, false);
         let cache = &found[1];
         assert_eq!((cache.received_rps, cache.served_rps), (Some(500.0), Some(500.0)));
-        assert_eq!((cache.nodes, cache.delay_us), (2, 0.0));
+        assert_eq!((cache.nodes, cache.delay_us, cache.waited_us), (2, 0.0, None));
         assert_eq!(cache.cpu_ns_per_request, Some(200_000.0));
         assert_eq!((found[2].received_rps, found[2].delay_us), (Some(70.0), 9.0));
         // One that did not say is not told as one that was asked nothing.

@@ -90,6 +90,8 @@ counters! {
     timed_out,
     /// Requests that would have been shed in enforcing mode.
     spared,
+    /// How long all that were answered by a handler had waited for its start, in nanoseconds.
+    waited_ns,
     /// Time in turns that found something to do, in nanoseconds.
     busy_ns,
     /// Time in handlers, in nanoseconds (in-line placement only).

@@ -108,6 +108,7 @@ fn of_one(name: &str, result: &str) -> String {
         "suite-latency" => suite::latency(result),
         "suite-saturation" => suite::saturation(result),
         "suite-shares" => suite::shares(result),
+        "suite-switching" => suite::switching(result),
         "suite-switches" => suite::switches(result),
         "suite-waits" => suite::waits(result),
         "tls" => tls::table(result),

@@ -32,8 +32,14 @@ const fn stated(
     Stated { service, name, saturation_qps, leaf_cores, runnable_percent }
 }
 
+/// From … to, by where the cost of a switch comes from.
+type BySource = BTreeMap<String, (f64, f64)>;
+
 #[derive(Deserialize)]
 struct Found {
+    /// None in files of before it was measured.
+    #[serde(default)]
+    switch_us: BySource,
     services: Vec<Service>,
 }
 
@@ -75,6 +81,8 @@ struct Runs {
 struct Tier {
     tier: String,
     per_query: BTreeMap<String, f64>,
+    #[serde(default)]
+    switching_percent: BySource,
 }
 
 #[derive(Deserialize)]
@@ -118,6 +126,7 @@ impl Load {
         let both = self.plain.tiers.iter().zip(&self.watched.tiers);
         let tier = |(plain, watched): (&Tier, &Tier)| Tier {
             tier: plain.tier.clone(),
+            switching_percent: plain.switching_percent.clone(),
             per_query: plain.per_query.clone().into_iter().chain(watched.per_query.clone()).collect(),
         };
         both.map(tier).collect()
@@ -243,6 +252,7 @@ pub(super) fn shares(result: &str) -> String {
         "here: waiting for a core, of the mean query",
         "running",
         "elsewhere",
+        "of it queued in the mid-tier",
     ];
     let mut table = head(&heads.map(Into::into));
     for (stated, service) in each(result) {
@@ -261,6 +271,7 @@ pub(super) fn shares(result: &str) -> String {
                 share("runnable_percent"),
                 share("running_percent"),
                 share("blocked_percent"),
+                share("queued_percent"),
             ]);
         }
     }
@@ -291,6 +302,35 @@ pub(super) fn switches(result: &str) -> String {
                     tier.shown("involuntary", 2),
                     again,
                 ]);
+            }
+        }
+    }
+    table
+}
+
+/// Fig. 4.4: switches times what one costs, as a share of the CPU time of the tier.
+pub(super) fn switching(result: &str) -> String {
+    const SOURCES: [&str; 2] = ["measured", "published"];
+    let Found { switch_us, .. } = serde_json::from_str(result).expect("what suite traits --json writes");
+    let head_of = |source: &&str| match switch_us.get(*source) {
+        Some((low, high)) => format!("of CPU, % at {low:.1} to {high:.1} µs ({source})"),
+        None => format!("of CPU, % ({source})"),
+    };
+    let heads = ["service", "load, queries/s", "tier", "switches of a query"].map(str::to_owned);
+    let mut table = head(&heads.into_iter().chain(SOURCES.iter().map(head_of)).collect::<Vec<_>>());
+    for (stated, service) in each(result) {
+        for load in &service.loads {
+            for tier in &load.plain.tiers {
+                let of = |key: &str| tier.per_query.get(key).copied();
+                let both = of("voluntary").zip(of("involuntary"));
+                let both = both.map_or_else(dash, |(one, other)| format!("{:.2}", one + other));
+                let share = |source: &&str| match tier.switching_percent.get(*source) {
+                    Some((low, high)) => format!("{low:.0} to {high:.0}"),
+                    None => dash(),
+                };
+                let mut cells = vec![stated.name.into(), rate(load.rps), tier.name().into(), both];
+                cells.extend(SOURCES.iter().map(share));
+                table += &line(&cells);
             }
         }
     }
@@ -358,11 +398,12 @@ fn per_tier(
 
 #[test]
 fn the_thesis_numbers_stand_beside_those_of_the_file() {
-    let result = r#"{"services":[
+    let result = r#"{"switch_us":{"measured":[1.26,2.04]},"services":[
         {"service":"setalgebra","capacity":{"plateau_rps":40000.4},
          "loads":[{"rps":100,"of_capacity":0.0025,
           "plain":{"runs":3,"valid":2,"p50_us":150,"p99_us":400,"p999_us":900,
-           "tiers":[{"tier":"","per_query":{"runnable_percent":12.4}},
+           "tiers":[{"tier":"","per_query":{"runnable_percent":12.4,"voluntary":2.5,"involuntary":0.5},
+                     "switching_percent":{"measured":[3.8,6.1]}},
                     {"tier":"leaf","per_query":{"core_ms":0.05}}]},
           "watched":{"runs":3,"valid":3,"p50_us":190,"p99_us":700,"p999_us":999,"retransmissions":0.00002,
            "tiers":[{"tier":"","per_query":{"futex":0.5}},
@@ -374,8 +415,15 @@ fn the_thesis_numbers_stand_beside_those_of_the_file() {
     assert!(table.contains("| 100 | 0 % | 150 µs | 400 µs | 900 µs | – | 2 of 3 |"), "{table}");
     assert!(calls(result).contains("| mid-tier | – | 0.50 |"), "{}", calls(result));
     assert!(waits(result).contains("| leaf | – | – | 70.0 µs |"), "{}", waits(result));
-    assert!(shares(result).contains("| ≤ 87 % | 100 | 12 % | – | – |"), "{}", shares(result));
+    assert!(shares(result).contains("| ≤ 87 % | 100 | 12 % | – | – | – |"), "{}", shares(result));
     assert!(switches(result).contains("| leaf | – | – | 20 |"), "not known is not none");
+    let table = switching(result);
+    assert!(
+        table.contains("| of CPU, % at 1.3 to 2.0 µs (measured) | of CPU, % (published) |"),
+        "{table}"
+    );
+    assert!(table.contains("| mid-tier | 3.00 | 4 to 6 | – |"), "{table}");
+    assert!(table.contains("| leaf | – | – | – |"), "{table}");
     assert_eq!(cost(&[result.to_owned()]).lines().count(), 2, "nothing was compared");
 }
 

@@ -6,7 +6,7 @@ use super::runner::Cut;
 use crate::executor::Panicked;
 use crate::service::Reply;
 use tailwater_control::{Outcome, Reached, Reason, RequestEnd};
-use tailwater_core::Instant;
+use tailwater_core::{Instant, Nanos as _};
 use tailwater_marks::Mark;
 use tailwater_wire::Fault;
 
@@ -88,7 +88,10 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.egress.answer(connection, origin, now, done.waited, answer);
         self.totals.frames_out += 1;
         match answer {
-            Answer::Response { .. } => self.totals.served += 1,
+            Answer::Response { .. } => {
+                self.totals.served += 1;
+                self.totals.waited_ns += done.waited.nanos();
+            }
             Answer::Reject(reason) => self.totals.count_shed(reason),
         }
     }
@@ -105,6 +108,7 @@ mod tests {
     use super::super::testing::{at, event_loop, job, open};
     use super::*;
     use crate::config::ServerConfig;
+    use crate::counters::Totals;
     use std::sync::mpsc::{Sender, channel};
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
@@ -162,7 +166,20 @@ mod tests {
         assert_eq!((done.service, done.reached), (Duration::ZERO, Reached::Handler));
     }
 
+    /// One that was refused had waited, too, and is not among those that were answered.
+    #[test]
+    fn how_long_the_answered_had_waited_is_counted() {
+        let (_, answered) = ended(Reply::ok(Vec::new()), at(5));
+        assert_eq!((answered.served, answered.waited_ns), (1, 1_000_000));
+        let (_, refused) = ended(Reply::Shed(Reason::Delay), at(5));
+        assert_eq!((refused.served, refused.waited_ns), (0, 0));
+    }
+
     fn told_of(reply: Reply, handled: Instant) -> RequestEnd {
+        ended(reply, handled).0
+    }
+
+    fn ended(reply: Reply, handled: Instant) -> (RequestEnd, Totals) {
         let (tells, told) = channel();
         let admission = Arc::new(Tells(Mutex::new(tells)));
         let mut event_loop: EventLoop<std::future::Pending<Reply>> =
@@ -174,7 +191,7 @@ mod tests {
         let reply = Ok(reply);
         let ended = Ended { origin, started: at(2), reply, budget: None, mark: Mark::new() };
         event_loop.finish(ended, handled);
-        told.try_recv().unwrap()
+        (told.try_recv().unwrap(), event_loop.totals)
     }
 
     const fn ms(millis: u64) -> Duration {

@@ -28,6 +28,10 @@ pub struct TierReading {
     /// The queueing delay that its controllers act on, of the node where it is longest: in the mean over eleven looks on
     /// sockets, at the end in simulation. 0 where none is known, as under some controllers.
     pub delay_us: f64,
+    /// How long a request had waited for the start of its handler, in the mean over those that it answered, whatever its
+    /// controllers; not known in simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_us: Option<f64>,
     /// Resident memory of its processes at the end; 0 in simulation, and where none is there.
     pub memory_bytes: u64,
     /// Time that its threads could run and did not, added up, ÷ time; 0 in simulation.

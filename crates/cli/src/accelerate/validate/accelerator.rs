@@ -2,7 +2,6 @@
 
 use super::kernels::Pool;
 use crate::failure::Failure;
-use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 use tailwater_tune::accelerator::Threading;
 
@@ -88,10 +87,4 @@ impl Drop for Ends<'_> {
     fn drop(&mut self) {
         self.0.end();
     }
-}
-
-/// Time that the calling thread ran.
-pub(super) fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

@@ -4,8 +4,9 @@
 //! A host thread has a [`Lane`] of slots, in which it writes offloads in turn. A slot goes from free to posted (by the
 //! host), taken and done (by the accelerator), and free (by whoever takes the answer).
 
-use super::accelerator::{Ends, LANES, Stamp, cpu_time};
+use super::accelerator::{Ends, LANES, Stamp};
 use super::kernels::{Hand, Pool};
+use crate::hand_over::cpu_time;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Thread;

@@ -1,12 +1,10 @@
 //! The host: one core, and the threads of a service that works in one of the designs.
 
-use super::accelerator::{
-    Accelerator, Body, Ends, LANES, Offloaded, Offloads, Stamp, Work, cpu_time,
-};
+use super::accelerator::{Accelerator, Body, Ends, LANES, Offloaded, Offloads, Stamp, Work};
 use super::kernels::{Hand, Input, Kernel, Pool, Side};
-use super::switch::Table;
 use super::used::{Used, early, switches};
 use crate::failure::Failure;
+use crate::hand_over::{Table, cpu_time};
 use crate::tune::Steal;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,8 @@
 //! `tailwater accelerate validate`: the model's predictions beside an accelerator that runs here.
 //!
 //! `cases` lists what can be tried. `kernels` are what is offloaded, `accelerator` says what one is: `device` is another core,
-//! used by the `way` of each design, and `leaf` another process. `host` is the service that uses it; `switch` is two
-//! threads that hand the core to each other. `calibration` measures the model's inputs, before `trials` measure the gain.
+//! used by the `way` of each design, and `leaf` another process. `host` is the service that uses it.
+//! `calibration` measures the model's inputs, before `trials` measure the gain.
 
 mod cases;
 mod kernels;
@@ -12,7 +12,6 @@ mod way;
 mod leaf;
 mod host;
 mod used;
-mod switch;
 mod calibration;
 mod trials;
 mod text;

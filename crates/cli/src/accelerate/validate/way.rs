@@ -3,11 +3,9 @@
 use super::accelerator::{Accelerator, Body, Offloads, Stamp, Work};
 use super::device::{Device, Lane, Offload, Slot, state};
 use crate::failure::Failure;
+use crate::hand_over::WAKES_WITHIN;
 use std::time::Duration;
 use tailwater_tune::accelerator::Threading;
-
-/// A thread that nothing wakes looks by itself after so long.
-pub(super) const WAKES_WITHIN: Duration = Duration::from_millis(100);
 
 /// One thread's way.
 struct Way<'w> {

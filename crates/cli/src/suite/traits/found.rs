@@ -3,6 +3,7 @@
 use super::cost::Cost;
 use super::loads::Loads;
 use super::quantity::{OF_EVERY_RUN, PLAIN, Quantity, Seen, WATCHED};
+use super::switching::{self, BySource};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tailwater_stats::result::{CapacityReading, DataUsed, Experiment, Manifest, Run, Spread};
@@ -12,6 +13,8 @@ use tailwater_stats::result::{CapacityReading, DataUsed, Experiment, Manifest, R
 pub(super) struct Found {
     /// Where, when and with what.
     pub(super) manifest: Manifest,
+    /// What it costs to switch threads, in µs.
+    pub(super) switch_us: BySource,
     pub(super) services: Vec<ServiceFound>,
 }
 
@@ -82,6 +85,9 @@ pub(super) struct TierFound {
     pub(super) nodes: u32,
     /// By key; see `quantity.rs`.
     pub(super) per_query: BTreeMap<&'static str, f64>,
+    /// What its switches take of its CPU time.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) switching_percent: BySource,
     /// System calls by the kernel's names; empty without the watch.
     pub(super) syscalls: BTreeMap<String, f64>,
 }
@@ -94,7 +100,11 @@ impl TierFound {
 }
 
 /// What was found at each load, rising, by runs without the watch and by such with it.
-pub(super) fn loads(plain: &Experiment, watched: &Experiment) -> Vec<LoadFound> {
+pub(super) fn loads(
+    plain: &Experiment,
+    watched: &Experiment,
+    switch_us: &BySource,
+) -> Vec<LoadFound> {
     let all = || plain.runs.iter().chain(&watched.runs);
     let mut rps: Vec<f64> = all().map(|run| run.asked_rps).collect();
     rps.sort_by(f64::total_cmp);
@@ -102,7 +112,7 @@ pub(super) fn loads(plain: &Experiment, watched: &Experiment) -> Vec<LoadFound> 
     let load = |rps: f64| {
         let at = |of: &Experiment, quantities: &[Quantity]| {
             let runs: Vec<&Run> = of.runs.iter().filter(|run| run.asked_rps == rps).collect();
-            runs_found(&runs, quantities)
+            runs_found(&runs, quantities, switch_us)
         };
         let of_capacity = |run: &Run| run.asked_rps / run.capacity_rps;
         LoadFound {
@@ -116,7 +126,7 @@ pub(super) fn loads(plain: &Experiment, watched: &Experiment) -> Vec<LoadFound> 
     rps.into_iter().map(load).collect()
 }
 
-fn runs_found(runs: &[&Run], quantities: &[Quantity]) -> RunsFound {
+fn runs_found(runs: &[&Run], quantities: &[Quantity], switch_us: &BySource) -> RunsFound {
     let valid: Vec<&Run> = runs.iter().copied().filter(|run| run.valid).collect();
     let counted: &[&Run] = if valid.is_empty() { runs } else { &valid };
     let median = |of: fn(&Run) -> f64| median(counted.iter().map(|run| of(run))).unwrap_or(0.0);
@@ -138,7 +148,7 @@ fn runs_found(runs: &[&Run], quantities: &[Quantity]) -> RunsFound {
         retransmissions: self::median(again),
         missing: traits().flat_map(|(_, seen)| seen.missing.iter().cloned()).collect(),
         events_lost: traits().map(|(_, seen)| seen.events_lost).sum(),
-        tiers: (0..tiers).map(|at| tier(counted, at, quantities)).collect(),
+        tiers: (0..tiers).map(|at| tier((counted, at), quantities, switch_us)).collect(),
     }
 }
 
@@ -150,7 +160,11 @@ fn middle(runs: &[&Run]) -> Vec<(f64, f64)> {
     run.and_then(|run| run.traits.as_ref()).map(|seen| seen.latency.clone()).unwrap_or_default()
 }
 
-fn tier(runs: &[&Run], at: usize, quantities: &[Quantity]) -> TierFound {
+fn tier(
+    (runs, at): (&[&Run], usize),
+    quantities: &[Quantity],
+    switch_us: &BySource,
+) -> TierFound {
     let seen: Vec<Seen<'_>> = runs.iter().filter_map(|run| Seen::of(run, at)).collect();
     let reading = runs.iter().find_map(|run| run.tiers.get(at));
     let per_query = quantities.iter().filter_map(|quantity| {
@@ -158,6 +172,7 @@ fn tier(runs: &[&Run], at: usize, quantities: &[Quantity]) -> TierFound {
         let is_told = values.len() == seen.len() || !OF_EVERY_RUN.contains(&quantity.key);
         Some((quantity.key, median(values).filter(|_| is_told)?))
     });
+    let per_query: BTreeMap<&'static str, f64> = per_query.collect();
     let mut calls: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for (name, count) in seen.iter().flat_map(Seen::calls_by_name) {
         calls.entry(name.to_owned()).or_default().push(count);
@@ -166,7 +181,8 @@ fn tier(runs: &[&Run], at: usize, quantities: &[Quantity]) -> TierFound {
     TierFound {
         tier: reading.map(|reading| reading.tier.clone()).unwrap_or_default(),
         nodes: reading.map_or(0, |reading| reading.nodes),
-        per_query: per_query.collect(),
+        switching_percent: switching::percent(&per_query, switch_us),
+        per_query,
         syscalls: calls.collect(),
     }
 }
@@ -202,14 +218,14 @@ pub(super) mod tests {
     fn shares_of_which_one_run_has_none_have_no_median() {
         let mut experiment = experiment();
         let share = |experiment: &Experiment| {
-            let found = loads(experiment, experiment);
+            let found = loads(experiment, experiment, &BySource::new());
             found[0].plain.tiers[0].per_query.get("running_percent").copied()
         };
         assert_eq!(share(&experiment), Some(20.0));
         // Of one of the two that count, queries overlap: the other alone would tell of a calm machine.
         experiment.runs[1].tiers[0].cores_used = Some(0.9);
         assert_eq!(share(&experiment), None);
-        let found = loads(&experiment, &experiment);
+        let found = loads(&experiment, &experiment, &BySource::new());
         assert!(found[0].plain.tiers[0].per_query.contains_key("core_ms"));
     }
 
@@ -219,12 +235,12 @@ pub(super) mod tests {
         for run in &mut experiment.runs {
             run.traits.as_mut().expect("it was watched").retransmissions_per_s = None;
         }
-        assert_eq!(loads(&experiment, &experiment)[0].watched.retransmissions, None);
+        assert_eq!(loads(&experiment, &experiment, &BySource::new())[0].watched.retransmissions, None);
     }
 
     #[test]
     fn each_load_has_medians_of_the_runs_that_count() {
-        let found = loads(&experiment(), &experiment());
+        let found = loads(&experiment(), &experiment(), &BySource::new());
         let [low, high] = &found[..] else { panic!("two loads") };
         assert_eq!((low.rps, low.of_capacity, high.rps), (100.0, 0.1, 900.0));
         let (low, high) = (&low.watched, &high.watched);
@@ -248,7 +264,7 @@ pub(super) mod tests {
             run.tiers[1].cores_used = Some(0.02);
             run.valid = run.asked_rps > 100.0;
         }
-        let found = loads(&plain, &watched);
+        let found = loads(&plain, &watched, &BySource::new());
         let [low, high] = &found[..] else { panic!("two loads") };
         assert_eq!((low.plain.p50_us, low.watched.p50_us), (60.0, 110.0));
         assert_eq!((low.plain.valid, low.watched.valid), (0, 2));

@@ -5,6 +5,7 @@ use super::TraitsOptions;
 use super::cost::{BLOCK, Cost};
 use super::found::{ServiceFound, loads};
 use super::loads::Loads;
+use super::switching::BySource;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::job::Watching;
@@ -21,6 +22,7 @@ pub(super) fn service(
     name: &str,
     options: &TraitsOptions,
     interrupt: &Interrupt,
+    switch_us: &BySource,
 ) -> Result<(ServiceFound, Manifest), Failure> {
     let choice = Choice { service: name, set: &options.set, leaves: options.leaves };
     let scenario = scenario(&choice, options)?;
@@ -37,7 +39,7 @@ pub(super) fn service(
         let asked = at(&scenario, &chosen.rps);
         let plain = stage.play(asked.clone(), rate, Watching::Latency)?;
         let watched = stage.play(asked, rate, Watching::InTurn)?;
-        (loads(&plain, &watched), None, plain)
+        (loads(&plain, &watched, switch_us), None, plain)
     };
     let Experiment { manifest, data, .. } = experiment;
     let (service, title) = (name.to_owned(), scenario.title.clone());

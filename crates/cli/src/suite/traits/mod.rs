@@ -2,10 +2,11 @@
 //!
 //! Sriraman, *Enabling Hyperscale Web Services* (2021), §2.5: saturation, latency at three loads, and per tier system calls,
 //! context switches, waits for a core and softirqs. `measure` plays the runs, `found` has their medians, `quantity` says
-//! what is told of a tier, `text` and `page` show it, `cost` says what watching takes.
+//! what is told of a tier, `switching` what its switches take, `text` and `page` show it, `cost` says what watching takes.
 
 mod loads;
 mod quantity;
+mod switching;
 mod found;
 mod cost;
 mod measure;
@@ -91,9 +92,10 @@ pub(super) fn traits(options: &TraitsOptions) -> Result<(), Failure> {
     let names = services(options)?;
     let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
     let interrupt = Interrupt::watch()?;
-    let mut found = Found { manifest: Manifest::default(), services: Vec::new() };
+    let switch_us = switching::costs()?;
+    let mut found = Found { manifest: Manifest::default(), switch_us, services: Vec::new() };
     for name in names {
-        let (service, manifest) = measure::service(name, options, &interrupt)?;
+        let (service, manifest) = measure::service(name, options, &interrupt, &found.switch_us)?;
         found.services.push(service);
         found.manifest = manifest;
     }

@@ -77,10 +77,11 @@ pub(super) const PLAIN: &[Quantity] = &[
     Quantity { key: "runnable_percent", label: "  waits, %", of: |it| Some(it.shares()?.1) },
     Quantity { key: "blocked_percent", label: "  elsewhere, %", of: |it| Some(it.shares()?.2) },
     Quantity {
-        key: "queued_us",
-        label: "queueing, µs",
-        of: |it| Some(it.reading.delay_us).filter(|us| *us > 0.0),
+        key: "queued_percent",
+        label: "    queued, %",
+        of: |it| it.queued_percent(),
     },
+    Quantity { key: "queued_us", label: "one queues, µs", of: |it| it.reading.waited_us },
 ];
 
 /// What only the watch tells, in the order of tables.
@@ -171,6 +172,12 @@ impl<'a> Seen<'a> {
         self.softirq(name).filter(|found| found.per_s > 0.0).map(|found| found.p99_us)
     }
 
+    /// The mean wait in the front for the start of the handler, of the mean latency in per cent: a part of what is elsewhere.
+    fn queued_percent(&self) -> Option<f64> {
+        let is_told = self.at == 0 && self.traits.mean_us > 0.0;
+        Some(100.0 * self.reading.waited_us? / self.traits.mean_us).filter(|_| is_told)
+    }
+
     /// Parts of a query's mean latency in per cent: CPU time of the front, its waits for a core, and neither: leaves, the
     /// network and the generator. CPU time after the answer counts, too, and so does that of threads at the same time. `None` for tiers behind it, which do their parts of a query at the same time. `None` also
     /// where queries overlap so much that the parts are more than the whole.
@@ -203,6 +210,7 @@ pub(super) mod tests {
             cores_used: Some(cores_used),
             run_delay_ratio: Some(0.002),
             voluntary_per_s: Some(300.0),
+            involuntary_per_s: Some(20.0),
             kernel_share: Some(0.5),
             ..TierReading::default()
         };
@@ -268,6 +276,10 @@ pub(super) mod tests {
         };
         assert_eq!(shares(&run), [Some(20.0), Some(10.0), Some(70.0)]);
         assert_eq!(value(&run, 1, "running_percent"), None);
+        run.tiers.iter_mut().for_each(|tier| tier.waited_us = Some(30.0));
+        let queued = |at, key| value(&run, at, key);
+        assert_eq!((queued(0, "queued_percent"), queued(1, "queued_percent")), (Some(15.0), None));
+        assert_eq!(queued(1, "queued_us"), Some(30.0));
         run.tiers[0].cores_used = Some(0.9);
         assert_eq!(shares(&run), [None; 3]);
     }

@@ -2,6 +2,7 @@
 
 use super::found::{Found, LoadFound, RunsFound, ServiceFound, TierFound};
 use super::quantity::{PLAIN, Quantity, WATCHED};
+use super::switching::{MEASURED, PUBLISHED};
 use std::collections::BTreeSet;
 use tailwater_report::{count, grid_within, percent, time, wrap};
 
@@ -30,6 +31,7 @@ pub(super) fn text(found: &Found) -> String {
     ];
     let loads = || found.services.iter().flat_map(|one| &one.loads);
     let missing: BTreeSet<&String> = loads().flat_map(|load| &load.watched.missing).collect();
+    notes.extend(switches(found).filter(|_| loads().next().is_some()));
     notes.extend(missing.into_iter().cloned());
     notes.extend(NEVER.map(str::to_owned));
     let notes: Vec<String> = notes.iter().map(|note| wrap(note, WIDTH.into())).collect();
@@ -41,8 +43,9 @@ fn service(found: &ServiceFound) -> String {
     let mut parts = vec![saturation];
     if !found.loads.is_empty() {
         parts.push(latencies(found));
-        parts.extend(tiers(found, "per query", PLAIN, |load| &load.plain));
-        parts.extend(tiers(found, "watched", WATCHED, |load| &load.watched));
+        parts.extend(tiers(found, "per query", &told(PLAIN), |load| &load.plain));
+        parts.extend(tiers(found, "switches, CPU %", &SWITCHES, |load| &load.plain));
+        parts.extend(tiers(found, "watched", &told(WATCHED), |load| &load.watched));
     }
     parts.extend(found.loads.iter().filter_map(doubt));
     parts.extend(found.cost.iter().map(|cost| wrap(&cost.text(), WIDTH.into())));
@@ -95,11 +98,43 @@ fn latencies(found: &ServiceFound) -> String {
     grid_within(&heads, 0, &rows, Some(WIDTH))
 }
 
+/// A row of a table of tiers.
+struct Row {
+    label: &'static str,
+    cell: Cell,
+}
+
+/// What a row has of a tier; `None` where that is not known.
+enum Cell {
+    PerQuery(&'static str),
+    Switching(&'static str),
+}
+
+impl Cell {
+    fn of(&self, tier: &TierFound) -> Option<String> {
+        match self {
+            Self::PerQuery(key) => tier.per_query.get(key).copied().map(decimals),
+            Self::Switching(source) => tier.switching_percent.get(source).copied().map(range),
+        }
+    }
+}
+
+fn told(quantities: &[Quantity]) -> Vec<Row> {
+    let row = |it: &Quantity| Row { label: it.label, cell: Cell::PerQuery(it.key) };
+    quantities.iter().map(row).collect()
+}
+
+/// What switches take by each cost of one.
+const SWITCHES: [Row; 2] = [
+    Row { label: "cost measured", cell: Cell::Switching(MEASURED) },
+    Row { label: "cost published", cell: Cell::Switching(PUBLISHED) },
+];
+
 /// A column for each tier at each load, of runs of one kind; nothing where none of it is known.
 fn tiers(
     found: &ServiceFound,
     head: &str,
-    quantities: &[Quantity],
+    rows: &[Row],
     of: fn(&LoadFound) -> &RunsFound,
 ) -> Option<String> {
     let columns: Vec<(&LoadFound, &TierFound)> = found
@@ -111,18 +146,30 @@ fn tiers(
         |(load, tier): &(&LoadFound, &TierFound)| format!("{} {}", tier.name(), short(load.rps));
     let heads: Vec<String> =
         std::iter::once(head.to_owned()).chain(columns.iter().map(name)).collect();
-    let rows = quantities.iter().filter_map(|quantity| {
-        let value =
-            |(_, tier): &(&LoadFound, &TierFound)| tier.per_query.get(quantity.key).copied();
-        let values: Vec<Option<f64>> = columns.iter().map(value).collect();
-        values.iter().any(Option::is_some).then(|| {
-            let cells = values.iter().map(|value| value.map_or("–".to_owned(), decimals));
-            std::iter::once(quantity.label.to_owned()).chain(cells).collect()
+    let rows = rows.iter().filter_map(|row| {
+        let cells: Vec<Option<String>> =
+            columns.iter().map(|(_, tier)| row.cell.of(tier)).collect();
+        cells.iter().any(Option::is_some).then(|| {
+            let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(|| "–".to_owned()));
+            std::iter::once(row.label.to_owned()).chain(cells).collect()
         })
     });
     let rows: Vec<Vec<String>> = rows.collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     (!rows.is_empty()).then(|| grid_within(&heads, 1, &rows, Some(WIDTH)))
+}
+
+/// What a switch costs, in a sentence.
+fn switches(found: &Found) -> Option<String> {
+    let (least, most) = found.switch_us.get(PUBLISHED)?;
+    let published = format!("{least:.0} to {most:.0} µs are published");
+    let measured = found.switch_us.get(MEASURED).map(|(least, most)| {
+        format!("; here two threads that hand a core to each other take {least:.1} to {most:.1} µs, cold caches not counted")
+    });
+    let measured = measured.unwrap_or_default();
+    Some(format!(
+        "What switches take of a tier's CPU time is their number, of both kinds, times the cost of one: {published}{measured}."
+    ))
 }
 
 /// Why the numbers of a load may mislead.
@@ -158,6 +205,12 @@ fn trimmed(number: String) -> String {
     number.strip_suffix(".0").map_or(number.clone(), str::to_owned)
 }
 
+/// In narrow columns.
+fn range((low, high): (f64, f64)) -> String {
+    let digits = usize::from(high < 10.0);
+    format!("{low:.digits$}–{high:.digits$}")
+}
+
 /// Three digits; a little is not nothing.
 fn decimals(value: f64) -> String {
     match value {
@@ -174,11 +227,13 @@ fn decimals(value: f64) -> String {
 pub(super) mod tests {
     use super::super::found::{loads, tests::experiment};
     use super::super::loads::Loads;
+    use super::super::switching::BySource;
     use super::*;
     use tailwater_stats::result::{CapacityReading, Manifest};
 
     pub(in super::super) fn found() -> Found {
-        let mut loads = loads(&experiment(), &experiment());
+        let switch_us: BySource = [(MEASURED, (1.0, 2.0)), (PUBLISHED, (5.0, 20.0))].into();
+        let mut loads = loads(&experiment(), &experiment(), &switch_us);
         loads[0].watched.missing.insert("No system calls: they may not be counted; type this.".into());
         let one = ServiceFound {
             service: "setalgebra".into(),
@@ -189,7 +244,7 @@ pub(super) mod tests {
             cost: None,
             data: Vec::new(),
         };
-        Found { manifest: Manifest::default(), services: vec![one] }
+        Found { manifest: Manifest::default(), switch_us, services: vec![one] }
     }
 
     #[test]
@@ -208,10 +263,14 @@ pub(super) mod tests {
             "no watched run counts: noise",
             "type this.",
             "percentiles of waits and softirqs are of their third alone",
+            "5 to 20 µs are published; here two threads",
+            "1.0 to 2.0 µs",
             "HITM",
         ] {
             assert!(text.replace('\n', " ").contains(wanted), "no {wanted} in\n{text}");
         }
+        let row = |label: &str| text.lines().find(|line| line.contains(label)).expect("a row");
+        assert!(row("cost measured").contains(" 8–16 "), "{text}");
         let futex = text.lines().find(|line| line.contains("futex")).expect("a row");
         let cells: Vec<&str> = futex.split_whitespace().collect();
         assert_eq!(cells, ["futex", "1.00", "–", "1.00", "–"]);

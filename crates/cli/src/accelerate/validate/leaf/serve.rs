@@ -1,8 +1,9 @@
 //! The leaf's end: all connections in turn, without a wait, until the host's end.
 
-use super::super::accelerator::{Stamp, cpu_time};
+use super::super::accelerator::Stamp;
 use super::super::kernels::Hand;
 use super::frame::{self, HEAD, INPUT_MAX};
+use crate::hand_over::cpu_time;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};

@@ -75,14 +75,26 @@ impl Cost {
         let parts: Vec<String> = self.parts.iter().map(|(key, of)| ratio(key, &of.cpu)).collect();
         let pairs = cpu.as_ref().map_or(0, |cpu| cpu.pairs);
         format!(
-            "The watch costs, at {:.0} requests/s, in {pairs} pairs with 95 % intervals: {}. {} Each part all the time, CPU \
+            "The watch costs, at {:.0} requests/s, in {pairs} pairs with 95 % intervals: {}. {}{} Each part all the time, CPU \
              per query: {}. {} of these runs were noisy.",
             self.rps,
             all.join(", "),
             self.verdict(),
+            self.tail(),
             parts.join(", "),
             self.noisy
         )
+    }
+
+    /// What the verdict on CPU has nothing of.
+    fn tail(&self) -> &'static str {
+        match &self.whole.p99 {
+            Some(p99) if p99.low > 1.0 => {
+                " But p99 rises: the thread that reads the events shares a core with the load, and its time is in no CPU \
+                 per query."
+            }
+            _ => "",
+        }
     }
 
     fn verdict(&self) -> String {
@@ -172,6 +184,16 @@ mod tests {
         for wanted in ["CPU per query × 1.100", "misses the goal", "system calls × 1.200"] {
             assert!(text.contains(wanted), "no {wanted} in {text}");
         }
+    }
+
+    #[test]
+    fn a_p99_that_rises_stands_beside_the_verdict_on_cpu() {
+        let mut steps = steps();
+        let text = |steps: &[Step]| Cost::of(1_000.0, steps).text();
+        assert!(!text(&steps).contains("But p99 rises"), "{}", text(&steps));
+        let watched = steps.iter_mut().filter(|(what, _)| *what == Watching::InTurn);
+        watched.filter_map(|(_, run)| run.as_mut()).for_each(|run| run.p99_us *= 1.5);
+        assert!(text(&steps).contains("misses the goal of × 1.05. But p99 rises: "));
     }
 
     #[test]

@@ -124,7 +124,12 @@ impl Load {
         let tier = |(plain, watched): (&Tier, &Tier)| Tier {
             tier: plain.tier.clone(),
             switching_percent: plain.switching_percent.clone(),
-            per_query: plain.per_query.clone().into_iter().chain(watched.per_query.clone()).collect(),
+            per_query: plain
+                .per_query
+                .clone()
+                .into_iter()
+                .chain(watched.per_query.clone())
+                .collect(),
         };
         both.map(tier).collect()
     }
@@ -165,7 +170,8 @@ pub(super) fn saturation(result: &str) -> String {
     let mut table = head(&heads.map(Into::into));
     for (stated, service) in each(result) {
         let bound_ms = 1e3 * stated.leaf_cores / stated.saturation_qps;
-        let highest = service.loads.iter().map(|load| &load.plain).rev().find(|runs| runs.valid > 0);
+        let highest =
+            service.loads.iter().map(|load| &load.plain).rev().find(|runs| runs.valid > 0);
         let leaves = || highest?.tiers.get(1)?.per_query.get("core_ms").copied();
         let ours = leaves();
         table += &line(&[
@@ -306,7 +312,8 @@ pub(super) fn switches(result: &str) -> String {
 /// Fig. 4.4: switches times what one costs, as a share of the CPU time of the tier.
 pub(super) fn switching(result: &str) -> String {
     const SOURCES: [&str; 2] = ["measured", "published"];
-    let Found { switch_us, .. } = serde_json::from_str(result).expect("what suite traits --json writes");
+    let Found { switch_us, .. } =
+        serde_json::from_str(result).expect("what suite traits --json writes");
     let head_of = |source: &&str| match switch_us.get(*source) {
         Some((low, high)) => format!("of CPU, % at {low:.1} to {high:.1} µs ({source})"),
         None => format!("of CPU, % ({source})"),
@@ -415,7 +422,11 @@ fn the_thesis_numbers_stand_beside_those_of_the_file() {
     assert!(table.contains("| 100 | 0 % | 150 µs | 400 µs | 900 µs | – | 2 of 3 |"), "{table}");
     assert!(calls(result).contains("| mid-tier | – | 0.50 |"), "{}", calls(result));
     assert!(waits(result).contains("| leaf | – | – | 70.0 µs |"), "{}", waits(result));
-    assert!(shares(result).contains("| Set Algebra | 100 | 12 % | – | – | – |"), "{}", shares(result));
+    assert!(
+        shares(result).contains("| Set Algebra | 100 | 12 % | – | – | – |"),
+        "{}",
+        shares(result)
+    );
     assert!(switches(result).contains("| leaf | – | – | 20 |"), "not known is not none");
     let table = switching(result);
     assert!(
@@ -436,8 +447,7 @@ fn each_file_has_its_line_of_what_the_watch_takes_with_the_verdict_of_its_interv
         )
     };
     let p99 = |low: f64| format!(r#"{{"ratio":1.3,"low":{low},"high":2.0,"pairs":6}}"#);
-    let results =
-        [of(1.01, 1.06, "null"), of(1.03, 1.05, &p99(0.9)), of(1.051, 1.07, &p99(1.1))];
+    let results = [of(1.01, 1.06, "null"), of(1.03, 1.05, &p99(0.9)), of(1.051, 1.07, &p99(1.1))];
     let table = cost(&results);
     let lines: Vec<&str> = table.lines().skip(2).collect();
     let wanted = [

@@ -1,9 +1,9 @@
 //! What the operating system does to the servers of a run while it is measured.
 //!
-//! A thread of the generator's process opens the kernel's events and reads them until the window ends. Its parts take turns
-//! in the window, a third each: so at no time do the servers pay for more than one. Counts of a third are told as those of
+//! A thread of the generator's process opens the kernel's events and reads them. Its parts take turns in the window, a fifth
+//! each: so the servers pay for one at a time, and for none in the rest. Counts of a fifth are told as those of
 //! the window: by the requests that were due in both, or by time where no request causes them (`follows`). Quantiles are
-//! those of their third. Where the right to look is lacking, the thread reads what the kernel tells everybody, and says
+//! those of their fifth. Where the right to look is lacking, the thread reads what the kernel tells everybody, and says
 //! what is missing.
 
 mod due;

@@ -20,9 +20,9 @@ pub(super) fn text(found: &Found) -> String {
     let services: Vec<String> = found.services.iter().map(service).collect();
     let mut notes = vec![
         "Latency, and what stands under \"per query\", is of runs without the watch. What stands under \"watched\", and what was \
-         resent, is of as many runs of the same load with it; its parts took a third of the time each, and --cost tells what \
-         that takes. Counts of a third are told by the queries that were due in it, those of timers and sleeps by time; \
-         percentiles of waits and softirqs are of their third alone."
+         resent, is of as many runs of the same load with it; its parts took a fifth of the time each, and --cost tells what \
+         that takes. Counts of a fifth are told by the queries that were due in it, those of timers and sleeps by time; \
+         percentiles of waits and softirqs are of their fifth alone."
             .to_owned(),
         "Counts and times are of all threads of a tier, divided by the queries that the front received; system calls of \
          threads that began after the warm-up are missing. Parts of latency are of the mean query, and only of the front; CPU \
@@ -234,7 +234,10 @@ pub(super) mod tests {
     pub(in super::super) fn found() -> Found {
         let switch_us: BySource = [(MEASURED, (1.0, 2.0)), (PUBLISHED, (5.0, 20.0))].into();
         let mut loads = loads(&experiment(), &experiment(), &switch_us);
-        loads[0].watched.missing.insert("No system calls: they may not be counted; type this.".into());
+        loads[0]
+            .watched
+            .missing
+            .insert("No system calls: they may not be counted; type this.".into());
         let one = ServiceFound {
             service: "setalgebra".into(),
             title: "Set Algebra".into(),
@@ -262,7 +265,7 @@ pub(super) mod tests {
             "no run counts: noise",
             "no watched run counts: noise",
             "type this.",
-            "percentiles of waits and softirqs are of their third alone",
+            "percentiles of waits and softirqs are of their fifth alone",
             "5 to 20 µs are published; here two threads",
             "1.0 to 2.0 µs",
             "HITM",

@@ -69,10 +69,8 @@ impl Job {
         }
         let start = now() + job.rest()?;
         tell(Begins { measured_from_ns: start.as_nanos() + job.warm_up_ns })?;
-        let watch = self
-            .watching
-            .opens_events()
-            .then(|| Watch::begin(self.watched(job, start, &schedule)));
+        let watch =
+            self.watching.opens_events().then(|| Watch::begin(self.watched(job, start, &schedule)));
         let mut findings = Vec::new();
         std::thread::scope(|scope| {
             let running: Vec<_> = (0..)

@@ -160,11 +160,7 @@ fn middle(runs: &[&Run]) -> Vec<(f64, f64)> {
     run.and_then(|run| run.traits.as_ref()).map(|seen| seen.latency.clone()).unwrap_or_default()
 }
 
-fn tier(
-    (runs, at): (&[&Run], usize),
-    quantities: &[Quantity],
-    switch_us: &BySource,
-) -> TierFound {
+fn tier((runs, at): (&[&Run], usize), quantities: &[Quantity], switch_us: &BySource) -> TierFound {
     let seen: Vec<Seen<'_>> = runs.iter().filter_map(|run| Seen::of(run, at)).collect();
     let reading = runs.iter().find_map(|run| run.tiers.get(at));
     let per_query = quantities.iter().filter_map(|quantity| {
@@ -235,7 +231,10 @@ pub(super) mod tests {
         for run in &mut experiment.runs {
             run.traits.as_mut().expect("it was watched").retransmissions_per_s = None;
         }
-        assert_eq!(loads(&experiment, &experiment, &BySource::new())[0].watched.retransmissions, None);
+        assert_eq!(
+            loads(&experiment, &experiment, &BySource::new())[0].watched.retransmissions,
+            None
+        );
     }
 
     #[test]

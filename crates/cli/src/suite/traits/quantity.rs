@@ -76,11 +76,7 @@ pub(super) const PLAIN: &[Quantity] = &[
     Quantity { key: "running_percent", label: "CPU ÷ latency, %", of: |it| Some(it.shares()?.0) },
     Quantity { key: "runnable_percent", label: "  waits, %", of: |it| Some(it.shares()?.1) },
     Quantity { key: "blocked_percent", label: "  elsewhere, %", of: |it| Some(it.shares()?.2) },
-    Quantity {
-        key: "queued_percent",
-        label: "    queued, %",
-        of: |it| it.queued_percent(),
-    },
+    Quantity { key: "queued_percent", label: "    queued, %", of: |it| it.queued_percent() },
     Quantity { key: "queued_us", label: "one queues, µs", of: |it| it.reading.waited_us },
 ];
 

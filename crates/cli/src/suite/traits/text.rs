@@ -234,7 +234,10 @@ pub(super) mod tests {
     pub(in super::super) fn found() -> Found {
         let switch_us: BySource = [(MEASURED, (1.0, 2.0)), (PUBLISHED, (5.0, 20.0))].into();
         let mut loads = loads(&experiment(), &experiment(), &switch_us);
-        loads[0].watched.missing.insert("No system calls: they may not be counted; type this.".into());
+        loads[0]
+            .watched
+            .missing
+            .insert("No system calls: they may not be counted; type this.".into());
         let one = ServiceFound {
             service: "setalgebra".into(),
             title: "Set Algebra".into(),

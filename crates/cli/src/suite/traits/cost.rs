@@ -80,21 +80,26 @@ impl Cost {
             self.rps,
             all.join(", "),
             self.verdict(),
-            self.tail(),
+            self.latency(),
             parts.join(", "),
             self.noisy
         )
     }
 
     /// What the verdict on CPU has nothing of.
-    fn tail(&self) -> &'static str {
-        match &self.whole.p99 {
-            Some(p99) if p99.low > 1.0 => {
-                " But p99 rises: the thread that reads the events shares a core with the load, and its time is in no CPU \
-                 per query."
-            }
-            _ => "",
+    fn latency(&self) -> String {
+        let Ratios { p50, p99, .. } = &self.whole;
+        let of = [("p50", p50), ("p99", p99)].into_iter();
+        let rising = of.filter(|(_, ratio)| ratio.as_ref().is_some_and(|it| it.low > 1.0));
+        let names: Vec<&str> = rising.map(|(name, _)| name).collect();
+        if names.is_empty() {
+            return String::new();
         }
+        format!(
+            " But latency rises ({}): the thread that reads the events shares a core with the load, and its time is in no CPU \
+             per query.",
+            names.join(", ")
+        )
     }
 
     fn verdict(&self) -> String {
@@ -187,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn a_p99_that_rises_stands_beside_the_verdict_on_cpu() {
+    fn latency_that_rises_stands_beside_the_verdict_on_cpu() {
         let mut steps = steps();
         let text = |steps: &[Step]| Cost::of(1_000.0, steps).text();
-        assert!(!text(&steps).contains("But p99 rises"), "{}", text(&steps));
+        assert!(!text(&steps).contains("But latency rises"), "{}", text(&steps));
         let watched = steps.iter_mut().filter(|(what, _)| *what == Watching::InTurn);
         watched.filter_map(|(_, run)| run.as_mut()).for_each(|run| run.p99_us *= 1.5);
-        assert!(text(&steps).contains("misses the goal of × 1.05. But p99 rises: "));
+        assert!(text(&steps).contains("misses the goal of × 1.05. But latency rises (p99): "));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
 use tailwater_core::{Instant, Nanos, Rate, Rng};
-use tailwater_load::application::ReplicaCounts;
+use tailwater_load::application::{ReplicaCounts, check_count};
 use tailwater_load::census::Counted;
 use tailwater_load::counts::reading;
 use tailwater_load::fleet::Retried;
@@ -54,7 +54,10 @@ impl Job {
         tell: Tell<'_>,
     ) -> Result<Outcome, Failure> {
         let (application, service) = self.asks.application()?;
+        // Before the schedule, which takes memory for each of them.
+        check_count(&*application, self.demand(job).requests()).map_err(Failure::usage)?;
         let schedule = self.schedule(job, &service)?;
+        check_count(&*application, schedule.entries.len() as f64).map_err(Failure::usage)?;
         let parts = split(&schedule, self.clients, self.threads);
         let (servers, retry) = (self.servers()?, self.asks.retry()?);
         let mut fleets = Vec::new();
@@ -145,15 +148,18 @@ impl Job {
         Rng::from_seed(self.seed).split("paths").split("node 0").seed()
     }
 
-    fn schedule(&self, job: &OpenJob, service: &Service) -> Result<Schedule, Failure> {
+    fn demand(&self, job: &OpenJob) -> DemandPlan {
         let step = |&(rate, end, length)| Step {
             rate: Rate(rate),
             end: Rate(end),
             length: Duration::from_nanos(length),
         };
-        let steps = job.steps.iter().map(step);
-        let plan = DemandPlan { steps: steps.collect(), arrivals: job.arrivals };
-        Schedule::build(&plan, self.clients, service, self.seed).map_err(Failure::usage)
+        DemandPlan { steps: job.steps.iter().map(step).collect(), arrivals: job.arrivals }
+    }
+
+    fn schedule(&self, job: &OpenJob, service: &Service) -> Result<Schedule, Failure> {
+        let built = Schedule::build(&self.demand(job), self.clients, service, self.seed);
+        built.map_err(Failure::usage)
     }
 
     fn open_plan(

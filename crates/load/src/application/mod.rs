@@ -66,6 +66,12 @@ pub trait Application: Send + Sync {
         Ok(())
     }
 
+    /// How many requests one generator may ask of it at most: what its oracle can hold. More are refused before a load begins,
+    /// and end a sweep as an error.
+    fn requests_max(&self) -> usize {
+        usize::MAX
+    }
+
     /// A request. Everything about it is decided by `order`, so that all controllers are offered the
     /// same ones. Called by the generator between two sends: take well under a microsecond.
     fn ask(&self, order: &Order) -> Ask;
@@ -160,6 +166,21 @@ pub struct Order {
     pub service: Duration,
     /// Told again to [`Application::is_answer`]; tells requests of a run apart.
     pub tag: u32,
+}
+
+/// Whether a load of so many requests is no more than the application's oracle can hold.
+///
+/// # Errors
+/// A sentence for people where it is.
+pub fn check_count(application: &dyn Application, requests: f64) -> Result<(), String> {
+    let most = application.requests_max();
+    if requests <= most as f64 {
+        return Ok(());
+    }
+    Err(format!(
+        "a run asks for {requests:.0} requests, warm-up included, and this application's oracle holds {most}; a shorter \
+         duration or a lower rate is needed"
+    ))
 }
 
 impl Order {

@@ -400,6 +400,24 @@ fn runs_of_more_requests_than_the_oracle_holds_are_refused_in_words() {
     assert!(said.contains("this application's oracle holds 33554432"), "{said}");
 }
 
+#[test]
+fn replicas_of_router_are_compared_after_each_run() {
+    let folder = Folder::new("suite-router");
+    let run =
+        ["suite", "run", "router", "--short", "--json", "--set", "keys=200", "--set", "sets=50"];
+    let output = tailwater(&folder.0, &run);
+    let result = json(&output);
+    let runs = result["runs"].as_array().expect("runs");
+    assert!(!runs.is_empty());
+    for run in runs {
+        assert!(!is_wrong(run), "{}", run["invalid_because"]);
+        let compared = &run["replicas_compared"];
+        assert!(compared["keys"].as_u64() > Some(0), "{compared}");
+        // On a busy machine leaves may refuse writes, and are not asked for these keys then.
+        assert!(compared["differ"] == 0 && compared["untold"] != compared["keys"], "{compared}");
+    }
+}
+
 /// Each process by hand prepares what it opens itself, and says so.
 #[test]
 fn servers_by_hand_prepare_what_they_need_and_say_so() {

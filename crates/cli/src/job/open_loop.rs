@@ -11,6 +11,7 @@ use tailwater_control::catalog::Controller;
 use tailwater_core::{Instant, Nanos, Rate, Rng};
 use tailwater_load::application::{ReplicaCounts, check_count};
 use tailwater_load::census::Counted;
+use tailwater_load::compare::compare;
 use tailwater_load::counts::reading;
 use tailwater_load::fleet::Retried;
 use tailwater_load::open::Seeds;
@@ -18,7 +19,7 @@ use tailwater_load::tiers;
 use tailwater_load::{Application, Fleet, OpenPlan, ThreadClients, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
-use tailwater_stats::result::{ConnectionReading, Run};
+use tailwater_stats::result::{ConnectionReading, ReplicasCompared, Run};
 use tailwater_stats::traits::Traits;
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Schedule, Service, Step};
@@ -107,6 +108,14 @@ impl Job {
         run.connections = is_trouble.then_some(connections);
         let ReplicaCounts { lost, returned } = application.replicas();
         (run.replicas_lost, run.replicas_returned) = (lost, returned);
+        if let Some(fleet) = fleets.first_mut() {
+            let compared = compare(fleet, self.pace, &*application);
+            let [keys, untold, differ] =
+                [compared.keys, compared.untold, compared.differ.len()].map(|count| count as u64);
+            run.wrong_answers += differ;
+            run.replicas_compared = (keys > 0).then_some(ReplicasCompared { keys, untold, differ });
+            outcome.differences = compared.differ;
+        }
         run.traits = match (watch, seen) {
             (Some(watch), Some((mean_us, latency))) => {
                 let told = watch.finish().ok_or_else(|| Failure::work("the watch panicked"))?;
@@ -243,7 +252,7 @@ impl Job {
             let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
             audit(&sent, &self.audit_spec(job, asked))
         });
-        Ok(OpenOutcome { run, points, latency_counts_ns })
+        Ok(OpenOutcome { run, points, latency_counts_ns, differences: Vec::new() })
     }
 
     /// What was counted, all replicas of the server as one in front of all nodes.

@@ -5,11 +5,13 @@
 //! generator make the same application from the same scenario, each in a process of its own. So making one is
 //! cheap, and reads no data: [`Application::prepare`] prepares these once for all, and each process opens its part.
 
+mod accord;
 mod foreign;
 mod inquiry;
 mod settings;
 mod unanswered;
 
+pub use accord::Accord;
 pub use foreign::{Asked, ForeignTier, ForeignTiers};
 pub use inquiry::{Inquiry, ShownAnswer, ShownRow};
 pub use settings::{BadSetting, Setting, Settings};
@@ -92,6 +94,17 @@ pub trait Application: Send + Sync {
     /// How often replicas of its data were lost, and came back, as far as answers have told.
     fn replicas(&self) -> ReplicaCounts {
         ReplicaCounts::default()
+    }
+
+    /// A request for each key whose replicas are to be compared: what each of them holds. Called once the load of a run is over,
+    /// and none of its requests is under way that was heard of. None by default.
+    fn ask_replicas(&self) -> Vec<Ask> {
+        Vec::new()
+    }
+
+    /// What the answer to one of these says. Disagreement voids the run.
+    fn judge_replicas(&self, _asked: &Ask, _status: u16, _payload: &[u8]) -> Accord {
+        Accord::Untold
     }
 
     /// Whether an answer that is right lacks a part, as an application may allow it: the documents of a leaf that did not

@@ -16,9 +16,9 @@ mod value;
 #[cfg(test)]
 mod naive;
 
-pub use value::{initial, value};
+pub use value::{initial, told, value};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use value::writer_of;
@@ -113,7 +113,7 @@ impl Registers {
     /// Where there is no room for it: it must not be asked.
     pub fn get(&self, key: u32) -> Result<u32, Full> {
         let mut log = self.log();
-        let latest = log.acknowledged.get(&key).copied().unwrap_or(NONE);
+        let latest = log.latest(key);
         log.ask(key, Kind::Get(latest), self.requests_max)
     }
 
@@ -160,30 +160,70 @@ impl Registers {
         else {
             return Err(Wrong::Unasked);
         };
-        let is_replaced = |over: u32| latest != NONE && latest >= over;
-        let Some(found) = found else {
-            return if is_replaced(0) { Err(Wrong::Missing) } else { Ok(()) };
-        };
-        let write = match writer_of(key, found).ok_or(Wrong::Foreign)? {
-            None => return if is_replaced(0) { Err(Wrong::Old) } else { Ok(()) },
-            Some((epoch, _)) if epoch != self.epoch => return Ok(()),
-            Some((_, write)) => write,
-        };
-        let unwritten = Wrong::Unwritten(write);
-        let (of, kind) = log.write(write).map_err(|_| unwritten)?;
-        match kind {
-            _ if of != key => Err(unwritten),
-            Kind::Acknowledged(over) | Kind::Refused(over) if is_replaced(over) => Err(Wrong::Old),
-            Kind::Refused(over) if over <= number => log.acknowledge(write, over),
-            _ => Ok(()),
-        }
+        log.judge(self.epoch, Asked { key, at: number, latest }, found)
     }
+
+    /// A replica holds this of a key now, or nothing. It is judged as a get that is asked and answered now, and takes no room.
+    ///
+    /// # Errors
+    /// When that cannot be.
+    pub fn look(&self, key: u32, found: Option<&[u8]>) -> Result<(), Wrong> {
+        let mut log = self.log();
+        let asked = Asked { key, at: log.now(), latest: log.latest(key) };
+        log.judge(self.epoch, asked, found)
+    }
+
+    /// The keys of all writes that were asked, whatever became of them. It looks at every request.
+    #[must_use]
+    pub fn written(&self) -> BTreeSet<u32> {
+        let log = self.log();
+        let writes = log.requests.iter().filter(|it| !matches!(it.kind, Kind::Get(_)));
+        writes.map(|write| write.key).collect()
+    }
+}
+
+/// A get: of which key, when it was asked, and which acknowledged write was the latest then.
+#[derive(Clone, Copy)]
+struct Asked {
+    key: u32,
+    at: u32,
+    latest: u32,
 }
 
 impl Log {
     fn now(&self) -> u32 {
         // At most REQUESTS_MAX.
         self.requests.len() as u32
+    }
+
+    /// Of a key the latest acknowledged write; [`NONE`] without any.
+    fn latest(&self, key: u32) -> u32 {
+        self.acknowledged.get(&key).copied().unwrap_or(NONE)
+    }
+
+    fn judge(
+        &mut self,
+        own_epoch: u32,
+        Asked { key, at, latest }: Asked,
+        found: Option<&[u8]>,
+    ) -> Result<(), Wrong> {
+        let is_replaced = |over: u32| latest != NONE && latest >= over;
+        let Some(found) = found else {
+            return if is_replaced(0) { Err(Wrong::Missing) } else { Ok(()) };
+        };
+        let write = match writer_of(key, found).ok_or(Wrong::Foreign)? {
+            None => return if is_replaced(0) { Err(Wrong::Old) } else { Ok(()) },
+            Some((epoch, _)) if epoch != own_epoch => return Ok(()),
+            Some((_, write)) => write,
+        };
+        let unwritten = Wrong::Unwritten(write);
+        let (of, kind) = self.write(write).map_err(|_| unwritten)?;
+        match kind {
+            _ if of != key => Err(unwritten),
+            Kind::Acknowledged(over) | Kind::Refused(over) if is_replaced(over) => Err(Wrong::Old),
+            Kind::Refused(over) if over <= at => self.acknowledge(write, over),
+            _ => Ok(()),
+        }
     }
 
     fn ask(&mut self, key: u32, kind: Kind, requests_max: usize) -> Result<u32, Full> {
@@ -336,6 +376,30 @@ mod tests {
         let told = Full { requests: 2 }.to_string();
         assert!(told.contains("keeps 2 requests") && told.contains("shorter runs"), "{told}");
         assert_eq!(Registers::new(9, usize::MAX).requests_max, REQUESTS_MAX);
+    }
+
+    #[test]
+    fn what_a_replica_holds_is_judged_as_a_get_of_now_and_takes_no_room() {
+        let registers = Registers::new(9, 4);
+        let (first, old) = set_of(&registers, 1);
+        registers.acknowledge(first).expect("asked");
+        let (second, new) = set_of(&registers, 1);
+        registers.acknowledge(second).expect("asked");
+        let (_, lost) = set_of(&registers, 2);
+        let _ = get_of(&registers, 3);
+        assert!(registers.get(1).is_err(), "it is full");
+        for _ in 0..3 {
+            assert_eq!(registers.look(1, Some(&new)), Ok(()));
+            assert_eq!(registers.look(1, Some(&old)), Err(Wrong::Old));
+            assert_eq!(registers.look(1, None), Err(Wrong::Missing));
+            assert_eq!(registers.look(2, Some(&lost)), Ok(()));
+            assert_eq!(registers.look(2, Some(&initial(2))), Ok(()), "it may come yet");
+            assert_eq!(registers.look(3, Some(&lost)), Err(Wrong::Foreign));
+        }
+        assert_eq!(registers.written().into_iter().collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(told(1, Some(&new)), format!("write {second} of generator 9"));
+        assert_eq!(told(1, Some(&initial(1))), "what it had at first");
+        assert_eq!((&*told(2, Some(&new)), &*told(2, None)), ("no value of the key", "nothing"));
     }
 
     /// Neither generator knows when the other's writes were.

@@ -1,9 +1,10 @@
 //! Both ends and the leaves as the application "router" of scenario files.
 
+use super::agreement;
 use super::keys::key_of;
 use super::leaf;
 use super::midtier::{LEAVES, MidTier};
-use super::wire::{self, GET, SET};
+use super::wire::{self, EACH, GET, SET};
 use crate::choice::{Choice, Chooser};
 use crate::hedging;
 use crate::oracle::{REQUESTS_MAX, Registers};
@@ -17,7 +18,7 @@ use std::time::Duration;
 use tailwater_control::retry::HedgeConfig;
 use tailwater_load::Application;
 use tailwater_load::application::{
-    Ask, BadSetting, Given, Kind, Node, Order, Place, ReplicaCounts, Setting,
+    Accord, Ask, BadSetting, Given, Kind, Node, Order, Place, ReplicaCounts, Setting,
 };
 use tailwater_rt::Router;
 
@@ -246,6 +247,21 @@ impl Application for Replicated {
         let ended = self.sets().end_by_seed(order.seed);
         if let Some(number) = ended {
             self.registers.refuse(number).expect("it was asked, and is a set");
+        }
+    }
+
+    /// The tag says the key.
+    fn ask_replicas(&self) -> Vec<Ask> {
+        let ask = |key: u32| Ask { method: EACH, payload: wire::get(key.into(), &key_of(key)) };
+        agreement::sample(&self.registers.written()).into_iter().map(ask).collect()
+    }
+
+    fn judge_replicas(&self, asked: &Ask, status: u16, payload: &[u8]) -> Accord {
+        let key = wire::read_get(&asked.payload).map_or(0, |(tag, _)| tag);
+        let answer = wire::Answer::read(payload).filter(|it| status == 0 && it.tag == key);
+        match answer.and_then(|answer| wire::read_each(answer.value)) {
+            Some(held) => agreement::of(&self.registers, key as u32, &held),
+            None => Accord::Differ(format!("key-{key}: found no answer that says what each holds")),
         }
     }
 

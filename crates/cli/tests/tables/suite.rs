@@ -247,7 +247,7 @@ pub(super) fn shares(result: &str) -> String {
     table
 }
 
-/// Fig. 2.19 without its contention: context switches per query, and segments that TCP sent again.
+/// Fig. 2.19 without its contention: context switches per query, and segments that TCP sent again, by all programs of the machine.
 pub(super) fn switches(result: &str) -> String {
     let heads = [
         "service",
@@ -255,13 +255,17 @@ pub(super) fn switches(result: &str) -> String {
         "tier",
         "voluntary",
         "involuntary",
-        "resent per million queries",
+        "resent by the machine, per million queries",
     ];
     let mut table = head(&heads.map(Into::into));
     for (stated, service) in each(result) {
         for load in &service.loads {
-            for tier in &load.tiers {
-                let again = load.retransmissions.map_or_else(dash, |it| format!("{:.0}", 1e6 * it));
+            for (number, tier) in load.tiers.iter().enumerate() {
+                // It is no tier's: once for each load.
+                let again = match number {
+                    0 => load.retransmissions.map_or_else(dash, |it| format!("{:.0}", 1e6 * it)),
+                    _ => String::new(),
+                };
                 table += &line(&[
                     stated.name.into(),
                     rate(load.rps),

@@ -27,6 +27,8 @@ pub struct Words {
 pub enum GloveError {
     /// It cannot be read.
     Io(PathBuf, io::Error),
+    /// It is a folder, or a device, a pipe or a socket.
+    NoFile(PathBuf),
     /// It has no line.
     Empty(PathBuf),
     /// It has more than so many vectors of so many dimensions, which is all that is held.
@@ -51,7 +53,12 @@ pub fn read<E: From<GloveError>>(
     first: usize,
     tell: impl Fn(usize) -> Result<(), E>,
 ) -> Result<Words, E> {
-    let file = File::open(path).map_err(|error| GloveError::Io(path.into(), error))?;
+    let trouble = |error| GloveError::Io(path.into(), error);
+    // To open a pipe is to wait for a writer, and some devices have no end.
+    if !path.metadata().map_err(trouble)?.is_file() {
+        return Err(GloveError::NoFile(path.into()).into());
+    }
+    let file = File::open(path).map_err(trouble)?;
     let held_max = |dimensions| vectors_max(dimensions).min(POINTS_MAX);
     read_from(BufReader::with_capacity(1 << 18, file), path, (first, &held_max), tell)
 }
@@ -143,6 +150,14 @@ impl fmt::Display for GloveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::NoFile(path) => {
+                let found = if path.is_dir() { "a folder" } else { "a device, a pipe or a socket" };
+                let path = path.display();
+                write!(
+                    f,
+                    "{path}: found {found}; a file with a word and its numbers on each line is needed"
+                )
+            }
             Self::Empty(path) => {
                 let path = path.display();
                 write!(f, "{path}: found no line; a word and its numbers on each line are needed")
@@ -221,6 +236,25 @@ mod tests {
         let missing =
             read("/nowhere/g".as_ref(), 1, |_| Ok::<_, GloveError>(())).expect_err("not there");
         assert!(missing.to_string().starts_with("/nowhere/g: "));
+    }
+
+    /// The pipe has no writer: to open it would be to wait for ever.
+    #[test]
+    fn what_is_no_file_is_refused_at_once() {
+        let pipe =
+            std::env::temp_dir().join(format!("tailwater-glove-pipe-{}", std::process::id()));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("there is mkfifo").success());
+        let error = |path: &Path| {
+            let found = read(path, 1, |_| Ok::<_, GloveError>(()));
+            found.expect_err("no file").to_string()
+        };
+        let told = error(&pipe);
+        std::fs::remove_file(&pipe).expect("removed");
+        assert!(told.ends_with("found a device, a pipe or a socket; a file with a word and its numbers on each line is needed"), "{told}");
+        assert!(error("/dev/zero".as_ref()).contains("found a device"));
+        let folder = error(env!("CARGO_MANIFEST_DIR").as_ref());
+        assert!(folder.contains(": found a folder; a file with a word"), "{folder}");
     }
 
     proptest! {

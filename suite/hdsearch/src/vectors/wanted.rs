@@ -154,8 +154,9 @@ impl Wanted {
             Source::Generated(Kind::Images) => {
                 format!("{points} generated images of {dimensions} dimensions")
             }
-            Source::WordNet(_) => {
-                format!("{points} words of WordNet, by their glosses, in {dimensions} dimensions")
+            Source::WordNet(folder) => {
+                let name = text::wordnet_name(folder);
+                format!("{points} words of {name}, by their glosses, in {dimensions} dimensions")
             }
             Source::Text(_) => format!("{points} words of {dimensions} dimensions"),
         }

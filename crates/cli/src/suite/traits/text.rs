@@ -26,6 +26,10 @@ pub(super) fn text(found: &Found) -> String {
          of waits and softirqs are of their third alone."
             .to_owned(),
     ];
+    notes.push(
+        "Segments that TCP sent again (resent) are those of the whole machine, other programs included."
+            .to_owned(),
+    );
     let missing: BTreeSet<&String> =
         found.services.iter().flat_map(|one| &one.loads).flat_map(|load| &load.missing).collect();
     notes.extend(missing.into_iter().cloned());

@@ -135,6 +135,8 @@ pub(crate) struct OpenOutcome {
     pub(crate) points: Vec<(f32, f32)>,
     /// As in [`Run::latency_counts_ns`].
     pub(crate) latency_counts_ns: BTreeMap<u64, u64>,
+    /// Of replicas that differed after the run: which keys, and how.
+    pub(crate) differences: Vec<String>,
 }
 
 impl OpenOutcome {
@@ -143,7 +145,10 @@ impl OpenOutcome {
         let wrong = self.run.wrong_answers;
         let wrong = (wrong > 0).then(|| format!("{wrong} answers of the server were wrong"));
         let lost = self.run.connections.and_then(|connections| connections.trouble());
-        let all: Vec<String> = wrong.into_iter().chain(lost).collect();
+        let differ = self.differences.first().map(|first| {
+            format!("replicas of {} keys differed after the run: {first}", self.differences.len())
+        });
+        let all: Vec<String> = wrong.into_iter().chain(differ).chain(lost).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 }

@@ -258,6 +258,19 @@ fn without_a_home_a_folder_is_asked_for() {
 }
 
 /// Mid-tier and leaves by hand, as `run` starts them, on so many documents.
+const LONG: &str = r#"
+slo = "100ms"
+warm_up = "0ms"
+duration = "60min"
+clients = { count = 2, pace = "sleep" }
+demand.DEMAND
+capacity = { in_flight = [4], duration = "50ms" }
+controller = [{ name = "none" }]
+server.application = "router"
+server.settings = { keys = 50, memory = 8 }
+tier = [{ name = "leaf", nodes = 3, application = true }]
+"#;
+
 struct ByHand {
     folder: Folder,
     documents: u32,
@@ -356,6 +369,55 @@ fn wrong_answers_void_a_run() {
     assert!(said.contains("answers of the server were wrong"), "{said}");
     let run = &json(&output)["runs"][0];
     assert!(run["valid"] == false && is_wrong(run), "{run}");
+}
+
+/// Its oracle holds 2^25 requests. A rate that follows the capacity is known once this was measured.
+#[test]
+fn runs_of_more_requests_than_the_oracle_holds_are_refused_in_words() {
+    let folder = Folder::new("suite-long");
+    let long = |demand: &str| {
+        let file = folder.write("long.toml", &LONG.replace("DEMAND", demand));
+        let output = tailwater(&folder.0, &["run", path(&file), "--json"]);
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for demand in ["requests_per_second = [10, 10_000]", "of_capacity = 100"] {
+        let (code, said) = long(demand);
+        assert!(!said.contains("panicked"), "{demand}: {said}");
+        assert_eq!(code, Some(2), "{demand}: {said}");
+        assert!(said.contains("this application's oracle holds 33554432"), "{demand}: {said}");
+        assert!(said.contains("a shorter duration or a lower rate is needed"), "{demand}: {said}");
+        // The first is told before anything starts.
+        assert_eq!(
+            said.contains("for 36000000 requests"),
+            demand.contains("10_000"),
+            "{demand}: {said}"
+        );
+    }
+    let file = folder.write("load.toml", &LONG.replace("DEMAND", "of_capacity = 1"));
+    let load = ["load", "--connect", "127.0.0.1:1", "--scenario", path(&file)];
+    let output =
+        tailwater(&folder.0, &[&load[..], &["--rate", "40000", "--duration", "60min"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("this application's oracle holds 33554432"), "{said}");
+}
+
+#[test]
+fn replicas_of_router_are_compared_after_each_run() {
+    let folder = Folder::new("suite-router");
+    let run =
+        ["suite", "run", "router", "--short", "--json", "--set", "keys=200", "--set", "sets=50"];
+    let output = tailwater(&folder.0, &run);
+    let result = json(&output);
+    let runs = result["runs"].as_array().expect("runs");
+    assert!(!runs.is_empty());
+    for run in runs {
+        assert!(!is_wrong(run), "{}", run["invalid_because"]);
+        let compared = &run["replicas_compared"];
+        assert!(compared["keys"].as_u64() > Some(0), "{compared}");
+        // On a busy machine leaves may refuse writes, and are not asked for these keys then.
+        assert!(compared["differ"] == 0 && compared["untold"] != compared["keys"], "{compared}");
+    }
 }
 
 /// Each process by hand prepares what it opens itself, and says so.

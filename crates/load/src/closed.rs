@@ -43,6 +43,8 @@ pub enum ClosedError {
     WrongAnswers(u64),
     /// The server refused so many requests: it runs a controller.
     Refused(u64),
+    /// More than so many were to be asked, which is all that the application's oracle can hold.
+    TooMany(usize),
 }
 
 impl fmt::Display for ClosedError {
@@ -57,6 +59,11 @@ impl fmt::Display for ClosedError {
                 "the server refused {count} requests; capacity is measured without control \
                  (tailwater serve --controller none)"
             ),
+            Self::TooMany(most) => write!(
+                f,
+                "the sweep is longer than the {most} requests that this application's oracle holds; a shorter duration \
+                 of its points is needed (capacity.duration, or --duration)"
+            ),
         }
     }
 }
@@ -67,23 +74,31 @@ impl std::error::Error for ClosedError {}
 /// The fleet must be one without control.
 ///
 /// # Errors
-/// When the server answers wrongly, refuses, or breaks connections.
+/// When the server answers wrongly, refuses, or breaks connections; when there are more requests than the application's
+/// oracle can hold.
 pub fn run(fleet: &mut Fleet, plan: &ClosedPlan) -> Result<Vec<(u32, f64)>, ClosedError> {
-    let mut rng = Rng::from_seed(plan.seed).split("capacity");
-    let point = |&in_flight| Ok((in_flight, point(fleet, plan, in_flight, &mut rng)?));
+    let rng = Rng::from_seed(plan.seed).split("capacity");
+    let mut draws = Draws { rng, left: plan.application.requests_max() };
+    let point = |&in_flight| Ok((in_flight, point(fleet, plan, in_flight, &mut draws)?));
     plan.in_flight.iter().map(point).collect()
+}
+
+/// What decides the requests of all points, and how many more of them there may be.
+struct Draws {
+    rng: Rng,
+    left: usize,
 }
 
 fn point(
     fleet: &mut Fleet,
     plan: &ClosedPlan,
     in_flight: u32,
-    rng: &mut Rng,
+    draws: &mut Draws,
 ) -> Result<f64, ClosedError> {
     let mut turns = Turns { next: 0, clients: fleet.clients(), tag: 0 };
     let mut round = Round::new(plan);
     for _ in 0..in_flight {
-        turns.call(fleet, plan, rng);
+        turns.call(fleet, plan, draws)?;
     }
     let from = now() + plan.settle;
     let to = from + plan.measure;
@@ -94,7 +109,7 @@ fn point(
         }
         fleet.wait(plan.pace, if at_from.is_none() { from } else { to });
         for _ in 0..round.take_events(fleet) {
-            turns.call(fleet, plan, rng);
+            turns.call(fleet, plan, draws)?;
         }
     }
     let (began, before) = at_from.unwrap_or((from, 0));
@@ -124,7 +139,14 @@ struct Turns {
 }
 
 impl Turns {
-    fn call(&mut self, fleet: &mut Fleet, plan: &ClosedPlan, rng: &mut Rng) {
+    fn call(
+        &mut self,
+        fleet: &mut Fleet,
+        plan: &ClosedPlan,
+        Draws { rng, left }: &mut Draws,
+    ) -> Result<(), ClosedError> {
+        let too_many = || ClosedError::TooMany(plan.application.requests_max());
+        *left = left.checked_sub(1).ok_or_else(too_many)?;
         let service = Duration::from_nanos(u64::from(plan.service.draw_ns(rng)));
         let order = Order { seed: rng.u64(), service, tag: self.tag };
         let call = fleet::call(plan.application.ask(&order), None);
@@ -133,6 +155,7 @@ impl Turns {
         let client = self.next;
         self.next = (self.next + 1) % self.clients;
         fleet.submit(client, now(), token, call);
+        Ok(())
     }
 }
 

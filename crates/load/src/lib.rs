@@ -16,6 +16,7 @@ pub mod census;
 pub mod tiers;
 pub mod counts;
 pub mod closed;
+pub mod compare;
 mod connections;
 pub mod fleet;
 pub mod foreign;

@@ -19,8 +19,8 @@ pub(crate) struct Note {
 pub(crate) const NO_VALID: &str =
     "! no valid repetition: these numbers come from invalid runs and are no result";
 
-/// Every invalid run, then valid ones whose shares are in doubt, then those with partial answers, those that
-/// lost replicas, and every discarded one.
+/// Every invalid run, then valid ones whose shares are in doubt, then those with partial answers. Behind them are those that
+/// lost replicas or could not compare them, and every discarded one.
 pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
     let invalid = experiment.runs.iter().filter(|run| !run.valid).map(|run| Note {
         kind: "invalid",
@@ -54,7 +54,16 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
             run.replicas_lost, run.replicas_returned
         ),
     });
-    invalid.chain(doubtful).chain(partial).chain(replicas).chain(discarded).collect()
+    let untold = experiment.runs.iter().filter_map(|run| {
+        let compared = run.replicas_compared.filter(|compared| compared.untold > 0)?;
+        let why = format!(
+            "after the run too few replicas could be asked to compare {} of {} keys",
+            compared.untold, compared.keys
+        );
+        Some(Note { kind: "replicas", what: name(run), why })
+    });
+    let of_replicas = replicas.chain(untold);
+    invalid.chain(doubtful).chain(partial).chain(of_replicas).chain(discarded).collect()
 }
 
 /// What mends runs that the generator spoiled; nothing where it kept up.

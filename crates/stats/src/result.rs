@@ -10,7 +10,7 @@ pub use manifest::{DataUsed, Manifest, StallReading};
 pub use readings::{
     ChangeReading, ClassReading, FaultReading, HedgeReading, LockReading, RetryReport, TierReading,
 };
-pub use run::{Fates, Noise, Run, Series};
+pub use run::{Fates, Noise, ReplicasCompared, Run, Series};
 
 use crate::rules::Rules;
 use serde::{Deserialize, Serialize};

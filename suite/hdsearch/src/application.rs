@@ -86,13 +86,16 @@ fn wanted(settings: &Settings) -> Result<Wanted, BadSetting> {
         _ => settings.number(key, 1..=most).map(Some),
     };
     let Ok(source) = settings.text("vectors").parse();
-    Ok(Wanted {
+    let wanted = Wanted {
         source,
         points: usual_or("points", POINTS_MAX)?,
         dimensions: usual_or("dimensions", DIMENSIONS_MAX)?,
         queries: settings.number("queries", 1..=QUERIES_MAX)?,
         seed: settings.number("seed", 0..=u64::MAX)?,
-    })
+    };
+    let fits = wanted.check();
+    fits.map_err(|it| BadSetting::new("points", &it.points.to_string(), it.needed()))?;
+    Ok(wanted)
 }
 
 fn index(settings: &Settings, leaves: u32) -> Result<Chosen, BadSetting> {
@@ -248,6 +251,11 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
         };
         assert!(error(SCENARIO, &[("index", "tree")]).contains("one of lsh, ivf"));
         assert!(error(SCENARIO, &[("points", "0")]).contains("a number from 1 to 16000000"));
+        let large = [("points", "16000000"), ("dimensions", "4096")];
+        assert_eq!(
+            error(SCENARIO, &large),
+            "points is \"16000000\"; at most 523288, with 4096 dimensions and 1000 queries (8 GiB), is needed"
+        );
         let few = [("index", "ivf"), ("lists", "3"), ("probes", "4")];
         assert_eq!(error(SCENARIO, &few), "probes is \"4\"; at most lists, 3, is needed");
         assert!(

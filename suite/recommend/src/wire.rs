@@ -115,7 +115,7 @@ pub fn neighbours_answer(found: &[Neighbour]) -> Vec<u8> {
     each.flatten().collect()
 }
 
-/// Reads them; `None` where they are none: a number that is none, or not the nearest first, which no user is twice.
+/// Reads them; `None` where they are none: a number that is none, a user twice, or not the nearest first.
 #[must_use]
 pub fn read_neighbours_answer(bytes: &[u8]) -> Option<Vec<Neighbour>> {
     let (each, rest) = bytes.as_chunks::<12>();
@@ -127,8 +127,15 @@ pub fn read_neighbours_answer(bytes: &[u8]) -> Option<Vec<Neighbour>> {
     let found: Vec<Neighbour> = found.collect();
     let is_sound = rest.is_empty()
         && found.iter().all(|it| it.similarity.is_finite() && it.value.is_finite())
-        && found.is_sorted_by(|one, next| one.order(next).is_lt());
+        && found.is_sorted_by(|one, next| one.order(next).is_lt())
+        && are_different(found.iter().map(|it| it.user).collect());
     is_sound.then_some(found)
+}
+
+/// Whether no user is twice: by order alone one may be, with another similarity.
+fn are_different(mut users: Vec<u32>) -> bool {
+    users.sort_unstable();
+    users.is_sorted_by(|one, next| one < next)
 }
 
 /// Writes a request for a slice's prediction.
@@ -211,8 +218,12 @@ mod tests {
         let bytes = neighbours_answer(&found);
         assert_eq!(read_neighbours_answer(&bytes).as_deref(), Some(&found[..]));
         assert_eq!(read_neighbours_answer(&bytes[1..]), None);
-        for wrong in [[one(3, 0.5), one(2, 0.5)], [one(2, 0.5); 2], [one(2, f32::NAN), one(3, 0.0)]]
-        {
+        for wrong in [
+            [one(3, 0.5), one(2, 0.5)],
+            [one(2, 0.5); 2],
+            [one(2, 0.9), one(2, 0.8)],
+            [one(2, f32::NAN), one(3, 0.0)],
+        ] {
             assert_eq!(read_neighbours_answer(&neighbours_answer(&wrong)), None, "{wrong:?}");
         }
     }

@@ -63,6 +63,7 @@ fn what_no_leaf_can_answer_is_refused() {
     for (what, wrong) in [
         ("a user of another leaf", &[one(2, 0.9)][..]),
         ("one twice", &[one(3, 0.9), one(3, 0.9)]),
+        ("one twice, and less alike the second time", &[one(3, 0.9), one(3, 0.8)]),
         ("more than asked for", &[one(3, 0.9), one(5, 0.8), one(7, 0.7)]),
         ("not the nearest first", &[one(3, 0.1), one(5, 0.9)]),
     ] {

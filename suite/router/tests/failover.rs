@@ -11,7 +11,7 @@ use std::time::Duration;
 use tailwater_control::retry::{HedgeAfter, HedgeConfig};
 use tailwater_keyvalue::memcached::TcpServer;
 use tailwater_router::nodes::NodesConfig;
-use tailwater_router::oracle::{Registers, Wrong};
+use tailwater_router::oracle::{REQUESTS_MAX, Registers, Wrong};
 
 /// Writers and readers of some keys, until they are told to stop.
 struct Traffic {
@@ -26,7 +26,7 @@ const KEYS: u32 = 40;
 impl Traffic {
     /// One writer for each of three parts of the keys, two readers for all.
     fn at(router: SocketAddr) -> Self {
-        let registers = Arc::new(Registers::new(1));
+        let registers = Arc::new(Registers::new(1, REQUESTS_MAX));
         let stops = Arc::new(AtomicBool::new(false));
         let (gets, sets) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let mut threads = Vec::new();
@@ -36,7 +36,7 @@ impl Traffic {
                 let mut client = Wire::to(router);
                 while !stops.load(SeqCst) {
                     for key in (part..KEYS).step_by(3) {
-                        let (write, value) = registers.set(key);
+                        let (write, value) = registers.set(key).expect("there is room");
                         if client.set(&format!("key-{key}"), &value).is_ok() {
                             registers.acknowledge(write).expect("it was asked");
                             sets.fetch_add(1, SeqCst);
@@ -55,7 +55,7 @@ impl Traffic {
                         break;
                     }
                     let key = turn * 7 % KEYS;
-                    let get = registers.get(key);
+                    let get = registers.get(key).expect("there is room");
                     if let Ok(found) = client.get(&format!("key-{key}")) {
                         registers.check(get, found.as_deref()).map_err(|wrong| (key, wrong))?;
                         gets.fetch_add(1, SeqCst);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 use tailwater_router::nodes::NodesConfig;
-use tailwater_router::oracle::Registers;
+use tailwater_router::oracle::{REQUESTS_MAX, Registers};
 use tailwater_router::placement::Rule;
 
 /// A memcached of one thread; killed when dropped.
@@ -114,18 +114,18 @@ fn a_memcached_that_is_killed_makes_no_answer_wrong() {
     let mut nodes = memcacheds(3);
     let router = router_of(&addresses(&nodes), 3);
     let mut client = Wire::to(router.address());
-    let registers = Registers::new(1);
+    let registers = Registers::new(1, REQUESTS_MAX);
     let go = |turns: u32, client: &mut Wire| {
         for turn in 0..turns {
             let key = turn * 7 % 50;
             let name = format!("key-{key}");
             if turn % 2 == 0 {
-                let (write, value) = registers.set(key);
+                let (write, value) = registers.set(key).expect("there is room");
                 if client.set(&name, &value).is_ok() {
                     registers.acknowledge(write).expect("it was asked");
                 }
             }
-            let get = registers.get(key);
+            let get = registers.get(key).expect("there is room");
             let found = client.get(&name).expect("two replicas live");
             assert_eq!(registers.check(get, found.as_deref()), Ok(()), "{name}");
         }

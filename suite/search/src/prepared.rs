@@ -84,7 +84,7 @@ impl Plan {
             self.segments,
             questions.all().len()
         );
-        let (source, licence) = (self.source.to_string(), self.source.licence().to_owned());
+        let (source, licence) = (self.source.to_string(), self.source.licence());
         let content = Content::new(KIND, Origin { about, source, licence, stamp });
         let content = questions.fill(index.fill(content));
         self.folder.write(name, &content).map_err(|why| why.to_string())

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
 use tailwater_core::{Instant, Nanos, Rate, Rng};
-use tailwater_load::application::ReplicaCounts;
+use tailwater_load::application::{ReplicaCounts, check_count};
 use tailwater_load::census::Counted;
+use tailwater_load::compare::compare;
 use tailwater_load::counts::reading;
 use tailwater_load::fleet::Retried;
 use tailwater_load::open::Seeds;
@@ -18,7 +19,7 @@ use tailwater_load::tiers;
 use tailwater_load::{Application, Fleet, OpenPlan, ThreadClients, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
-use tailwater_stats::result::{ConnectionReading, Run};
+use tailwater_stats::result::{ConnectionReading, ReplicasCompared, Run};
 use tailwater_stats::traits::{TierTraits, Traits};
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Schedule, Service, Step};
@@ -54,7 +55,10 @@ impl Job {
         tell: Tell<'_>,
     ) -> Result<Outcome, Failure> {
         let (application, service) = self.asks.application()?;
+        // Before the schedule, which takes memory for each of them.
+        check_count(&*application, self.demand(job).requests()).map_err(Failure::usage)?;
         let schedule = self.schedule(job, &service)?;
+        check_count(&*application, schedule.entries.len() as f64).map_err(Failure::usage)?;
         let parts = split(&schedule, self.clients, self.threads);
         let (servers, retry) = (self.servers()?, self.asks.retry()?);
         let mut fleets = Vec::new();
@@ -104,6 +108,14 @@ impl Job {
         run.connections = is_trouble.then_some(connections);
         let ReplicaCounts { lost, returned } = application.replicas();
         (run.replicas_lost, run.replicas_returned) = (lost, returned);
+        if let Some(fleet) = fleets.first_mut() {
+            let compared = compare(fleet, self.pace, &*application);
+            let [keys, untold, differ] =
+                [compared.keys, compared.untold, compared.differ.len()].map(|count| count as u64);
+            run.wrong_answers += differ;
+            run.replicas_compared = (keys > 0).then_some(ReplicasCompared { keys, untold, differ });
+            outcome.differences = compared.differ;
+        }
         run.traits = match seen {
             Some((mean_us, latency)) => {
                 let told = match watch {
@@ -150,15 +162,18 @@ impl Job {
         Rng::from_seed(self.seed).split("paths").split("node 0").seed()
     }
 
-    fn schedule(&self, job: &OpenJob, service: &Service) -> Result<Schedule, Failure> {
+    fn demand(&self, job: &OpenJob) -> DemandPlan {
         let step = |&(rate, end, length)| Step {
             rate: Rate(rate),
             end: Rate(end),
             length: Duration::from_nanos(length),
         };
-        let steps = job.steps.iter().map(step);
-        let plan = DemandPlan { steps: steps.collect(), arrivals: job.arrivals };
-        Schedule::build(&plan, self.clients, service, self.seed).map_err(Failure::usage)
+        DemandPlan { steps: job.steps.iter().map(step).collect(), arrivals: job.arrivals }
+    }
+
+    fn schedule(&self, job: &OpenJob, service: &Service) -> Result<Schedule, Failure> {
+        let built = Schedule::build(&self.demand(job), self.clients, service, self.seed);
+        built.map_err(Failure::usage)
     }
 
     fn open_plan(
@@ -242,7 +257,7 @@ impl Job {
             let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
             audit(&sent, &self.audit_spec(job, asked))
         });
-        Ok(OpenOutcome { run, points, latency_counts_ns })
+        Ok(OpenOutcome { run, points, latency_counts_ns, differences: Vec::new() })
     }
 
     /// What was counted, all replicas of the server as one in front of all nodes.

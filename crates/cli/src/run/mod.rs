@@ -37,8 +37,9 @@ pub(crate) use stage::Stage;
 pub(crate) use stand::Stand;
 use std::io::Write as _;
 use std::path::Path;
+use tailwater_core::Rate;
 use tailwater_experiment::{Shard, Unfinished, check, pieces};
-use tailwater_load::application::Whose;
+use tailwater_load::application::{Whose, check_count};
 use tailwater_sim::{Failure as Trouble, Simulator};
 use tailwater_stats::result::{DataUsed, Experiment};
 use tailwater_workload::Scenario;
@@ -105,6 +106,9 @@ pub(crate) fn play(
     }
     if let Some(repetitions) = options.repetitions {
         scenario.repetitions = repetitions;
+    }
+    if options.on == Driver::Loopback {
+        refuse_too_many(&scenario, &data)?;
     }
     let mark = |shard: Shard| Ok(shard.mark(&scenario, program::digest()?));
     let mark = options.shard.map(mark).transpose()?;
@@ -175,6 +179,16 @@ fn refuse_on_sockets(scenario: &Scenario, data: &Path) -> Result<(), Failure> {
     applications::of(scenario, data).map_err(Failure::usage)?;
     launched::knobs(scenario).map_err(Failure::usage)?;
     cores::check(scenario)
+}
+
+/// Refuses runs of more requests than the application's oracle can hold, as far as that is known ahead: what follows a
+/// capacity that is measured is looked at when the run begins.
+fn refuse_too_many(scenario: &Scenario, data: &Path) -> Result<(), Failure> {
+    let application = applications::of(scenario, data).map_err(Failure::usage)?;
+    let capacity = scenario.capacity.fixed.unwrap_or(Rate(0.0));
+    let each = scenario.configurations();
+    let mut counts = each.iter().map(|one| one.demand_plan(capacity).requests());
+    counts.try_for_each(|requests| check_count(&*application, requests)).map_err(Failure::usage)
 }
 
 /// What came of an experiment.

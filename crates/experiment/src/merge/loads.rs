@@ -4,7 +4,9 @@ use super::error::MergeError;
 use std::collections::{BTreeMap, BTreeSet};
 use tailwater_core::{Nanos, Ratio};
 use tailwater_stats::Histogram;
-use tailwater_stats::result::{ConnectionReading, Experiment, Fates, LoadMark, Noise, Run};
+use tailwater_stats::result::{
+    ConnectionReading, Experiment, Fates, LoadMark, Noise, ReplicasCompared, Run,
+};
 
 /// Of their windows, so much must be in common: rates are added up.
 const IN_COMMON_MIN: f64 = 0.9;
@@ -118,6 +120,10 @@ fn together(runs: &[&Run]) -> Run {
         partial_answers: count(|run| run.partial_answers),
         replicas_lost: runs.iter().map(|run| run.replicas_lost).max().unwrap_or_default(),
         replicas_returned: runs.iter().map(|run| run.replicas_returned).max().unwrap_or_default(),
+        replicas_compared: runs
+            .iter()
+            .filter_map(|run| run.replicas_compared)
+            .reduce(ReplicasCompared::plus),
         connections: runs.iter().filter_map(|run| run.connections).reduce(ConnectionReading::plus),
         noise: runs.iter().map(|run| run.noise).reduce(worse).unwrap_or_default(),
         latency_counts_ns: latency.counts(),

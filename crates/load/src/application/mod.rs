@@ -5,11 +5,13 @@
 //! generator make the same application from the same scenario, each in a process of its own. So making one is
 //! cheap, and reads no data: [`Application::prepare`] prepares these once for all, and each process opens its part.
 
+mod accord;
 mod foreign;
 mod inquiry;
 mod settings;
 mod unanswered;
 
+pub use accord::Accord;
 pub use foreign::{Asked, ForeignTier, ForeignTiers};
 pub use inquiry::{Inquiry, ShownAnswer, ShownRow};
 pub use settings::{BadSetting, Setting, Settings};
@@ -66,6 +68,12 @@ pub trait Application: Send + Sync {
         Ok(())
     }
 
+    /// How many requests one generator may ask of it at most: what its oracle can hold. More are refused before a load begins,
+    /// and end a sweep as an error.
+    fn requests_max(&self) -> usize {
+        usize::MAX
+    }
+
     /// A request. Everything about it is decided by `order`, so that all controllers are offered the
     /// same ones. Called by the generator between two sends: take well under a microsecond.
     fn ask(&self, order: &Order) -> Ask;
@@ -86,6 +94,17 @@ pub trait Application: Send + Sync {
     /// How often replicas of its data were lost, and came back, as far as answers have told.
     fn replicas(&self) -> ReplicaCounts {
         ReplicaCounts::default()
+    }
+
+    /// A request for each key whose replicas are to be compared: what each of them holds. Called once the load of a run is over,
+    /// and none of its requests is under way that was heard of. None by default.
+    fn ask_replicas(&self) -> Vec<Ask> {
+        Vec::new()
+    }
+
+    /// What the answer to one of these says. Disagreement voids the run.
+    fn judge_replicas(&self, _asked: &Ask, _status: u16, _payload: &[u8]) -> Accord {
+        Accord::Untold
     }
 
     /// Whether an answer that is right lacks a part, as an application may allow it: the documents of a leaf that did not
@@ -160,6 +179,21 @@ pub struct Order {
     pub service: Duration,
     /// Told again to [`Application::is_answer`]; tells requests of a run apart.
     pub tag: u32,
+}
+
+/// Whether a load of so many requests is no more than the application's oracle can hold.
+///
+/// # Errors
+/// A sentence for people where it is.
+pub fn check_count(application: &dyn Application, requests: f64) -> Result<(), String> {
+    let most = application.requests_max();
+    if requests <= most as f64 {
+        return Ok(());
+    }
+    Err(format!(
+        "a run asks for {requests:.0} requests, warm-up included, and this application's oracle holds {most}; a shorter \
+         duration or a lower rate is needed"
+    ))
 }
 
 impl Order {

@@ -107,6 +107,9 @@ pub struct Run {
     /// How often one of these came back.
     #[serde(default, skip_serializing_if = "is_none_counted")]
     pub replicas_returned: u64,
+    /// Whether replicas held the same after the run, where the application was asked that. A difference counts as a wrong answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas_compared: Option<ReplicasCompared>,
     /// The generator's connections, where one was lost. Such a run does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<ConnectionReading>,
@@ -232,4 +235,27 @@ pub struct Series {
     pub reject_p50_us: Vec<f64>,
     /// Demand ÷ capacity that the scenario asked for at the bin's start.
     pub demand_ratio: Vec<f64>,
+}
+
+/// Keys whose replicas were compared after a run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub struct ReplicasCompared {
+    /// A sample of the keys that were written.
+    pub keys: u64,
+    /// Of these, those of which fewer than two replicas could be asked.
+    pub untold: u64,
+    /// Those whose replicas did not hold the same.
+    pub differ: u64,
+}
+
+impl ReplicasCompared {
+    /// Of two generators.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            keys: self.keys + other.keys,
+            untold: self.untold + other.untold,
+            differ: self.differ + other.differ,
+        }
+    }
 }

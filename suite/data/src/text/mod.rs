@@ -19,6 +19,12 @@ pub const BYTES_MAX: u64 = 1 << 30;
 /// Where Debian's package `wordnet-base` puts its files.
 pub const WORDNET: &str = "/usr/share/wordnet";
 
+/// For people: what these files are by the licence on top of them, such as "WordNet 3.0".
+#[must_use]
+pub fn wordnet_name(folder: &Path) -> String {
+    wordnet::version(folder).unwrap_or_else(|| "text in WordNet's format".into())
+}
+
 /// Documents, numbered from zero.
 #[derive(Clone, Debug)]
 pub struct Corpus {
@@ -29,8 +35,7 @@ pub struct Corpus {
 /// Which documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The 117,659 glosses of WordNet 3.0, each after its words, from the files in this folder:
-    /// nouns, verbs, adjectives, adverbs.
+    /// Glosses, each after its words, from the files in this folder: nouns, verbs, adjectives, adverbs. WordNet 3.0 has 117,659.
     WordNet(PathBuf),
     /// Each paragraph of a file, or each file of a folder by name.
     Files(PathBuf),
@@ -150,12 +155,14 @@ impl Source {
 
     /// Under which terms its text may be used, for results.
     #[must_use]
-    pub const fn licence(&self) -> &'static str {
-        match self {
-            Self::WordNet(_) => "WordNet 3.0 licence (Princeton University)",
-            Self::Files(_) | Self::Lines(_) => "the files' own, which tailwater does not know",
-            Self::Generated(_) => "none needed",
-        }
+    pub fn licence(&self) -> String {
+        let version = match self {
+            Self::WordNet(folder) => wordnet::version(folder),
+            Self::Files(_) | Self::Lines(_) => None,
+            Self::Generated(_) => return "none needed".into(),
+        };
+        let known = version.map(|version| format!("{version} licence (Princeton University)"));
+        known.unwrap_or_else(|| "the files' own, which tailwater does not know".into())
     }
 }
 
@@ -176,7 +183,9 @@ fn place_name(path: &Path) -> String {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WordNet(folder) => write!(f, "WordNet 3.0 in {}", folder.display()),
+            Self::WordNet(folder) => {
+                write!(f, "{} in {}", wordnet_name(folder), folder.display())
+            }
             Self::Files(path) => write!(f, "{}", path.display()),
             Self::Lines(path) => write!(f, "the lines of {}", path.display()),
             Self::Generated(seed) => write!(f, "generated from seed {seed}"),

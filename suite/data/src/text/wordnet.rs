@@ -13,6 +13,35 @@ pub fn is_in(folder: &Path) -> bool {
     FILES.iter().all(|file| folder.join(file).is_file())
 }
 
+/// The version that all of its files name in the licence on top, such as "WordNet 3.0".
+pub(super) fn version(folder: &Path) -> Option<String> {
+    let mut versions = FILES.iter().map(|file| version_of(&folder.join(file)));
+    let first = versions.next()??;
+    versions.all(|other| other.as_ref() == Some(&first)).then_some(first)
+}
+
+fn version_of(file: &Path) -> Option<String> {
+    let mut lines = Lines::open(file).ok()?;
+    while let Some(line) = lines.next_line().ok()? {
+        // The licence on top is indented by two spaces; the first other line ends it.
+        let version = versioned(line.strip_prefix("  ")?);
+        if version.is_some() {
+            return version;
+        }
+    }
+    None
+}
+
+/// Of "14 WordNet 3.0 Copyright 2006 by Princeton University.  All rights reserved.", where 14 is the line's number.
+fn versioned(line: &str) -> Option<String> {
+    let (_, line) = line.split_once(' ')?;
+    let (version, owner) = line.split_once(" Copyright ")?;
+    let digits = version.strip_prefix("WordNet ")?;
+    let is_digits = digits.chars().all(|it| it.is_ascii_digit() || it == '.');
+    let is_one = is_digits && !digits.is_empty() && owner.contains(" by Princeton University.");
+    is_one.then(|| version.to_owned())
+}
+
 /// Sizes and times of the files.
 pub(super) fn stamp(folder: &Path) -> Result<String, CorpusError> {
     if !is_in(folder) {
@@ -77,6 +106,38 @@ mod tests {
         assert_eq!(document(line).as_deref(), Some(text));
         let adjective = "00014490 00 s 01 galore(ip) 0 001 & 00013887 a 0000 | in great numbers";
         assert_eq!(document(adjective).as_deref(), Some("galore: in great numbers"));
+    }
+
+    #[test]
+    fn only_files_that_say_so_are_wordnet() {
+        let folder = std::env::temp_dir().join(format!("tailwater-wordnet-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let licence = |version: &str| {
+            format!(
+                "  13   \n  14 WordNet {version} Copyright 2006 by Princeton University.  All rights reserved.  \n"
+            )
+        };
+        let entry = "00001740 03 n 01 entity 0 003 | that which is\n";
+        let written = |last: &str| {
+            for file in FILES {
+                let head = if file == FILES[3] { last.to_owned() } else { licence("3.0") };
+                std::fs::write(folder.join(file), head + entry).expect("written");
+            }
+            (version(&folder), super::super::wordnet_name(&folder))
+        };
+        assert_eq!(written(&licence("3.0")), (Some("WordNet 3.0".into()), "WordNet 3.0".into()));
+        let source = super::super::Source::WordNet(folder.clone());
+        assert_eq!(source.licence(), "WordNet 3.0 licence (Princeton University)");
+        // Another version, none, one behind the licence, and one of somebody else.
+        let behind = entry.to_owned() + &licence("3.0");
+        let other = licence("3.0").replace("Princeton", "Another");
+        for last in [licence("3.1"), String::new(), behind, other, licence("x")] {
+            let (version, name) = written(&last);
+            assert_eq!((version, &*name), (None, "text in WordNet's format"), "{last}");
+        }
+        assert!(source.to_string().starts_with("text in WordNet's format in "), "{source}");
+        assert!(source.licence().contains("which tailwater does not know"));
+        std::fs::remove_dir_all(folder).expect("removed");
     }
 
     #[test]

@@ -321,16 +321,11 @@ impl Maker<'_> {
     fn origin(&self, about: String) -> Origin {
         let wanted = &self.plan.wanted;
         let licence = match &wanted.source {
-            Source::Generated(_) => "none needed",
-            Source::WordNet(_) => text::Source::WordNet(text::WORDNET.into()).licence(),
-            Source::Text(_) => "the text's own, which tailwater does not know",
+            Source::Generated(_) => "none needed".into(),
+            Source::WordNet(folder) => text::Source::WordNet(folder.clone()).licence(),
+            Source::Text(_) => "the text's own, which tailwater does not know".into(),
         };
-        Origin {
-            about,
-            source: wanted.from(),
-            licence: licence.into(),
-            stamp: self.stamp.to_owned(),
-        }
+        Origin { about, source: wanted.from(), licence, stamp: self.stamp.to_owned() }
     }
 
     fn write(&self, name: &str, content: &Content) -> Result<Header, String> {

@@ -6,7 +6,7 @@
 //! inverse document frequency (Spärck Jones 1972), and all vectors have length 1. It is no match for GloVe, which is learnt
 //! from billions of words; it needs no text but the glosses.
 
-use super::{Tell, Words};
+use super::{BYTES_MAX, POINTS_MAX, Tell, Words, vectors_max};
 use std::collections::HashMap;
 use std::path::Path;
 use tailwater_core::Rng;
@@ -49,6 +49,7 @@ pub(super) fn read(
         Ok(())
     })
     .map_err(|error| error.to_string())?;
+    glosses.check(dimensions)?;
     glosses.vectors(dimensions, seed, tell)
 }
 
@@ -91,6 +92,24 @@ impl Glosses {
                 self.by_word.insert(word.clone(), self.words.len());
                 self.words.push((word, vec![gloss]));
             }
+        }
+    }
+
+    /// Whether the vectors of all glosses, of all terms and of all words fit, each for itself.
+    fn check(&self, dimensions: usize) -> Result<(), String> {
+        let most = self.glosses.len().max(self.frequency.len()).max(self.words.len());
+        if self.words.len() > POINTS_MAX {
+            return Err(format!(
+                "found more than {POINTS_MAX} words; no more are held: set points, the first so many are taken then"
+            ));
+        }
+        match most <= vectors_max(dimensions) {
+            true => Ok(()),
+            false => Err(format!(
+                "dimensions is {dimensions}; fewer are needed with {most} glosses, terms or words, whose vectors take at most \
+                 {} GiB",
+                BYTES_MAX >> 30
+            )),
         }
     }
 

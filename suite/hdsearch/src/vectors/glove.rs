@@ -1,6 +1,6 @@
 //! GloVe's text: a word and its vector on each line.
 
-use super::{DIMENSIONS_MAX, POINTS_MAX};
+use super::{BYTES_MAX, DIMENSIONS_MAX, POINTS_MAX, vectors_max};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -27,8 +27,12 @@ pub struct Words {
 pub enum GloveError {
     /// It cannot be read.
     Io(PathBuf, io::Error),
+    /// It is a folder, or a device, a pipe or a socket.
+    NoFile(PathBuf),
     /// It has no line.
     Empty(PathBuf),
+    /// It has more than so many vectors of so many dimensions, which is all that is held.
+    TooMany(PathBuf, usize, usize),
     /// A line is not what it should be.
     Line {
         /// Which file.
@@ -43,31 +47,41 @@ pub enum GloveError {
 /// Reads the first so many vectors of a file. `tell` hears how many there are so far.
 ///
 /// # Errors
-/// When the file is not there or is no such text, and what `tell` returns.
+/// When the file is not there or is no such text, when it has more of these vectors than are held, and what `tell` returns.
 pub fn read<E: From<GloveError>>(
     path: &Path,
-    vectors_max: usize,
+    first: usize,
     tell: impl Fn(usize) -> Result<(), E>,
 ) -> Result<Words, E> {
-    let file = File::open(path).map_err(|error| GloveError::Io(path.into(), error))?;
-    read_from(BufReader::with_capacity(1 << 18, file), path, vectors_max, tell)
+    let trouble = |error| GloveError::Io(path.into(), error);
+    // To open a pipe is to wait for a writer, and some devices have no end.
+    if !path.metadata().map_err(trouble)?.is_file() {
+        return Err(GloveError::NoFile(path.into()).into());
+    }
+    let file = File::open(path).map_err(trouble)?;
+    let held_max = |dimensions| vectors_max(dimensions).min(POINTS_MAX);
+    read_from(BufReader::with_capacity(1 << 18, file), path, (first, &held_max), tell)
 }
 
+/// `held_max` says how many vectors of so many dimensions may be.
 fn read_from<E: From<GloveError>>(
     mut text: impl BufRead,
     path: &Path,
-    vectors_max: usize,
+    (first, held_max): (usize, &dyn Fn(usize) -> usize),
     tell: impl Fn(usize) -> Result<(), E>,
 ) -> Result<Words, E> {
     let mut found: Option<Words> = None;
     let (mut bytes, mut vector) = (Vec::new(), Vec::new());
-    for line in 1..=vectors_max.min(POINTS_MAX) {
+    for line in 1..=first {
         bytes.clear();
         let read = text.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes);
         if read.map_err(|error| GloveError::Io(path.into(), error))? == 0 {
             break;
         }
         let needed = found.as_ref().map(|words| words.vectors.rows().dimensions());
+        if let Some(dimensions) = needed.filter(|dimensions| line > held_max(*dimensions)) {
+            return Err(GloveError::TooMany(path.into(), line - 1, dimensions).into());
+        }
         let word = one(&bytes, needed, &mut vector).map_err(|why| GloveError::Line {
             path: path.into(),
             line,
@@ -136,10 +150,25 @@ impl fmt::Display for GloveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::NoFile(path) => {
+                let found = if path.is_dir() { "a folder" } else { "a device, a pipe or a socket" };
+                let path = path.display();
+                write!(
+                    f,
+                    "{path}: found {found}; a file with a word and its numbers on each line is needed"
+                )
+            }
             Self::Empty(path) => {
                 let path = path.display();
                 write!(f, "{path}: found no line; a word and its numbers on each line are needed")
             }
+            Self::TooMany(path, most, dimensions) => write!(
+                f,
+                "{}: found more than {most} vectors of {dimensions} dimensions; no more are held (at most {POINTS_MAX}, in {} \
+                 GiB): set points, of which and of queries there may be {most} together",
+                path.display(),
+                BYTES_MAX >> 30
+            ),
             Self::Line { path, line, why } => write!(f, "{}:{line}: {why}", path.display()),
         }
     }
@@ -154,7 +183,8 @@ mod tests {
 
     fn parse(text: &[u8]) -> Result<Words, String> {
         let quiet = |_| Ok::<_, GloveError>(());
-        read_from(text, Path::new("g.txt"), usize::MAX, quiet).map_err(|error| error.to_string())
+        let all = (usize::MAX, &vectors_max as &dyn Fn(usize) -> usize);
+        read_from(text, Path::new("g.txt"), all, quiet).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -169,8 +199,19 @@ mod tests {
     #[test]
     fn so_many_are_read() {
         let quiet = |_| Ok::<_, GloveError>(());
-        let found = read_from(&b"a 1\nb 2\nc x"[..], Path::new("g"), 2, quiet).expect("two");
-        assert_eq!(found.words, ["a", "b"]);
+        let read = |first, held_max: &dyn Fn(usize) -> usize| {
+            read_from(&b"a 1\nb 2\nc 3"[..], Path::new("g"), (first, held_max), quiet)
+        };
+        assert_eq!(read(2, &|_| 3).expect("two").words, ["a", "b"]);
+        // Nothing is left out without a word.
+        assert_eq!(read(usize::MAX, &|_| 3).expect("three").words, ["a", "b", "c"]);
+        assert_eq!(read(2, &|_| 2).expect("two").words, ["a", "b"]);
+        for first in [3, usize::MAX] {
+            let error = read(first, &|dimensions| 1 + dimensions).expect_err("too many");
+            let told = error.to_string();
+            assert!(told.starts_with("g: found more than 2 vectors of 1 dimensions"), "{told}");
+            assert!(told.contains("set points"), "{told}");
+        }
     }
 
     #[test]
@@ -195,6 +236,25 @@ mod tests {
         let missing =
             read("/nowhere/g".as_ref(), 1, |_| Ok::<_, GloveError>(())).expect_err("not there");
         assert!(missing.to_string().starts_with("/nowhere/g: "));
+    }
+
+    /// The pipe has no writer: to open it would be to wait for ever.
+    #[test]
+    fn what_is_no_file_is_refused_at_once() {
+        let pipe =
+            std::env::temp_dir().join(format!("tailwater-glove-pipe-{}", std::process::id()));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("there is mkfifo").success());
+        let error = |path: &Path| {
+            let found = read(path, 1, |_| Ok::<_, GloveError>(()));
+            found.expect_err("no file").to_string()
+        };
+        let told = error(&pipe);
+        std::fs::remove_file(&pipe).expect("removed");
+        assert!(told.ends_with("found a device, a pipe or a socket; a file with a word and its numbers on each line is needed"), "{told}");
+        assert!(error("/dev/zero".as_ref()).contains("found a device"));
+        let folder = error(env!("CARGO_MANIFEST_DIR").as_ref());
+        assert!(folder.contains(": found a folder; a file with a word"), "{folder}");
     }
 
     proptest! {

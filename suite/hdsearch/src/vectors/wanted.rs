@@ -1,6 +1,9 @@
 //! Which set is asked for, and making it.
 
-use super::{DIMENSIONS_MAX, Generator, GloveError, Kind, POINTS_MAX, Set, Tell, glosses, read};
+use super::{
+    BYTES_MAX, DIMENSIONS_MAX, Generator, GloveError, Kind, POINTS_MAX, Set, Tell, glosses, read,
+    vectors_max,
+};
 use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
@@ -45,7 +48,46 @@ impl Kind {
     }
 }
 
+/// A generated set that takes more than [`BYTES_MAX`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLarge {
+    /// So many points were asked for.
+    pub points: usize,
+    /// So many may be.
+    pub points_max: usize,
+    /// Of so many dimensions.
+    pub dimensions: usize,
+    /// Beside so many queries.
+    pub queries: usize,
+}
+
+impl TooLarge {
+    /// For people: what may be instead.
+    #[must_use]
+    pub fn needed(&self) -> String {
+        let Self { points_max, dimensions, queries, .. } = self;
+        format!(
+            "at most {points_max}, with {dimensions} dimensions and {queries} queries ({} GiB),",
+            BYTES_MAX >> 30
+        )
+    }
+}
+
 impl Wanted {
+    /// Whether a set that is generated fits into [`BYTES_MAX`]; how large others are is found when they are read.
+    ///
+    /// # Errors
+    /// How many points it may have.
+    pub fn check(&self) -> Result<(), TooLarge> {
+        let Source::Generated(kind) = self.source else { return Ok(()) };
+        let (points, dimensions) = self.size(kind);
+        let points_max = vectors_max(dimensions).saturating_sub(self.queries);
+        if points <= points_max {
+            return Ok(());
+        }
+        Err(TooLarge { points, points_max, dimensions, queries: self.queries })
+    }
+
     /// Generates or reads the set.
     ///
     /// # Errors
@@ -53,6 +95,8 @@ impl Wanted {
     pub fn make(&self, tell: Tell<'_>) -> Result<Set, String> {
         match &self.source {
             Source::Generated(kind) => {
+                self.check()
+                    .map_err(|it| format!("points is {}; {} is needed", it.points, it.needed()))?;
                 let (points, dimensions) = self.size(*kind);
                 let generator = Generator::new(kind.recipe(dimensions), self.seed);
                 let all = points + self.queries;
@@ -62,7 +106,7 @@ impl Wanted {
             }
             Source::WordNet(folder) => {
                 let dimensions = self.dimensions.unwrap_or(glosses::DIMENSIONS);
-                let most = self.points.map_or(POINTS_MAX, |points| points + self.queries);
+                let most = self.points.map_or(usize::MAX, |points| points + self.queries);
                 let words =
                     glosses::read(folder, (dimensions.min(DIMENSIONS_MAX), most), self.seed, tell)?;
                 Ok(Set::held_out(words, self.queries))
@@ -74,7 +118,7 @@ impl Wanted {
                         path.display()
                     ));
                 }
-                let most = self.points.map_or(POINTS_MAX, |points| points + self.queries);
+                let most = self.points.map_or(usize::MAX, |points| points + self.queries);
                 let words =
                     read(path, most, |read| tell("reading vectors", read, 0).map_err(Stopped::By));
                 let words = words.map_err(|stopped| stopped.to_string())?;
@@ -110,8 +154,9 @@ impl Wanted {
             Source::Generated(Kind::Images) => {
                 format!("{points} generated images of {dimensions} dimensions")
             }
-            Source::WordNet(_) => {
-                format!("{points} words of WordNet, by their glosses, in {dimensions} dimensions")
+            Source::WordNet(folder) => {
+                let name = text::wordnet_name(folder);
+                format!("{points} words of {name}, by their glosses, in {dimensions} dimensions")
             }
             Source::Text(_) => format!("{points} words of {dimensions} dimensions"),
         }
@@ -161,5 +206,37 @@ impl fmt::Display for Stopped {
             Self::Glove(error) => error.fmt(f),
             Self::By(why) => f.write_str(why),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The largest that both bounds allow would be 262 GB.
+    #[test]
+    fn a_generated_set_has_a_bound_in_bytes_and_the_error_a_number_that_is_within() {
+        let wanted = |points, dimensions| Wanted {
+            source: Source::Generated(Kind::Words),
+            points: Some(points),
+            dimensions: Some(dimensions),
+            queries: 1_000,
+            seed: 1,
+        };
+        // The thesis' images, GloVe's largest set, and as many words as may be.
+        for (points, dimensions) in [(500_000, 2_048), (2_200_000, 300), (POINTS_MAX, 50)] {
+            assert_eq!(wanted(points, dimensions).check(), Ok(()), "{points} x {dimensions}");
+        }
+        let error = wanted(POINTS_MAX, DIMENSIONS_MAX).check().expect_err("too large");
+        assert_eq!((error.points, error.points_max), (POINTS_MAX, (8 << 30) / (4 * 4_096) - 1_000));
+        assert_eq!(wanted(error.points_max, DIMENSIONS_MAX).check(), Ok(()));
+        assert!(wanted(error.points_max + 1, DIMENSIONS_MAX).check().is_err());
+        // Rows are padded: 33 dimensions take as much as 64.
+        assert_eq!(vectors_max(33), vectors_max(64));
+        let told = wanted(POINTS_MAX, DIMENSIONS_MAX).make(&|_, _, _| Ok(())).expect_err("none");
+        assert_eq!(
+            told,
+            "points is 16000000; at most 523288, with 4096 dimensions and 1000 queries (8 GiB), is needed"
+        );
     }
 }

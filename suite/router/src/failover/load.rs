@@ -2,7 +2,7 @@
 
 use super::curve::Sample;
 use crate::nodes::{Answer, Expected, Read, read};
-use crate::oracle::{Registers, Wrong};
+use crate::oracle::{REQUESTS_MAX, Registers, Wrong};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -80,7 +80,7 @@ impl Load {
         let open = |_| Connection::open(router).map_err(|error| format!("{router}: {error}"));
         let connections = (0..asks.connections).map(open).collect::<Result<_, _>>()?;
         let rng = Rng::from_seed(asks.seed);
-        let (registers, next, ended) = (Registers::new(1), now(), Ended::default());
+        let (registers, next, ended) = (Registers::new(1, REQUESTS_MAX), now(), Ended::default());
         Ok(Self { asks, registers, connections, rng, next, ended })
     }
 
@@ -88,7 +88,7 @@ impl Load {
     pub(super) fn fill(&mut self) -> Result<(), String> {
         for key in 0..self.asks.keys {
             let connection = key as usize % self.connections.len();
-            self.ask(connection, now(), (key, true));
+            self.ask(connection, now(), (key, true))?;
             if key % 64 == 63 {
                 self.drain()?;
             }
@@ -109,7 +109,7 @@ impl Load {
     /// Asks at the rate until then.
     pub(super) fn go_on(&mut self, until: Instant) -> Result<(), String> {
         while now() < until {
-            self.send_due(until);
+            self.send_due(until)?;
             self.take(self.next.min(until))?;
         }
         Ok(())
@@ -127,11 +127,11 @@ impl Load {
         Ok(())
     }
 
-    fn send_due(&mut self, until: Instant) {
+    fn send_due(&mut self, until: Instant) -> Result<(), String> {
         for _ in 0..BURST {
             let (time, due) = (now(), self.next);
             if due > time || due >= until {
-                return;
+                break;
             }
             let gap = self.rng.exponential(1.0 / self.asks.per_second);
             self.next = due + Duration::from_secs_f64(gap);
@@ -139,23 +139,31 @@ impl Load {
             let is_set = self.rng.below(100) < self.asks.sets_percent;
             let connection = self.rng.below(self.connections.len() as u32) as usize;
             self.ended.lateness.push(time.since(due));
-            self.ask(connection, due, (key, is_set));
+            self.ask(connection, due, (key, is_set))?;
         }
+        Ok(())
     }
 
-    fn ask(&mut self, connection: usize, due: Instant, (key, is_set): (u32, bool)) {
+    fn ask(
+        &mut self,
+        connection: usize,
+        due: Instant,
+        (key, is_set): (u32, bool),
+    ) -> Result<(), String> {
         let Connection { output, open, .. } = &mut self.connections[connection];
         let number = if is_set {
-            let (number, value) = self.registers.set(key);
+            let (number, value) = self.registers.set(key).map_err(|full| full.to_string())?;
             output.extend_from_slice(format!("set k{key} 0 0 {}\r\n", value.len()).as_bytes());
             output.extend_from_slice(&value);
             output.extend_from_slice(b"\r\n");
             number
         } else {
+            let number = self.registers.get(key).map_err(|full| full.to_string())?;
             output.extend_from_slice(format!("get k{key}\r\n").as_bytes());
-            self.registers.get(key)
+            number
         };
         open.push_back(Open { due, key, number, is_set });
+        Ok(())
     }
 
     /// Sends what is there, and takes answers; waits for the first until then.

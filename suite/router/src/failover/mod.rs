@@ -11,6 +11,7 @@ mod node;
 
 pub use load::Asks;
 
+use crate::oracle::REQUESTS_MAX;
 use curve::{Curve, Sample};
 use load::Load;
 use node::{Memcached, RouterProcess};
@@ -49,6 +50,25 @@ pub struct Plan {
     pub bin_ms: i64,
 }
 
+impl Plan {
+    /// Whether the oracle can keep its requests, before anything is started: an hour of work would be lost.
+    fn check(&self) -> Result<(), String> {
+        let Asks { keys, per_second, .. } = self.asks;
+        let round = f64::from(keys) + per_second * (self.before * 2 + self.after).as_secs_f64();
+        // Beside each death is a round without.
+        let expected = 2.0 * self.deaths as f64 * round;
+        // Six standard deviations of gaps by chance.
+        if expected + 6.0 * expected.sqrt() <= REQUESTS_MAX as f64 {
+            return Ok(());
+        }
+        Err(format!(
+            "{} deaths take {expected:.0} requests, and the oracle keeps {REQUESTS_MAX}; fewer deaths, a lower rate or less \
+             time before and after them is needed",
+            self.deaths
+        ))
+    }
+}
+
 /// What was found.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Found {
@@ -77,8 +97,10 @@ pub struct Found {
 /// Kills nodes and looks what becomes of requests. `tell` hears of each death.
 ///
 /// # Errors
-/// When a program does not start or ends, and when the router gives what is no answer.
+/// When more is asked for than the oracle can keep. When a program does not start or ends, and when the router gives what is
+/// no answer.
 pub fn measure(plan: &Plan, mut tell: impl FnMut(usize)) -> Result<Found, String> {
+    plan.check()?;
     let start = |_| Memcached::start(&plan.memcached);
     let mut nodes = (0..plan.nodes).map(start).collect::<Result<Vec<_>, _>>()?;
     let mut router = RouterProcess::start(&plan.router, &nodes, &plan.arguments)?;
@@ -178,5 +200,34 @@ impl Tally {
             control: curve(|pair| &pair.control),
             recoveries: windows.map(|ms| Recovery::of(pairs, ms, plan.asks.seed)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its programs are not there: it would fail at the first of them otherwise.
+    #[test]
+    fn more_requests_than_the_oracle_keeps_are_refused_before_anything_starts() {
+        let asks =
+            Asks { connections: 1, keys: 10, sets_percent: 10, per_second: 5_000.0, seed: 1 };
+        let [before, after] = [Duration::from_millis(500); 2];
+        let plan = |deaths| Plan {
+            memcached: "/nowhere/memcached".into(),
+            router: "/nowhere/router".into(),
+            arguments: Vec::new(),
+            nodes: 1,
+            asks: asks.clone(),
+            deaths,
+            hangs: false,
+            before,
+            after,
+            bin_ms: 10,
+        };
+        let error = |deaths| measure(&plan(deaths), |_| {}).expect_err("neither can be");
+        assert!(error(2_000).contains("/nowhere/memcached"), "{}", error(2_000));
+        let told = error(10_000);
+        assert!(told.contains("the oracle keeps 33554432; fewer deaths, a lower rate"), "{told}");
     }
 }

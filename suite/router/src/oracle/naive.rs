@@ -1,6 +1,6 @@
 //! The oracle by its definition, which looks at every write for every get, and random histories for both.
 
-use super::{Registers, Wrong, initial, value};
+use super::{REQUESTS_MAX, Registers, Wrong, initial, value};
 use proptest::prelude::*;
 
 const EPOCH: u32 = 9;
@@ -91,16 +91,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
     #[test]
     fn the_oracle_says_what_its_definition_says(steps in prop::collection::vec(step(), 0..60)) {
-        let (registers, mut naive) = (Registers::new(EPOCH), Naive::default());
+        let (registers, mut naive) = (Registers::new(EPOCH, REQUESTS_MAX), Naive::default());
         let mut gets = Vec::new();
         for step in steps {
             match step {
                 Step::Get(key) => {
-                    gets.push((key, registers.get(key)));
+                    gets.push((key, registers.get(key).expect("there is room")));
                     naive.asked += 1;
                 }
                 Step::Set(key) => {
-                    let (asked, _) = registers.set(key);
+                    let (asked, _) = registers.set(key).expect("there is room");
                     naive.writes.push(Write { key, asked, over: None, acknowledged: None });
                     naive.asked += 1;
                 }

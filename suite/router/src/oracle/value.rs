@@ -35,3 +35,14 @@ pub(super) fn writer_of(key: u32, found: &[u8]) -> Option<Option<(u32, u32)>> {
     let is_whole = of == key && value(key, epoch, number) == found;
     is_whole.then_some(((epoch, number) != (BEGINNING, 0)).then_some((epoch, number)))
 }
+
+/// For people: what is found of a key.
+#[must_use]
+pub fn told(key: u32, found: Option<&[u8]>) -> String {
+    match found.map(|found| writer_of(key, found)) {
+        None => "nothing".into(),
+        Some(None) => "no value of the key".into(),
+        Some(Some(None)) => "what it had at first".into(),
+        Some(Some(Some((epoch, number)))) => format!("write {number} of generator {epoch}"),
+    }
+}

@@ -1,12 +1,13 @@
 //! Both ends and the leaves as the application "router" of scenario files.
 
+use super::agreement;
 use super::keys::key_of;
 use super::leaf;
 use super::midtier::{LEAVES, MidTier};
-use super::wire::{self, GET, SET};
+use super::wire::{self, EACH, GET, SET};
 use crate::choice::{Choice, Chooser};
 use crate::hedging;
-use crate::oracle::Registers;
+use crate::oracle::{REQUESTS_MAX, Registers};
 use crate::placement::{NODES_MAX, Placement, Rule};
 use rand_distr::{Distribution as _, Zipf};
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use tailwater_control::retry::HedgeConfig;
 use tailwater_load::Application;
 use tailwater_load::application::{
-    Ask, BadSetting, Given, Kind, Node, Order, Place, ReplicaCounts, Setting,
+    Accord, Ask, BadSetting, Given, Kind, Node, Order, Place, ReplicaCounts, Setting,
 };
 use tailwater_rt::Router;
 
@@ -81,6 +82,9 @@ const SETTINGS: &[Setting] = &[
 
 const SILENCE_MIN: Duration = Duration::from_millis(1);
 const SILENCE_MAX: Duration = Duration::from_secs(60);
+
+/// What generators see to.
+const FEWER: &str = "generators ask no more than requests_max";
 
 /// Sets under way, by their numbers and by their seeds, which tell requests of all threads apart.
 #[derive(Default)]
@@ -154,7 +158,10 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
         memory: settings.number("memory", 4_usize..=65_536)? << 20,
         silence_max: settings.duration("silence", SILENCE_MIN..=SILENCE_MAX)?,
         // Nothing else tells this generator's values from those of an earlier one on the same servers.
-        registers: Registers::new(RandomState::new().hash_one(std::process::id()) as u32),
+        registers: Registers::new(
+            RandomState::new().hash_one(std::process::id()) as u32,
+            REQUESTS_MAX,
+        ),
         sets: Mutex::default(),
         lost: AtomicU32::new(0),
         returned: AtomicU32::new(0),
@@ -196,18 +203,25 @@ impl Application for Replicated {
         leaf::router(&self.placement, at.number, self.keys, (self.memory, place))
     }
 
+    fn requests_max(&self) -> usize {
+        REQUESTS_MAX
+    }
+
     /// Key and kind are decided by the order; a write's value also by what was asked before.
+    ///
+    /// # Panics
+    /// Where it is asked for more than [`Application::requests_max`]: a mistake of the program.
     fn ask(&self, order: &Order) -> Ask {
         let mut rng = order.rng();
         let key = (self.popularity.sample(&mut rng) as u32 - 1).min(self.keys - 1);
         let is_set = rng.below(100) < self.sets_percent;
         let tagged = |number: u32| u64::from(number) << 32 | u64::from(order.tag);
         if is_set {
-            let (number, value) = self.registers.set(key);
+            let (number, value) = self.registers.set(key).expect(FEWER);
             self.sets().add(order.seed, number);
             return Ask { method: SET, payload: wire::set(tagged(number), &key_of(key), &value) };
         }
-        let tag = tagged(self.registers.get(key));
+        let tag = tagged(self.registers.get(key).expect(FEWER));
         Ask { method: GET, payload: wire::get(tag, &key_of(key)) }
     }
 
@@ -233,6 +247,21 @@ impl Application for Replicated {
         let ended = self.sets().end_by_seed(order.seed);
         if let Some(number) = ended {
             self.registers.refuse(number).expect("it was asked, and is a set");
+        }
+    }
+
+    /// The tag says the key.
+    fn ask_replicas(&self) -> Vec<Ask> {
+        let ask = |key: u32| Ask { method: EACH, payload: wire::get(key.into(), &key_of(key)) };
+        agreement::sample(&self.registers.written()).into_iter().map(ask).collect()
+    }
+
+    fn judge_replicas(&self, asked: &Ask, status: u16, payload: &[u8]) -> Accord {
+        let key = wire::read_get(&asked.payload).map_or(0, |(tag, _)| tag);
+        let answer = wire::Answer::read(payload).filter(|it| status == 0 && it.tag == key);
+        match answer.and_then(|answer| wire::read_each(answer.value)) {
+            Some(held) => agreement::of(&self.registers, key as u32, &held),
+            None => Accord::Differ(format!("key-{key}: found no answer that says what each holds")),
         }
     }
 

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`GET`] | tag 8, key | tag 8, [`Upheavals`] 8, value; with the status [`MISS`] no value |
 //! | [`SET`] | tag 8, bytes of the key 1, key, value | tag 8, [`Upheavals`] 8 |
+//! | [`EACH`] | tag 8, key | tag 8, [`Upheavals`] 8, for each replica: node 2, what it [`Holds`] 1, bytes of the value 4, value |
 
 use super::Upheavals;
 use tailwater_core::MethodId;
@@ -14,6 +15,9 @@ pub const GET: MethodId = MethodId(1);
 /// Sets the value of a key.
 pub const SET: MethodId = MethodId(2);
 
+/// What each replica of a key holds, asked of each by itself.
+pub const EACH: MethodId = MethodId(3);
+
 /// Status: no replica has the key.
 pub const MISS: u16 = 1;
 /// The status of an answer to what is no request; the answer says why.
@@ -22,7 +26,7 @@ pub const BAD_REQUEST: u16 = 400;
 /// What is needed instead of a request that is none.
 pub const NEEDED: &str = "tag and key are needed; for SET tag, bytes of the key, key and value";
 
-/// Writes a request for a value.
+/// Writes a request for a value, or for all of them.
 #[must_use]
 pub fn get(tag: u64, key: &[u8]) -> Vec<u8> {
     [&tag.to_le_bytes()[..], key].concat()
@@ -93,6 +97,69 @@ impl<'a> Answer<'a> {
     }
 }
 
+/// A replica, and what it holds of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Held<'a> {
+    /// Which leaf.
+    pub node: u16,
+    /// What it has.
+    pub holds: Holds<'a>,
+}
+
+/// What a replica holds of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Holds<'a> {
+    /// It is not to be asked for the key: it is lost, or has missed a write. Or it has not answered.
+    Untold,
+    /// Nothing, though it lacks nothing that others hold.
+    Nothing,
+    /// Nothing; it was emptied, and may lack what others hold.
+    Lacks,
+    /// This.
+    Value(&'a [u8]),
+}
+
+/// Writes what replicas hold.
+#[must_use]
+pub fn each(replicas: &[Held<'_>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for Held { node, holds } in replicas {
+        let (kind, value): (u8, &[u8]) = match holds {
+            Holds::Untold => (0, &[]),
+            Holds::Nothing => (1, &[]),
+            Holds::Lacks => (2, &[]),
+            Holds::Value(value) => (3, value),
+        };
+        bytes.extend_from_slice(&node.to_le_bytes());
+        bytes.push(kind);
+        // Of a message, which is shorter than that.
+        bytes.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(value);
+    }
+    bytes
+}
+
+/// Reads it.
+#[must_use]
+pub fn read_each(mut bytes: &[u8]) -> Option<Vec<Held<'_>>> {
+    let mut replicas = Vec::new();
+    while let Some((node, rest)) = bytes.split_first_chunk() {
+        let (&kind, rest) = rest.split_first()?;
+        let (length, rest) = rest.split_first_chunk()?;
+        let (value, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        let holds = match (kind, value.is_empty()) {
+            (0, true) => Holds::Untold,
+            (1, true) => Holds::Nothing,
+            (2, true) => Holds::Lacks,
+            (3, _) => Holds::Value(value),
+            _ => return None,
+        };
+        replicas.push(Held { node: u16::from_le_bytes(*node), holds });
+        bytes = rest;
+    }
+    bytes.is_empty().then_some(replicas)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +179,17 @@ mod tests {
         let answer = Answer { tag: 9, upheavals, value: b"v" };
         assert_eq!(Answer::read(&answer.bytes()), Some(answer));
         assert_eq!(Answer::read(&[0; 15]), None);
+        let held =
+            [Holds::Untold, Holds::Nothing, Holds::Lacks, Holds::Value(b"v"), Holds::Value(b"")];
+        let held: Vec<Held<'_>> =
+            (7..).zip(held).map(|(node, holds)| Held { node, holds }).collect();
+        let bytes = each(&held);
+        assert_eq!(read_each(&bytes).as_deref(), Some(&held[..]));
+        assert_eq!(read_each(&[]).as_deref(), Some(&[][..]));
+        for length in (1..bytes.len()).filter(|length| ![7, 14, 21, 29].contains(length)) {
+            assert_eq!(read_each(&bytes[..length]), None, "{length} bytes");
+        }
+        assert_eq!(read_each(&[0, 0, 4, 0, 0, 0, 0]), None);
+        assert_eq!(read_each(&[0, 0, 1, 1, 0, 0, 0, 9]), None);
     }
 }

@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod agreement;
 mod planted;
 mod silent;
 

@@ -7,7 +7,7 @@ use crate::oracle;
 use crate::queries::Draw;
 use std::fmt::Write as _;
 use tailwater_data::text::generate::Text;
-use tailwater_data::text::{self, Source};
+use tailwater_data::text::{self, Source, wordnet_name};
 use tailwater_data::{Content, Folder, Header, Origin};
 use tailwater_load::application::{Tell, Whose};
 use tailwater_stats::result::DataUsed;
@@ -274,8 +274,8 @@ impl Made<'_> {
 
     fn about(&self) -> String {
         let documents = self.collection.documents();
-        match self.plan.source {
-            Source::WordNet(_) => format!("{documents} glosses of WordNet 3.0"),
+        match &self.plan.source {
+            Source::WordNet(folder) => format!("{documents} glosses of {}", wordnet_name(folder)),
             Source::Files(_) | Source::Lines(_) => format!("{documents} documents of your own"),
             Source::Generated(_) => {
                 format!("{documents} generated documents (Zipf-Mandelbrot, topics)")
@@ -285,7 +285,7 @@ impl Made<'_> {
 
     fn origin(&self, about: String) -> Origin {
         let source = &self.plan.source;
-        let licence = source.licence().to_owned();
+        let licence = source.licence();
         Origin { about, source: source.to_string(), licence, stamp: self.stamp.to_owned() }
     }
 

@@ -7,6 +7,7 @@
 //! one connection to each replica.
 
 mod asking;
+mod each;
 mod meeting;
 mod refilling;
 mod second;
@@ -14,11 +15,12 @@ mod second;
 use super::life::{self, OTHER};
 use super::refill::Refills;
 use super::replicas::{End, Replicas};
-use super::wire::{self, BAD_REQUEST, GET, MISS, NEEDED, SET};
+use super::wire::{self, BAD_REQUEST, EACH, GET, MISS, NEEDED, SET};
 use crate::choice::Chooser;
 use crate::parts::Part;
 use crate::placement::Placement;
 use asking::{Asking, Call, store_request};
+use each::each;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -93,10 +95,11 @@ impl MidTier {
     #[must_use]
     pub fn router(self) -> Router {
         let of_get = Arc::new(self);
-        let of_set = of_get.clone();
+        let (of_set, of_each) = (of_get.clone(), of_get.clone());
         Router::new()
             .route(GET.0, move |request| get(of_get.clone(), request))
             .route(SET.0, move |request| set(of_set.clone(), request))
+            .route(EACH.0, move |request| each(of_each.clone(), request))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -30,6 +30,7 @@ mod side_by_side;
 mod skus;
 mod slow_minute;
 mod suite;
+mod tantivy;
 mod threads;
 mod tiers;
 mod tls;
@@ -54,6 +55,8 @@ pub(crate) fn draw(name: &str, results: &[String]) -> String {
         _ if name == "profile-recorded" => profiler::recorded(results),
         _ if name == "skus" => skus::table(results),
         _ if name == "suite-cost" => suite::cost(results),
+        _ if name == "tantivy-bytes" => tantivy::bytes(results),
+        _ if name == "tantivy-times" => tantivy::times(results),
         _ if name == "tiers" => tiers::table(results),
         [result] => of_one(name, result),
         [first, second] if name == "agreement" => agreement::table(first, second),
@@ -104,6 +107,7 @@ fn of_one(name: &str, result: &str) -> String {
         "threads" => threads::table(result),
         "setalgebra-lists" => setalgebra::lists(result),
         "setalgebra-postings" => setalgebra::postings(result),
+        "setalgebra-queries" => setalgebra::queries(result),
         "suite-calls" => suite::calls(result),
         "suite-latency" => suite::latency(result),
         "suite-saturation" => suite::saturation(result),

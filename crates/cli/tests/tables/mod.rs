@@ -14,6 +14,7 @@ mod figures;
 mod fleet;
 mod goals;
 mod guide;
+mod hdsearch;
 mod hostile;
 mod last_credit;
 mod locks;
@@ -81,6 +82,8 @@ fn of_one(name: &str, result: &str) -> String {
         "first" => side_by_side::first(result),
         "fleet" => fleet::table(result),
         "goals" => goals::table(result),
+        "hdsearch-best" => hdsearch::best(result),
+        "hdsearch-goals" => hdsearch::goals(result),
         "hostile" => hostile::table(result),
         "locks" => locks::table(result),
         "messages" => by_variant::messages(result),

@@ -11,6 +11,7 @@ mod classes;
 mod connections;
 mod crowds;
 mod figures;
+mod firstrun;
 mod fleet;
 mod goals;
 mod guide;
@@ -80,6 +81,7 @@ fn of_one(name: &str, result: &str) -> String {
         "figures" => figures::table(result),
         "figures-count" => figures::counts(result),
         "first" => side_by_side::first(result),
+        "firstrun" => firstrun::table(result),
         "fleet" => fleet::table(result),
         "goals" => goals::table(result),
         "hdsearch-best" => hdsearch::best(result),

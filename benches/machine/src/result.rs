@@ -31,6 +31,40 @@ pub fn write(path: &Path, result: &impl Serialize) -> Result<(), String> {
         .map_err(|error| failed(&error))
 }
 
+/// Better said before minutes of work than after.
+///
+/// # Errors
+/// Where there is no such folder, and what to type.
+pub fn refuse_unwritable(path: &Path) -> Result<(), String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(folder) => {
+            Err(format!("{}: found no such folder; type: mkdir -p {0}", folder.display()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What makes a result again: the program, and what was typed behind it.
+#[must_use]
+pub fn command(program: &str, typed: &[String]) -> String {
+    typed.iter().fold(program.to_owned(), |command, it| format!("{command} {}", told(it)))
+}
+
+/// Of an absolute path the last part alone: the others name a machine's owner.
+fn told(argument: &str) -> String {
+    let path = Path::new(argument);
+    let last = path.file_name().filter(|_| path.is_absolute());
+    last.map_or_else(|| argument.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The version of a package in the text of a `Cargo.lock`; of several, the first.
+#[must_use]
+pub fn locked<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
+    let (_, rest) = lock.split_once(&format!("name = \"{package}\"\nversion = \""))?;
+    rest.split_once('"').map(|(version, _)| version)
+}
+
 /// Seconds since 1970, now.
 #[must_use]
 pub fn now_unix() -> u64 {
@@ -52,5 +86,26 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert!(error.contains("machine-result-") && error.contains("remove it"), "{error}");
         assert!(write(Path::new("/nowhere/at/all"), &1).is_err());
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named_before_the_work() {
+        let error = refuse_unwritable(Path::new("/nowhere/at/all")).unwrap_err();
+        assert!(error.contains("mkdir -p /nowhere/at"), "{error}");
+        assert!(refuse_unwritable(Path::new("here.json")).is_ok());
+        assert!(refuse_unwritable(&std::env::temp_dir().join("x")).is_ok());
+    }
+
+    #[test]
+    fn the_command_names_no_owner() {
+        let typed = ["--write", "out/n", "--out", "/a/b.json"].map(String::from);
+        assert_eq!(command("x --", &typed), "x -- --write out/n --out b.json");
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_package_and_of_no_other() {
+        let lock = "name = \"ab\"\nversion = \"1.0\"\n\nname = \"a\"\nversion = \"2.0\"\n";
+        assert_eq!(locked(lock, "a"), Some("2.0"));
+        assert_eq!(locked(lock, "c"), None);
     }
 }

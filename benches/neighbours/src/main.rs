@@ -58,7 +58,7 @@ fn run() -> Result<(), String> {
     let typed: Vec<String> = std::env::args().skip(1).collect();
     let arguments = Arguments::read(typed.iter().cloned())?;
     if let Some(path) = &arguments.out {
-        result::refuse_unwritable(path)?;
+        machine::result::refuse_unwritable(path)?;
     }
     let Ok(source) = arguments.vectors.parse();
     let wanted = Wanted {

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tailwater_kernels::Kernels;
 
+/// Before what is typed.
+const PROGRAM: &str = "cargo run --release --manifest-path benches/neighbours/Cargo.toml --";
+
 #[derive(Serialize)]
 struct Found<'a> {
     machine: Machine,
@@ -23,17 +26,6 @@ struct Found<'a> {
     /// Of the others, by name.
     versions: BTreeMap<&'static str, &'static str>,
     rows: &'a [Row],
-}
-
-/// Better said before minutes of work than after.
-pub(crate) fn refuse_unwritable(path: &Path) -> Result<(), String> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder.filter(|folder| !folder.is_dir()) {
-        Some(folder) => {
-            Err(format!("{}: found no such folder; type: mkdir -p {0}", folder.display()))
-        }
-        None => Ok(()),
-    }
 }
 
 /// What was there before is replaced, FAISS's lines included: they may be of other vectors.
@@ -54,40 +46,21 @@ pub(crate) fn write(
         seed: SEED,
         queries: known.truth.len(),
         neighbours: NEIGHBOURS,
-        commands: vec![command(typed)],
+        commands: vec![machine::result::command(PROGRAM, typed)],
         versions: peers_version().map(|version| ("hnsw_rs", version)).into_iter().collect(),
         rows,
     };
     machine::result::write(path, &found)
 }
 
-fn command(typed: &[String]) -> String {
-    let program = "cargo run --release --manifest-path benches/neighbours/Cargo.toml --";
-    typed.iter().fold(program.to_owned(), |command, it| format!("{command} {}", told(it)))
-}
-
-/// Of an absolute path the last part alone: the others name a machine's owner.
-fn told(argument: &str) -> String {
-    let path = Path::new(argument);
-    let last = path.file_name().filter(|_| path.is_absolute());
-    last.map_or_else(|| argument.to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
 /// As it was built.
 fn peers_version() -> Option<&'static str> {
-    let (_, rest) = include_str!("../Cargo.lock").split_once("name = \"hnsw_rs\"\nversion = \"")?;
-    rest.split_once('"').map(|(version, _)| version)
+    machine::result::locked(include_str!("../Cargo.lock"), "hnsw_rs")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_command_names_no_owner() {
-        let typed = ["--write", "out/n", "--out", "/a/b.json"].map(String::from);
-        assert!(command(&typed).ends_with(" -- --write out/n --out b.json"), "{}", command(&typed));
-    }
 
     #[test]
     fn the_version_is_that_of_the_lock() {

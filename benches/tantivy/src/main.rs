@@ -4,13 +4,17 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
+mod arguments;
 mod peer;
+mod result;
 
+use arguments::Arguments;
 use peer::Peer;
+use result::{Compared, Row};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use tailwater_data::text::{WORDNET, is_wordnet_in};
 use tailwater_setalgebra::collection::Collection;
 use tailwater_setalgebra::index::Shard;
 use tailwater_setalgebra::intersect::{Method, Scratch};
@@ -28,9 +32,6 @@ const ROUNDS: usize = 6;
 /// More documents than this in all answers are not compared.
 const ANSWERS_MAX: usize = 64 << 20;
 
-const USAGE: &str =
-    "it takes --short, --generated N, or nothing (WordNet's glosses, where they are installed)";
-
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -42,33 +43,30 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), String> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let (text, documents, queries) = match args[..] {
-        [] if is_wordnet_in(WORDNET.as_ref()) => ("wordnet", None, 10_000),
-        [] => ("generated", None, 10_000),
-        ["--short"] => ("generated", Some(5_000), 1_000),
-        ["--generated", number] => {
-            let number = number.parse().map_err(|_| format!("found {number}; {USAGE}"))?;
-            ("generated", Some(number), 10_000)
-        }
-        _ => return Err(format!("found {args:?}; {USAGE}")),
-    };
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let Arguments { text, documents, queries, out } = Arguments::read(typed.iter().cloned())?;
+    if let Some(path) = &out {
+        machine::result::refuse_unwritable(path)?;
+    }
+    let started_unix = machine::result::now_unix();
     let Ok(source) = text.parse();
     let draw = Draw { queries, odd_percent: 3, ..Draw::default() };
     let folder = tailwater_data::Folder::new("");
     let plan = Plan { folder, source, documents, stop: STOP, leaves: 1, draw };
     let collection = plan.collection(&|_| Ok(()))?;
+    let median = match text {
+        "generated" => format!(", median {} words", TEXT.length_median),
+        _ => String::new(),
+    };
+    let (source, documents, seed) = (plan.source.to_string(), collection.documents(), draw.seed);
     println!(
-        "{} documents ({text}{}), {queries} queries, {STOP} words in the stop list, one shard",
-        collection.documents(),
-        if text == "generated" {
-            format!(", median {} words", TEXT.length_median)
-        } else {
-            String::new()
-        }
+        "{documents} documents ({source}{median}), {queries} queries, {STOP} words in the stop list, one shard"
     );
-    beside(&collection, &draw)
+    let compared = beside(&collection, &draw)?;
+    result::print(&compared);
+    let asked = result::Asked { text, source, documents, queries, seed };
+    let write = |path: PathBuf| result::write(&path, (started_unix, &typed), &asked, &compared);
+    out.map_or(Ok(()), write)
 }
 
 /// What is asked, by each word's text and without the stop list, and what must be found.
@@ -77,7 +75,7 @@ struct Asked<'a> {
     answers: Vec<Vec<u32>>,
 }
 
-fn beside(collection: &Collection, draw: &Draw) -> Result<(), String> {
+fn beside(collection: &Collection, draw: &Draw) -> Result<Compared, String> {
     let stop = collection.stop_list(STOP);
     let mut is_stop = vec![false; collection.words()];
     stop.iter().for_each(|&word| is_stop[word as usize] = true);
@@ -90,33 +88,14 @@ fn beside(collection: &Collection, draw: &Draw) -> Result<(), String> {
         return Err(format!("found {} segments of tantivy's; one is needed", peer.segments()));
     }
     let postings = shard.lists().postings();
-    let (words, _) = shard.to_bytes();
-    let (theirs_lists, theirs_words) = peer.bytes().map_err(|why| why.to_string())?;
-    let per_posting = |bytes: u64| format!("{:.3}", bytes as f64 / postings as f64);
-    println!("{postings} postings\n");
-    println!("| | tailwater | tantivy |\n|---|---|---|");
-    let row = |name: &str, ours: String, theirs: String| println!("| {name} | {ours} | {theirs} |");
-    row(
-        "bytes of a posting, with skips",
-        per_posting(shard.lists().bytes()),
-        per_posting(theirs_lists),
-    );
-    row("bytes of the dictionary", words.len().to_string(), theirs_words.to_string());
-    row("building, one thread", format!("{ours_built:.1?}"), format!("{theirs_built:.1?}"));
-    let (ours, theirs) = times(&asked, &shard, &peer)?;
-    for (name, share) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
-        let shown = |times: &[Duration]| {
-            format!("{:.1?}", times[((times.len() - 1) as f64 * share) as usize])
-        };
-        row(&format!("a query, {name}"), shown(&ours), shown(&theirs));
-    }
-    let sum = |times: &[Duration]| times.iter().sum::<Duration>();
-    row("all queries", format!("{:.1?}", sum(&ours)), format!("{:.1?}", sum(&theirs)));
-    println!(
-        "\n{} answers of each equal those found without an index, in {ROUNDS} rounds.",
-        asked.words.len()
-    );
-    Ok(())
+    let ours = [shard.lists().bytes(), shard.to_bytes().0.len() as u64];
+    let theirs = peer.bytes().map_err(|why| why.to_string())?;
+    let (our_times, their_times) = times(&asked, &shard, &peer)?;
+    let rows = [
+        Row::of("tailwater", ours, postings, ours_built, &our_times),
+        Row::of("tantivy", theirs.into(), postings, theirs_built, &their_times),
+    ];
+    Ok(Compared { postings, equal_answers: asked.words.len(), rows })
 }
 
 fn asked<'a>(collection: &'a Collection, draw: &Draw, stop: &[u32]) -> Result<Asked<'a>, String> {

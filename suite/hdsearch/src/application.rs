@@ -174,6 +174,7 @@ mod tests {
     use super::*;
     use std::path::{Path, PathBuf};
     use std::time::Duration;
+    use tailwater_data::Checked;
     use tailwater_workload::Scenario;
 
     const SCENARIO: &str = r#"
@@ -286,19 +287,17 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
             (used, said.into_inner())
         };
         let (used, said) = prepare(&[]);
-        assert_eq!(used.len(), 3);
-        assert!(used[0].about.contains("intrinsic dimension"), "{}", used[0].about);
-        assert!(used[2].about.contains("recall@1 "), "{}", used[2].about);
+        assert_eq!(used.len(), 4);
+        assert!(used[2].about.contains("intrinsic dimension"), "{}", used[2].about);
+        assert!(used[3].about.contains("recall@1 "), "{}", used[3].about);
         assert!(said.contains(&"making vectors".to_owned()));
         let (again, said) = prepare(&[]);
         assert_eq!((&again, &said[..]), (&used, &["looking at the data".to_owned()][..]));
         let (other, said) = prepare(&[("probes", "3")]);
-        assert_eq!((&other[0], &other[1]), (&used[0], &used[1]));
-        assert_ne!(other[2].sha256, used[2].sha256);
-        assert!(
-            !said.contains(&"making vectors".to_owned())
-                && !said.contains(&"making the index".to_owned())
-        );
+        assert_eq!(other[..3], used[..3]);
+        assert_ne!(other[3].sha256, used[3].sha256);
+        let long = ["making vectors", "making the index", "finding the true neighbours"];
+        assert!(!said.iter().any(|said| long.contains(&said.as_str())), "{said:?}");
     }
 
     #[test]
@@ -348,8 +347,14 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
         assert!(application.node(Node { tier: "leaf", number: 2 }, &place).is_ok());
         assert!(application.router(&place).is_err(), "the index is the mid-tier's");
         assert_eq!(prepared(Whose::Front), 2);
+        let truths = || {
+            let files = Folder::new(&scratch.0).list().expect("listed");
+            files.iter().filter(|(file, _)| file.to_string_lossy().contains("-truth")).count()
+        };
+        assert_eq!(truths(), 0, "what serves finds no true neighbours");
         assert!(application.router(&place).is_ok());
         assert!(application.load_questions().is_err(), "the answers are the generator's");
+        assert_eq!((prepared(Whose::All), truths()), (4, 1));
         // Clusters decide in which order points lie on a leaf.
         let settings = [&SMALL[..], &[("index", "ivf"), ("lists", "20")]].concat();
         let clustered = made(SCENARIO, &settings, &scratch.0).expect("made");
@@ -360,7 +365,7 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
     }
 
     #[test]
-    fn a_preparation_that_is_stopped_leaves_no_file() {
+    fn a_preparation_that_is_stopped_leaves_whole_files_alone() {
         let scratch = Scratch::new("stopped");
         let application = made(SCENARIO, &SMALL, &scratch.0).expect("made");
         let stop = |what: &str| match what.starts_with("finding the true") {
@@ -368,7 +373,11 @@ tier = [{ name = "leaf", nodes = 3, application = true }]
             false => Ok(()),
         };
         assert_eq!(application.prepare(Whose::All, &stop), Err("stopped".into()));
-        assert!(!scratch.0.exists());
+        let left = Folder::new(&scratch.0).check().expect("listed");
+        assert_eq!(left.len(), 2, "vectors and index: {left:?}");
+        assert!(left.iter().all(|(_, checked)| matches!(checked, Checked::Sound(_))), "{left:?}");
+        let files = std::fs::read_dir(scratch.0.join("hdsearch")).expect("a folder");
+        assert_eq!(files.count(), 2, "no draft is left");
     }
 
     #[test]

@@ -6,23 +6,53 @@ use crate::oracle::{self, LookUp};
 use crate::quality::{Quality, recall};
 use crate::vectors::Set;
 use crate::wire::{Answer, Query};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
 use tailwater_kernels::{Kernels, Level};
 
-/// The true neighbours of every query of a set, by looking at every point: as many as are asked for here, or all.
-/// `tell` hears how many queries are done.
+/// The true neighbours of every query of a set, by looking at every point: as many as are asked for here, or all. All
+/// cores are at work. `tell` hears how many queries are done.
 ///
 /// # Errors
-/// What `tell` returns.
+/// What `tell` returns, which ends the work.
 pub fn truth<E>(
     set: &Set,
     neighbours: usize,
     tell: impl Fn(usize) -> Result<(), E>,
 ) -> Result<Vec<Vec<Found>>, E> {
-    let each = set.queries.rows().all().enumerate().map(|(number, query)| {
-        tell(number)?;
-        Ok(oracle::nearest_of_all(set.points.rows(), query, neighbours))
-    });
-    each.collect()
+    let (points, queries) = (set.points.rows(), set.queries.rows());
+    let next = AtomicUsize::new(0);
+    let work = |finds: Sender<(usize, Vec<Found>)>| {
+        loop {
+            // Relaxed: each number is taken once, and what was found goes through the channel.
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= queries.count() {
+                return;
+            }
+            let found = oracle::nearest_of_all(points, queries.row(number), neighbours);
+            // Nothing is received any more where the work was ended.
+            if finds.send((number, found)).is_err() {
+                return;
+            }
+        }
+    };
+    tell(0)?;
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(queries.count());
+    thread::scope(|scope| {
+        let (finds, all) = mpsc::channel();
+        for _ in 0..threads {
+            let (work, finds) = (&work, finds.clone());
+            scope.spawn(move || work(finds));
+        }
+        drop(finds);
+        let mut truth = vec![Vec::new(); queries.count()];
+        for (done, (number, found)) in (1..).zip(all) {
+            truth[number] = found;
+            tell(done)?;
+        }
+        Ok(truth)
+    })
 }
 
 /// The queries of a set with the answers that they must get by one look-up.
@@ -109,5 +139,51 @@ impl<'a> Questions<'a> {
             Quality::of(self.set.points.rows(), truth, &expected.found, expected.candidates)
         })
         .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::Names;
+    use std::cell::Cell;
+    use tailwater_core::Rng;
+    use tailwater_kernels::Table;
+
+    /// Small whole numbers, so that many points are equally far.
+    fn set(points: usize, queries: usize) -> Set {
+        let mut rng = Rng::from_seed(3).split("truth");
+        let mut draw = |count: usize| {
+            let mut table = Table::new(3);
+            (0..count).for_each(|_| table.push(&[(); 3].map(|()| rng.below(4) as f32)));
+            table
+        };
+        Set { points: draw(points), queries: draw(queries), names: Names::default() }
+    }
+
+    #[test]
+    fn the_truth_is_that_of_scalar_code_and_a_full_sort() {
+        for (points, queries) in [(10_007, 37), (5, 1), (4_096, 16)] {
+            let set = set(points, queries);
+            let truth = truth(&set, 100, |_| Ok::<_, ()>(())).expect("found");
+            let plain =
+                set.queries.rows().all().map(|query| {
+                    oracle::nearest_of(set.points.rows(), query, 0..points as u32, 100)
+                });
+            assert!(plain.eq(truth), "{queries} queries among {points} points");
+        }
+    }
+
+    #[test]
+    fn what_is_done_is_told_and_may_be_stopped() {
+        let set = set(500, 100);
+        let told = Cell::new(0);
+        let all = truth(&set, 3, |done| {
+            assert!(done >= told.replace(done), "it goes forward");
+            Ok::<_, ()>(())
+        });
+        assert_eq!((all.expect("found").len(), told.get()), (100, 100));
+        let stop = |done| if done < 32 { Ok(()) } else { Err(done) };
+        assert!(truth(&set, 3, stop).is_err_and(|done| done >= 32));
     }
 }

@@ -1,13 +1,18 @@
-//! With the real text, which `make test` installs as Debian's package wordnet-base.
+//! With the real text, where Debian's package wordnet-base is installed: `make ci` does so, and `make test` needs no data.
 
-use tailwater_data::text::{Corpus, Source, WORDNET};
+use std::io::Write as _;
+use tailwater_data::text::{Corpus, Source, WORDNET, is_wordnet_in};
 use tailwater_search::workload::{Questions, Workload};
 use tailwater_search::{Index, Mode, Query};
 
 #[test]
 fn a_sailing_boat_is_found_among_the_glosses() {
-    let corpus = Corpus::load(&Source::WordNet(WORDNET.into()), None);
-    let corpus = corpus.expect("type: apt-get install wordnet-base");
+    if !is_wordnet_in(WORDNET.as_ref()) {
+        // Past the harness, which hides what tests that pass have printed.
+        let why = "no glosses of WordNet; type: apt-get install wordnet-base";
+        return drop(writeln!(std::io::stderr(), "PASSED OVER: {why}"));
+    }
+    let corpus = Corpus::load(&Source::WordNet(WORDNET.into()), None).expect("installed");
     assert_eq!(corpus.documents.len(), 117_659, "WordNet 3.0");
     let entity = "entity: that which is perceived or known or inferred to have its own distinct \
                   existence (living or nonliving)";

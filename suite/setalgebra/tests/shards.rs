@@ -2,9 +2,8 @@
 
 mod common;
 
-use common::{HITS, World, midtier};
+use common::{HITS, World, glosses, midtier};
 use std::time::Duration;
-use tailwater_data::text::{Corpus, Source, WORDNET};
 use tailwater_rt::client::Answer as Answered;
 use tailwater_setalgebra::collection::Collection;
 use tailwater_setalgebra::intersect::Method;
@@ -48,7 +47,6 @@ fn generated_documents_have_the_same_answers_however_many_leaves_there_are() {
 
 #[test]
 fn glosses_have_the_same_answers_however_many_leaves_there_are() {
-    let corpus = Corpus::load(&Source::WordNet(WORDNET.into()), Some(20_000));
-    let corpus = corpus.expect("type: apt-get install wordnet-base");
+    let Some(corpus) = glosses(20_000) else { return };
     all_agree(&World::of(Collection::of_texts(corpus.texts())));
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{HITS, World, midtier};
+use common::{HITS, World, glosses, midtier};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tailwater_data::text::generate::Text;
@@ -112,11 +112,9 @@ fn generated_documents_have_the_words_of_their_texts() {
 
 #[test]
 fn glosses_have_the_words_of_their_texts() {
-    let source = Source::WordNet(WORDNET.into());
-    let texts = Corpus::load(&source, Some(5_000));
-    let texts = texts.expect("type: apt-get install wordnet-base").documents;
+    let Some(Corpus { documents: texts }) = glosses(5_000) else { return };
     let mut builder = Builder::default();
-    text::each(&source, Some(5_000), &mut |text| {
+    text::each(&Source::WordNet(WORDNET.into()), Some(5_000), &mut |text| {
         builder.push(text);
         Ok(())
     })

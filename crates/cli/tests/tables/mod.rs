@@ -11,9 +11,11 @@ mod classes;
 mod connections;
 mod crowds;
 mod figures;
+mod firstrun;
 mod fleet;
 mod goals;
 mod guide;
+mod hdsearch;
 mod hostile;
 mod last_credit;
 mod locks;
@@ -30,6 +32,7 @@ mod side_by_side;
 mod skus;
 mod slow_minute;
 mod suite;
+mod tantivy;
 mod threads;
 mod tiers;
 mod tls;
@@ -54,6 +57,8 @@ pub(crate) fn draw(name: &str, results: &[String]) -> String {
         _ if name == "profile-recorded" => profiler::recorded(results),
         _ if name == "skus" => skus::table(results),
         _ if name == "suite-cost" => suite::cost(results),
+        _ if name == "tantivy-bytes" => tantivy::bytes(results),
+        _ if name == "tantivy-times" => tantivy::times(results),
         _ if name == "tiers" => tiers::table(results),
         [result] => of_one(name, result),
         [first, second] if name == "agreement" => agreement::table(first, second),
@@ -76,8 +81,11 @@ fn of_one(name: &str, result: &str) -> String {
         "figures" => figures::table(result),
         "figures-count" => figures::counts(result),
         "first" => side_by_side::first(result),
+        "firstrun" => firstrun::table(result),
         "fleet" => fleet::table(result),
         "goals" => goals::table(result),
+        "hdsearch-best" => hdsearch::best(result),
+        "hdsearch-goals" => hdsearch::goals(result),
         "hostile" => hostile::table(result),
         "locks" => locks::table(result),
         "messages" => by_variant::messages(result),
@@ -104,6 +112,7 @@ fn of_one(name: &str, result: &str) -> String {
         "threads" => threads::table(result),
         "setalgebra-lists" => setalgebra::lists(result),
         "setalgebra-postings" => setalgebra::postings(result),
+        "setalgebra-queries" => setalgebra::queries(result),
         "suite-calls" => suite::calls(result),
         "suite-latency" => suite::latency(result),
         "suite-saturation" => suite::saturation(result),

@@ -9,6 +9,7 @@ use tailwater_report::{count, time};
 struct Found {
     postings: Vec<Postings>,
     lists: Vec<Lists>,
+    queries: Queries,
 }
 
 #[derive(Deserialize)]
@@ -24,6 +25,16 @@ struct Lists {
     ratio: u64,
     ns: BTreeMap<String, f64>,
 }
+
+#[derive(Deserialize)]
+struct Queries {
+    count: u64,
+    without_answer: u64,
+    documents: f64,
+    us: BTreeMap<String, f64>,
+}
+
+const METHODS: [&str; 4] = ["merge", "skips", "gallop", "simd"];
 
 fn found(result: &str) -> Found {
     serde_json::from_str(result).expect("what setalgebra --out writes")
@@ -45,7 +56,6 @@ pub(super) fn postings(result: &str) -> String {
 
 /// Intersections by each method, by how much longer the second list is.
 pub(super) fn lists(result: &str) -> String {
-    const METHODS: [&str; 4] = ["merge", "skips", "gallop", "simd"];
     let heads = ["lists"].into_iter().chain(METHODS).chain(["the fastest is faster than merge"]);
     let mut table = head(&heads.map(Into::into).collect::<Vec<String>>());
     for Lists { ratio, ns } in found(result).lists {
@@ -59,14 +69,31 @@ pub(super) fn lists(result: &str) -> String {
     table
 }
 
+/// The service's queries by each method: the mean of all.
+pub(super) fn queries(result: &str) -> String {
+    let Queries { count: all, without_answer, documents, us } = found(result).queries;
+    let heads = ["queries", "without an answer", "documents in an answer"];
+    let heads: Vec<String> = heads.into_iter().chain(METHODS).map(Into::into).collect();
+    let mut cells = vec![count(all), count(without_answer), count(documents.round() as u64)];
+    cells.extend(METHODS.map(|method| time(us[method])));
+    head(&heads) + &line(&cells)
+}
+
 #[test]
 fn postings_and_lists_are_told_with_how_much_is_gained() {
     let result = r#"{"postings":[{"of":"the service's","words_each":77.3,"postings":58866353,"bytes_each":1.4944}],
-        "lists":[{"ratio":1000,"ns":{"merge":144000,"skips":8700,"gallop":4000,"simd":5000}}]}"#;
+        "lists":[{"ratio":1000,"ns":{"merge":144000,"skips":8700,"gallop":4000,"simd":5000}}],
+        "queries":{"count":10000,"without_answer":1234,"documents":56.7,
+            "us":{"merge":90,"skips":40,"gallop":30,"simd":25.5}}}"#;
     assert!(postings(result).ends_with("| the service's, 77 words each | 58,866,353 | 1.494 |\n"));
     let lists = lists(result);
     assert!(
         lists.ends_with("| 1:1,000 | 144 µs | 8.70 µs | 4.00 µs | 5.00 µs | 36.0 × |\n"),
         "{lists}"
+    );
+    let queries = queries(result);
+    assert!(
+        queries.ends_with("| 10,000 | 1,234 | 57 | 90.0 µs | 40.0 µs | 30.0 µs | 25.5 µs |\n"),
+        "{queries}"
     );
 }

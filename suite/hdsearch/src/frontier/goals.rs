@@ -70,30 +70,6 @@ impl Frontier {
         names.dedup();
         names
     }
-
-    /// The points that no other of the same index beats in recall and in candidates.
-    #[must_use]
-    pub fn best(&self) -> Vec<&Point> {
-        let beats = |other: &Point, point: &Point| {
-            let (other_is, it_is) = (other.quality, point.quality);
-            other.index == point.index
-                && other_is.recall_10 >= it_is.recall_10
-                && other_is.candidates <= it_is.candidates
-                && (other_is.recall_10 > it_is.recall_10 || other_is.candidates < it_is.candidates)
-        };
-        let all = self.measured.iter();
-        let mut best: Vec<&Point> =
-            all.filter(|point| !self.measured.iter().any(|other| beats(other, point))).collect();
-        best.sort_by(|one, other| {
-            let index = self.place(&one.index).cmp(&self.place(&other.index));
-            index.then(one.quality.candidates.total_cmp(&other.quality.candidates))
-        });
-        best
-    }
-
-    fn place(&self, index: &str) -> Option<usize> {
-        self.measured.iter().position(|point| point.index == index)
-    }
 }
 
 #[cfg(test)]
@@ -124,6 +100,7 @@ mod tests {
             neighbours: 10,
             leaves: 1,
             machine: String::new(),
+            remarks: Vec::new(),
             all_us: 1.0,
             measured,
         }
@@ -146,18 +123,5 @@ mod tests {
         );
         assert_eq!((by(0, "ivf"), by(1, "ivf")), (Some(30.0), None));
         assert_eq!(frontier.indexes(), ["lsh", "ivf"]);
-    }
-
-    #[test]
-    fn the_best_are_those_that_no_other_beats() {
-        let frontier = frontier(vec![
-            point("lsh", (0.5, 0.9), 50.0, 1.0),
-            point("lsh", (0.5, 0.9), 40.0, 1.0),
-            point("lsh", (0.3, 0.9), 45.0, 1.0),
-            point("lsh", (0.2, 0.9), 10.0, 1.0),
-            point("ivf", (0.1, 0.9), 90.0, 1.0),
-        ]);
-        let best: Vec<_> = frontier.best().iter().map(|point| point.quality.candidates).collect();
-        assert_eq!(best, [10.0, 40.0, 90.0]);
     }
 }

@@ -5,7 +5,6 @@
 
 mod goals;
 mod grid;
-mod markdown;
 mod tiers;
 mod worked;
 
@@ -48,6 +47,9 @@ pub struct Frontier {
     pub leaves: usize,
     /// What it was measured on and with.
     pub machine: String,
+    /// What else a reader must know, such as that other programs used the machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// The median of the processor's time to look at every point, by one thread in one process.
     pub all_us: f64,
     /// What was measured.

@@ -1,8 +1,9 @@
 //! Answers by plain code: what every answer is compared with.
 //!
-//! [`nearest_of_all`] looks at every point. [`LookUp`] says which points an index must find, by the index's definition: of
-//! the index it takes the planes or centres, which chance has chosen, and nothing else. [`nearest_of`] finds the nearest of
-//! these.
+//! [`LookUp`] says which points an index must find, by the index's definition: of the index it takes the planes or centres,
+//! which chance has chosen, and nothing else. [`nearest_of`] finds the nearest of these. [`nearest_of_all`] looks at every
+//! point, by the widest kernel: answers are not compared with it, but measured, and a test compares it with
+//! [`nearest_of`].
 
 mod clusters;
 mod hashes;

@@ -1,9 +1,11 @@
-//! What is prepared once, before any process starts: vectors with their true neighbours, the index, and the answers
-//! that queries must get. Three files: another index needs no new vectors, and other probes no new index.
+//! What is prepared once, before any process starts: vectors, the index, the true neighbours of queries, and the answers that
+//! these must get. Four files: another index needs no new vectors, other probes need no new index, and what serves needs no
+//! truth.
 
 mod answers;
 mod index;
 mod plan;
+mod truth;
 mod vectors;
 
 pub use answers::Answers;

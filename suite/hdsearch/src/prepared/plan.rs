@@ -1,13 +1,13 @@
 //! What is to be prepared, under which names it lies, and how it is made.
 
-use super::vectors::{self, Known, NEIGHBOURS};
-use super::{Answers, Chosen, Made, answers, index};
+use super::{Answers, Chosen, Made, answers, index, truth, vectors};
 use crate::leaf::Leaf;
 use crate::midtier::MidTier;
+use crate::nearest::Found;
 use crate::oracle::LookUp;
 use crate::placement::{Order, Placement};
 use crate::quality::Quality;
-use crate::questions::{Questions, truth};
+use crate::questions::{self, Questions};
 use crate::vectors::{Kind, Set, Source, Wanted, shape};
 use std::fmt::Write as _;
 use tailwater_data::text;
@@ -44,20 +44,21 @@ impl Plan {
     pub fn prepare(&self, whose: Whose<'_>, tell: Tell<'_>) -> Result<Vec<DataUsed>, String> {
         tell("looking at the data")?;
         let stamp = self.stamp()?;
-        let names = [self.vectors_name(), self.index_name(), self.answers_name()];
-        let kinds = [vectors::KIND, index::KIND, answers::KIND];
+        let names =
+            [self.vectors_name(), self.index_name(), self.truth_name(), self.answers_name()];
+        let kinds = [vectors::KIND, index::KIND, truth::KIND, answers::KIND];
         // Each is made of those before it.
         let needed = match whose {
             Whose::Tier(_) => 1 + usize::from(self.index.has_order()),
             Whose::Front => 2,
-            Whose::All => 3,
+            Whose::All => 4,
         };
         let ready = |at: usize| self.folder.ready(&names[at], kinds[at], &stamp);
         let mut there: Vec<Option<Header>> = (0..needed).map(ready).collect();
         if there.iter().any(Option::is_none) {
             let maker = Maker { plan: self, stamp: &stamp, tell };
-            let known = maker.known(&mut there[0])?;
-            maker.rest(&known, &mut there[1..])?;
+            let set = maker.set(&mut there[0])?;
+            maker.rest(&set, &mut there[1..])?;
         }
         // What was prepared for fewer leaves may be too few for these.
         let size = self
@@ -68,7 +69,7 @@ impl Plan {
         self.check(points as usize)?;
         if whose == Whose::All {
             let mut data =
-                self.folder.open(&names[2], answers::KIND).map_err(|why| why.to_string())?;
+                self.folder.open(&names[3], answers::KIND).map_err(|why| why.to_string())?;
             self.is_good_enough(answers::recall(&mut data).map_err(|why| why.to_string())?)?;
         }
         Ok(names
@@ -130,7 +131,7 @@ impl Plan {
     pub fn open_look_up(&self) -> Result<(Set, Box<dyn LookUp>), String> {
         let open = || {
             let mut data = self.folder.open(&self.vectors_name(), vectors::KIND)?;
-            let Known { set, .. } = Known::read(&mut data)?;
+            let set = vectors::read(&mut data)?;
             let mut data = self.folder.open(&self.index_name(), index::KIND)?;
             let made = self.index.read(&mut data, set.points.rows().dimensions())?;
             Ok((set, made))
@@ -217,6 +218,10 @@ impl Plan {
         format!("{}-{}-seed{}", self.vectors_name(), self.index.name(), self.wanted.seed)
     }
 
+    fn truth_name(&self) -> String {
+        format!("{}-truth", self.vectors_name())
+    }
+
     fn answers_name(&self) -> String {
         format!("{}-{}probes-{}neighbours", self.index_name(), self.index.probes(), self.neighbours)
     }
@@ -235,14 +240,14 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     /// Reads the set, or makes it.
-    fn known(&self, there: &mut Option<Header>) -> Result<Known, String> {
+    fn set(&self, there: &mut Option<Header>) -> Result<Set, String> {
         let Plan { folder, wanted, .. } = self.plan;
         let name = self.plan.vectors_name();
         if there.is_some() {
             (self.tell)("reading vectors")?;
-            let known =
-                folder.open(&name, vectors::KIND).and_then(|mut data| Known::read(&mut data));
-            return known.map_err(|error| error.to_string());
+            let set =
+                folder.open(&name, vectors::KIND).and_then(|mut data| vectors::read(&mut data));
+            return set.map_err(|error| error.to_string());
         }
         let set = wanted.make(&|what, done, all| match all {
             0 => (self.tell)(&format!("{what}, {done}")),
@@ -251,38 +256,27 @@ impl Maker<'_> {
         // Before the long work.
         self.plan.check(set.points.rows().count())?;
         let queries = set.queries.rows().count();
-        let truth = truth(&set, NEIGHBOURS, |done| {
-            (self.tell)(&format!("finding the true neighbours, query {done} of {queries}"))
-        })?;
-        let measured = shape(set.points.rows(), set.queries.rows(), &truth).map_or_else(
-            String::new,
-            |shape| {
-                format!(
-                    ", intrinsic dimension {:.1}, relative contrast {:.2}",
-                    shape.dimension, shape.contrast
-                )
-            },
-        );
-        let about = format!("{}, {queries} queries beside them{measured}", wanted.about(&set));
-        let known = Known { set, truth };
-        *there =
-            Some(self.write(&name, &known.fill(Content::new(vectors::KIND, self.origin(about))))?);
-        Ok(known)
+        let about = format!("{}, {queries} queries beside them", wanted.about(&set));
+        let content = vectors::fill(&set, Content::new(vectors::KIND, self.origin(about)));
+        *there = Some(self.write(&name, &content)?);
+        Ok(set)
     }
 
-    /// The index, and the answers where they are needed.
-    fn rest(&self, known: &Known, there: &mut [Option<Header>]) -> Result<(), String> {
-        let [index, answers @ ..] = there else { return Ok(()) };
-        let made = self.index(known, index)?;
-        for answers in answers.iter_mut().filter(|there| there.is_none()) {
-            *answers = Some(self.answers(known, &made)?);
+    /// The index, and truth and answers where they are needed.
+    fn rest(&self, set: &Set, there: &mut [Option<Header>]) -> Result<(), String> {
+        let [index, of_load @ ..] = there else { return Ok(()) };
+        let made = self.index(set, index)?;
+        let [truth, answers] = of_load else { return Ok(()) };
+        let known = self.truth(set, truth)?;
+        if answers.is_none() {
+            *answers = Some(self.answers(set, &known, &made)?);
         }
         Ok(())
     }
 
-    fn index(&self, known: &Known, there: &mut Option<Header>) -> Result<Made, String> {
+    fn index(&self, set: &Set, there: &mut Option<Header>) -> Result<Made, String> {
         let Plan { folder, index, wanted, .. } = self.plan;
-        let (name, points) = (self.plan.index_name(), known.set.points.rows());
+        let (name, points) = (self.plan.index_name(), set.points.rows());
         if there.is_some() {
             let made = folder
                 .open(&name, index::KIND)
@@ -291,22 +285,50 @@ impl Maker<'_> {
         }
         (self.tell)("making the index")?;
         let made = index.make(points, wanted.seed)?;
-        let about = format!("index of {}: {}", wanted.about(&known.set), index.about());
+        let about = format!("index of {}: {}", wanted.about(set), index.about());
         *there =
             Some(self.write(&name, &made.fill(Content::new(index::KIND, self.origin(about))))?);
         Ok(made)
     }
 
-    fn answers(&self, known: &Known, made: &Made) -> Result<Header, String> {
-        let (plan, points) = (self.plan, known.set.points.rows());
+    /// Reads the true neighbours, or finds them.
+    fn truth(&self, set: &Set, there: &mut Option<Header>) -> Result<Vec<Vec<Found>>, String> {
+        let (name, points) = (self.plan.truth_name(), set.points.rows());
+        let queries = set.queries.rows().count();
+        if there.is_some() {
+            let open = self.plan.folder.open(&name, truth::KIND);
+            let read = open.and_then(|mut data| truth::read(&mut data, (queries, points.count())));
+            return read.map_err(|error| error.to_string());
+        }
+        let found = questions::truth(set, truth::NEIGHBOURS, |done| {
+            (self.tell)(&format!("finding the true neighbours, query {done} of {queries}"))
+        })?;
+        let measured =
+            shape(points, set.queries.rows(), &found).map_or_else(String::new, |shape| {
+                format!(
+                    ": intrinsic dimension {:.1}, relative contrast {:.2}",
+                    shape.dimension, shape.contrast
+                )
+            });
+        let about = format!(
+            "true neighbours of {queries} queries among {}{measured}",
+            self.plan.wanted.about(set)
+        );
+        let content = truth::fill(&found, Content::new(truth::KIND, self.origin(about)));
+        *there = Some(self.write(&name, &content)?);
+        Ok(found)
+    }
+
+    fn answers(&self, set: &Set, truth: &[Vec<Found>], made: &Made) -> Result<Header, String> {
+        let (plan, points) = (self.plan, set.points.rows());
         (self.tell)("looking up by definition")?;
         let look_up = plan.index.look_up(made, points)?;
-        let queries = known.set.queries.rows().count();
-        let questions = Questions::prepare(&known.set, &*look_up, plan.neighbours, |done| {
+        let queries = set.queries.rows().count();
+        let questions = Questions::prepare(set, &*look_up, plan.neighbours, |done| {
             (self.tell)(&format!("finding the answers, query {done} of {queries}"))
         })?;
         let Quality { recall_1, recall_10, cosine, candidates } =
-            Quality::mean(&questions.qualities(&known.truth));
+            Quality::mean(&questions.qualities(truth));
         let about = format!(
             "{queries} queries for {} neighbours, {}: recall@1 {recall_1:.3}, recall@10 {recall_10:.3}, cosine \
              {cosine:.3}, {candidates:.0} candidates a query ({:.2} % of the points); answers by plain code",
@@ -315,7 +337,7 @@ impl Maker<'_> {
             100.0 * candidates / points.count() as f64
         );
         let content = Content::new(answers::KIND, self.origin(about));
-        self.write(&plan.answers_name(), &Answers::of(&questions, &known.truth).fill(content))
+        self.write(&plan.answers_name(), &Answers::of(&questions, truth).fill(content))
     }
 
     fn origin(&self, about: String) -> Origin {

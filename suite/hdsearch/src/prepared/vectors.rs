@@ -1,4 +1,4 @@
-//! Points, queries and true neighbours as sections of a file.
+//! Points and queries as sections of a file.
 
 use crate::leaf::Leaf;
 use crate::nearest::Found;
@@ -8,53 +8,34 @@ use tailwater_data::{Content, Data, DataError};
 use tailwater_kernels::{Rows, Table};
 
 /// Raised when what is made of the same settings changes; older files are made anew.
-pub(super) const KIND: &str = "hdsearch vectors 3";
-
-/// True neighbours of a query that are kept: as many as the intrinsic dimension is measured from.
-pub(super) const NEIGHBOURS: usize = 100;
+pub(super) const KIND: &str = "hdsearch vectors 4";
 
 const DIMENSIONS: &str = "dimensions";
 const POINTS: &str = "points";
 const QUERIES: &str = "queries";
-const TRUTH: &str = "true neighbours";
 const NAMES: &str = "names of points";
 const QUERY_NAMES: &str = "names of queries";
 
-/// The set and what is true of it.
-pub(super) struct Known {
-    pub(super) set: Set,
-    pub(super) truth: Vec<Vec<Found>>,
+pub(super) fn fill(Set { points, queries, names }: &Set, content: Content) -> Content {
+    let dimensions = points.rows().dimensions() as u32;
+    content
+        .with(DIMENSIONS, dimensions.to_le_bytes().into())
+        .with_records(POINTS, 4 * points.rows().dimensions(), bytes_of_table(points.rows()))
+        .with(QUERIES, bytes_of_table(queries.rows()))
+        .with(NAMES, names.points.join("\n").into())
+        .with(QUERY_NAMES, names.queries.join("\n").into())
 }
 
-impl Known {
-    pub(super) fn fill(&self, content: Content) -> Content {
-        let Set { points, queries, names } = &self.set;
-        let dimensions = points.rows().dimensions() as u32;
-        let truth = self.truth.iter().flat_map(|found| bytes_of_found(found)).collect();
-        content
-            .with(DIMENSIONS, dimensions.to_le_bytes().into())
-            .with_records(POINTS, 4 * points.rows().dimensions(), bytes_of_table(points.rows()))
-            .with(QUERIES, bytes_of_table(queries.rows()))
-            .with(TRUTH, truth)
-            .with(NAMES, names.points.join("\n").into())
-            .with(QUERY_NAMES, names.queries.join("\n").into())
-    }
-
-    pub(super) fn read(data: &mut Data) -> Result<Self, DataError> {
-        let (count, dimensions) = size(data)?;
-        let points = rows(data, dimensions, 0..count)?;
-        let queries = table(data, QUERIES, dimensions)?;
-        let each = NEIGHBOURS.min(count as usize);
-        let bytes = data.section(TRUTH)?;
-        let truth: Option<Vec<_>> = bytes.chunks(8 * each).map(found_of_bytes).collect();
-        let truth = truth.filter(|truth| truth.len() == queries.rows().count());
-        let truth = truth.ok_or_else(|| data.damaged("its true neighbours are none".into()))?;
-        let names = Names {
-            points: names(data, NAMES, points.rows().count())?,
-            queries: names(data, QUERY_NAMES, queries.rows().count())?,
-        };
-        Ok(Self { set: Set { points, queries, names }, truth })
-    }
+/// All of it.
+pub(super) fn read(data: &mut Data) -> Result<Set, DataError> {
+    let (count, dimensions) = size(data)?;
+    let points = rows(data, dimensions, 0..count)?;
+    let queries = table(data, QUERIES, dimensions)?;
+    let names = Names {
+        points: names(data, NAMES, points.rows().count())?,
+        queries: names(data, QUERY_NAMES, queries.rows().count())?,
+    };
+    Ok(Set { points, queries, names })
 }
 
 /// One leaf, whose points lie in this order. Those of others are not read: all leaves together read the file once.
@@ -197,26 +178,25 @@ mod tests {
         Content::new(KIND, origin)
     }
 
-    fn known() -> Known {
+    fn set() -> Set {
         let generator = Generator::new(Kind::Words.recipe(DIMENSIONS_HERE), 3);
         let mut set = Set::generated(&generator, 500, 7, |_| Ok::<_, ()>(())).expect("made");
         set.names.queries = (0..7).map(|number| format!("query {number}")).collect();
-        let truth = crate::questions::truth(&set, NEIGHBOURS, |_| Ok::<_, ()>(()));
-        Known { set, truth: truth.expect("found") }
+        set
     }
 
     /// Points of so many bytes, as records of so many.
     fn of_points(bytes: usize, record_bytes: usize) -> Content {
         let content = content().with(DIMENSIONS, 4_u32.to_le_bytes().into());
         let content = content.with_records(POINTS, record_bytes, vec![0; bytes]);
-        content.with(QUERIES, vec![0; 16]).with(TRUTH, Vec::new())
+        content.with(QUERIES, vec![0; 16])
     }
 
     #[test]
     fn each_leaf_has_its_points_and_all_come_back() {
-        let (scratch, known) = (Scratch::new("back"), known());
-        let mut data = scratch.written(&known.fill(content()));
-        let (rows, given) = (known.set.points.rows(), Order::as_given(500));
+        let (scratch, set) = (Scratch::new("back"), set());
+        let mut data = scratch.written(&fill(&set, content()));
+        let (rows, given) = (set.points.rows(), Order::as_given(500));
         for leaves in [1, 3, 16] {
             let placement = Placement::new(500, leaves);
             let turned = Order::of((0..500).rev().collect()).expect("an order");
@@ -230,18 +210,18 @@ mod tests {
                 }
             }
         }
-        let back = Known::read(&mut data).expect("read");
-        assert_eq!(back.set.points.rows().values(), rows.values());
-        assert_eq!(back.set.queries.rows().values(), known.set.queries.rows().values());
-        assert_eq!((back.truth, back.set.names), (known.truth, known.set.names));
+        let back = read(&mut data).expect("read");
+        assert_eq!(back.points.rows().values(), rows.values());
+        assert_eq!(back.queries.rows().values(), set.queries.rows().values());
+        assert_eq!(back.names, set.names);
     }
 
     /// The leaf that has the point notices, and no other leaf reads it.
     #[test]
     fn a_damaged_vector_is_refused_by_its_leaf() {
-        let (scratch, known) = (Scratch::new("damage"), known());
-        let data = scratch.written(&known.fill(content()));
-        let behind = data.header().sections.iter().rev().take(4).map(|it| it.bytes).sum::<u64>();
+        let scratch = Scratch::new("damage");
+        let data = scratch.written(&fill(&set(), content()));
+        let behind = data.header().sections.iter().rev().take(3).map(|it| it.bytes).sum::<u64>();
         drop(data);
         let mut bytes = fs::read(&scratch.0).expect("read");
         // Of the last point, which is number 499: on leaf 1 of 3.
@@ -253,7 +233,7 @@ mod tests {
         assert!(of(0).is_ok() && of(2).is_ok());
         let error = of(1).expect_err("damaged").to_string();
         assert!(error.contains("record 499 of its points has not its sum"), "{error}");
-        assert!(Known::read(&mut data).is_err());
+        assert!(read(&mut data).is_err());
     }
 
     #[test]
@@ -262,12 +242,11 @@ mod tests {
         let mut data = scratch.written(&of_points(36, 4));
         let error = "its points have 36 bytes, which are no whole number of 16";
         let leaf = |data: &mut Data| leaf(data, &Order::as_given(0), (1, 0)).map(drop);
-        for found in [leaf(&mut data), size(&mut data).map(drop), Known::read(&mut data).map(drop)]
-        {
+        for found in [leaf(&mut data), size(&mut data).map(drop), read(&mut data).map(drop)] {
             assert!(found.expect_err("refused").to_string().contains(error));
         }
         let mut data = scratch.written(&of_points(0, 16));
-        for found in [leaf(&mut data), Known::read(&mut data).map(drop)] {
+        for found in [leaf(&mut data), read(&mut data).map(drop)] {
             let error = found.expect_err("refused").to_string();
             assert!(error.contains("it has 0 points"), "{error}");
         }

@@ -73,6 +73,10 @@ pub(crate) struct FrontierArguments {
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     pub(crate) share_max: f64,
 
+    /// What else a reader of the result must know, such as that other programs used the machine; more than one may be said.
+    #[arg(long = "remark", value_name = "TEXT")]
+    pub(crate) remarks: Vec<String>,
+
     /// Writes the result there, too, as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

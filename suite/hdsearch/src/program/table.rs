@@ -5,15 +5,16 @@ use tailwater_hdsearch::frontier::{Frontier, GOALS, Point};
 
 /// Header, rows, and what to read from them.
 pub(crate) fn of(frontier: &Frontier) -> String {
-    let Frontier { set, queries, neighbours, leaves, machine, all_us, .. } = frontier;
+    let Frontier { set, queries, neighbours, leaves, machine, remarks, all_us, .. } = frontier;
     let mut text = format!("{set}\n");
     if let Some(shape) = &frontier.shape {
         text.push_str(&format!("{}\n", in_words(shape)));
     }
     text.push_str(&format!(
-        "{queries} queries for {neighbours} neighbours, {leaves} leaves; {machine}\n\
-         looking at every point: {all_us:.0} µs\n\n{HEAD}\n"
+        "{queries} queries for {neighbours} neighbours, {leaves} leaves; {machine}\n"
     ));
+    remarks.iter().for_each(|remark| text.push_str(&format!("{remark}\n")));
+    text.push_str(&format!("looking at every point: {all_us:.0} µs\n\n{HEAD}\n"));
     for point in &frontier.measured {
         text.push_str(&row(point, frontier.share(point)));
     }

@@ -31,6 +31,7 @@ pub(crate) fn run(arguments: &FrontierArguments) -> Result<(), String> {
         neighbours: arguments.neighbours,
         leaves: bench.placement.leaves(),
         machine: machine(),
+        remarks: arguments.remarks.clone(),
         all_us: all_us(&set, arguments.neighbours),
         measured: measured(&bench, arguments)?,
     };

@@ -1,0 +1,45 @@
+//! How long the first run of each service takes, with nothing prepared: `benches/firstrun`.
+
+use super::{head, line};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Found {
+    services: Vec<First>,
+}
+
+#[derive(Deserialize)]
+struct First {
+    service: String,
+    first_s: f64,
+    data_s: f64,
+    runs: u64,
+    valid: u64,
+}
+
+/// A line for each service.
+pub(super) fn table(result: &str) -> String {
+    let Found { services } = serde_json::from_str(result).expect("what firstrun --out writes");
+    let heads = ["service", "first run", "of it data", "runs that count"];
+    let mut table = head(&heads.map(Into::into));
+    for First { service, first_s, data_s, runs, valid } in services {
+        table += &line(&[
+            format!("`{service}`"),
+            format!("{first_s:.0} s"),
+            format!("{data_s:.1} s"),
+            format!("{valid} of {runs}"),
+        ]);
+    }
+    table
+}
+
+#[test]
+fn each_service_has_a_line() {
+    let result =
+        r#"{"services":[{"service":"router","first_s":40.4,"data_s":0.04,"runs":18,"valid":17}]}"#;
+    assert!(
+        table(result).ends_with("| `router` | 40 s | 0.0 s | 17 of 18 |\n"),
+        "{}",
+        table(result)
+    );
+}

@@ -1,7 +1,8 @@
 //! `test`: every test of the workspace, and at the end which failed and how each is repeated.
 //!
 //! cargo builds; the test programs are started here, some at a time, since many of them wait more than they
-//! compute. The longest come first, so that none is left to run alone. What a program says is shown when it ends and
+//! compute. The longest come first, so that none is left to run alone. What takes the cores from others
+//! runs behind all of them. What a program says is shown when it ends and
 //! failed. All programs run, whatever fails; what they pass over is named at the end.
 
 mod output;
@@ -28,24 +29,39 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     if args.is_empty() {
         programs.push(Program::Docs(root.to_owned()));
     }
-    let tally = summed(perform(AT_A_TIME, programs), slow)?;
+    let [together, alone] = apart(programs);
+    let mut done = perform(AT_A_TIME, together);
+    done.extend(perform(1, alone));
+    let tally = summed(done, slow)?;
     tally.lines().iter().for_each(|line| println!("{line}"));
     if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
 }
 
+/// Those that run beside others, and those that run alone when these are done.
+fn apart(programs: Vec<Program>) -> [Vec<Program>; 2] {
+    let (alone, together) = programs.into_iter().partition(Program::runs_alone);
+    [together, alone]
+}
+
 /// The same for CI, with what computes and never waits beside it, from the beginning: a build whose last programs are
-/// linked one by one, and tests, which mostly wait, leave a part of the processors.
+/// linked one by one, and tests, which mostly wait, leave a part of the processors. What runs alone waits for that, too.
 pub(crate) fn check(root: &Path) -> Result<Tally> {
     std::thread::scope(|scope| {
         let aside = scope.spawn(|| aside(root));
         let mut slow = Slow::default();
         let built = slow.time("(building the tests)", || program::build(root, Suite::all()));
-        let tests = built.and_then(|mut programs| {
+        let together = built.map(|mut programs| {
             programs.push(Program::Docs(root.to_owned()));
-            summed(perform(AT_A_TIME, programs), slow)
+            let [together, alone] = apart(programs);
+            (perform(AT_A_TIME, together), alone)
+        });
+        let aside = aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let tests = together.and_then(|(mut done, alone)| {
+            done.extend(perform(1, alone));
+            summed(done, slow)
         });
         let mut tally = tests.unwrap_or_else(|why| Tally::of("tests", Err(why)));
-        tally.add(aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        tally.add(aside);
         Ok(tally)
     })
 }
@@ -135,6 +151,16 @@ mod tests {
         let outcome = Outcome::of(&output.map_err(|error| error.to_string()));
         let program = Program::of(suite.clone(), target);
         conclude(&program, outcome, Duration::ZERO).tally.failures().to_vec()
+    }
+
+    #[test]
+    fn what_takes_the_cores_from_others_runs_behind_them() {
+        let program = |target: &str| Program::of(Suite::default(), target);
+        let all = ["--test x", "--test profile_causes", "--lib"].map(program);
+        let [together, alone] = apart(all.into());
+        let names = |programs: &[Program]| programs.iter().map(Program::to_string).collect::<Vec<_>>();
+        assert_eq!(names(&together), ["-p x --test x", "-p x --lib"]);
+        assert_eq!(names(&alone), ["-p x --test profile_causes"]);
     }
 
     #[test]

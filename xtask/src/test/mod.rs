@@ -3,8 +3,11 @@
 //! cargo builds; the test programs are started here, some at a time, since many of them wait more than they
 //! compute. The longest come first, so that none is left to run alone. What takes the cores from others
 //! runs behind all of them. What a program says is shown when it ends and
-//! failed. All programs run, whatever fails; what they pass over is named at the end.
+//! failed. All programs run, whatever fails; what they pass over is named at the end. Chosen tests may be run many times, and
+//! beside threads that compute: a test that reads a clock or starts a process must pass there too.
 
+mod asked;
+mod busy;
 mod output;
 mod program;
 mod suite;
@@ -12,6 +15,7 @@ mod suite;
 use crate::slow::Slow;
 use crate::tally::Tally;
 use crate::{Result, lanes};
+use asked::Asked;
 use output::Outcome;
 use program::Program;
 use std::path::Path;
@@ -21,20 +25,53 @@ use suite::Suite;
 /// Programs at a time: on two cores, as many as tests have to pass beside. The loads that they offer share the cores.
 const AT_A_TIME: usize = 3;
 
-/// `cargo xtask test [CARGO'S FLAGS…]`: of the whole workspace, or of what flags such as `-p` choose.
+/// `cargo xtask test [--busy N] [--times N] [CARGO'S FLAGS…] [-- NAMES…]`: of the whole workspace, or of what flags such as
+/// `-p` and words in the names of tests choose.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
+    let asked = Asked::read(args)?;
     let mut slow = Slow::default();
-    let suite = if args.is_empty() { Suite::all() } else { Suite::of_flags(args) };
+    let suite = match &asked.flags[..] {
+        [] => Suite::all(),
+        flags => Suite::of_flags(flags),
+    };
+    let suite = suite.of_names(&asked.names);
     let mut programs = slow.time("(building the tests)", || program::build(root, suite))?;
-    if args.is_empty() {
+    if asked.is_all() {
         programs.push(Program::Docs(root.to_owned()));
     }
-    let [together, alone] = apart(programs);
-    let mut done = perform(AT_A_TIME, together);
-    done.extend(perform(1, alone));
-    let tally = summed(done, slow)?;
-    tally.lines().iter().for_each(|line| println!("{line}"));
+    let tally = busy::beside(asked.busy, || rounds(asked.times, &programs, slow))?;
+    counted(tally.lines()).iter().for_each(|line| println!("{line}"));
     if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
+}
+
+/// All of them, so many times, one round after the other, whatever fails.
+fn rounds(times: u32, programs: &[Program], slow: Slow) -> Result<Tally> {
+    let mut done = Vec::new();
+    for round in 1..=times {
+        if times > 1 {
+            println!("\n== {round} of {times}");
+        }
+        let [together, alone] = apart(programs.to_vec());
+        done.extend(perform(AT_A_TIME, together));
+        done.extend(perform(1, alone));
+    }
+    summed(done, slow)
+}
+
+/// Each line once, with how often it came.
+fn counted(lines: Vec<String>) -> Vec<String> {
+    let mut all: Vec<(String, u32)> = Vec::new();
+    for line in lines {
+        match all.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, times)) => *times += 1,
+            None => all.push((line, 1)),
+        }
+    }
+    let told = all.into_iter().map(|(line, times)| match times {
+        1 => line,
+        _ => format!("{line} ({times} times)"),
+    });
+    told.collect()
 }
 
 /// Those that run beside others, and those that run alone when these are done.
@@ -129,8 +166,10 @@ fn conclude(program: &Program, outcome: Outcome, took: Duration) -> Done {
         tally.fail(format!("{test}; to repeat it, type: {}", program.repeats(test)));
     }
     if outcome.is_empty() && program.has_tests() {
-        let named = program.filter().map(|word| format!(" whose name contains `{word}`"));
-        tally.fail(format!("{name}: found no test{}", named.unwrap_or_default()));
+        let words = program.filter().join("` or `");
+        let named =
+            if words.is_empty() { words } else { format!(" whose name contains `{words}`") };
+        tally.fail(format!("{name}: found no test{named}"));
     }
     outcome.passed_over.iter().for_each(|why| tally.pass_over(&name, why));
     let word = if tally.failures().is_empty() { "ok" } else { "FAILED" };
@@ -158,9 +197,16 @@ mod tests {
         let program = |target: &str| Program::of(Suite::default(), target);
         let all = ["--test x", "--test profile_causes", "--lib"].map(program);
         let [together, alone] = apart(all.into());
-        let names = |programs: &[Program]| programs.iter().map(Program::to_string).collect::<Vec<_>>();
+        let names =
+            |programs: &[Program]| programs.iter().map(Program::to_string).collect::<Vec<_>>();
         assert_eq!(names(&together), ["-p x --test x", "-p x --lib"]);
         assert_eq!(names(&alone), ["-p x --test profile_causes"]);
+    }
+
+    #[test]
+    fn a_line_of_many_rounds_is_told_once() {
+        let lines = ["a", "b", "a", "c"].map(str::to_owned).to_vec();
+        assert_eq!(counted(lines), ["a (2 times)", "b", "c"]);
     }
 
     #[test]

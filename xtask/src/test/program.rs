@@ -37,7 +37,7 @@ const LONG: [&str; 9] = [
 const ALONE: [&str; 1] = ["--test profile_causes"];
 
 /// Something that runs tests.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Program {
     /// One of cargo's test programs.
     Built {
@@ -153,11 +153,11 @@ impl Program {
         }
     }
 
-    /// The word that chooses among its tests, where not all are meant.
-    pub(super) fn filter(&self) -> Option<&'static str> {
+    /// The words that choose among its tests; without any, all are meant.
+    pub(super) fn filter(&self) -> Vec<&str> {
         match self {
             Self::Built { target, suite, .. } => suite.filter(target),
-            Self::Docs(_) => None,
+            Self::Docs(_) => Vec::new(),
         }
     }
 
@@ -246,7 +246,10 @@ mod tests {
             let there = |place: &PathBuf| {
                 place.join(format!("{name}.rs")).exists() || place.join(name).exists()
             };
-            assert!(places.iter().any(there), "no test program is called {name}: see LONG and ALONE");
+            assert!(
+                places.iter().any(there),
+                "no test program is called {name}: see LONG and ALONE"
+            );
         }
     }
 

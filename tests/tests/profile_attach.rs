@@ -3,6 +3,7 @@
 
 mod profiled;
 
+use profiled::neighbours::passed_over;
 use profiled::{Recorded, alone, folder, in_time, text, tools};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
@@ -478,6 +479,16 @@ fn top_shows_what_is_slow_now() {
     served.goes_on();
 }
 
+/// A program that is not built for it; ends with its test.
+struct Sleep(Child);
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn what_cannot_be_attached_to_is_told_with_its_mend() {
     let _alone = alone();
@@ -491,10 +502,8 @@ fn what_cannot_be_attached_to_is_told_with_its_mend() {
     };
     assert!(refused(0x7fff_ffff).contains("pgrep NAME"), "a number that nobody has");
     a_refusal_leaves_traces_alone(&folder.join("old.trace"));
-    let mut sleep = Command::new("sleep").arg("1000").spawn().expect("it starts");
-    let said = refused(sleep.id());
-    sleep.kill().expect("it is ours");
-    sleep.wait().expect("it ends");
+    let sleep = Sleep(Command::new("sleep").arg("1000").spawn().expect("it starts"));
+    let said = refused(sleep.0.id());
     assert!(said.contains("tailwater profile build"), "{said}");
 }
 
@@ -524,43 +533,49 @@ fn the_kernel_tells_of_a_running_programs_threads_too() {
     let folder = folder("attach-kernel");
     let trace = folder.join("x.trace");
     let served = Served::start();
-    let done = finishes(&mut served.attach(&trace, &["--kernel", "--for", "500ms"]));
-    let said = text(&done.stderr);
     let kernel = folder.join("x.trace.kernel");
+    let done = finishes(&mut served.attach(&trace, &["--kernel", "--for", "10ms"]));
     if !kernel.exists() {
+        let said = text(&done.stderr);
         assert!(said.contains("recording without the kernel's events"), "{said}");
-        return;
+        return passed_over(&said);
     }
-    let recorded = Recorded::read(&kernel);
-    assert!(recorded.is_finished(), "{said}");
-    let told: BTreeSet<u32> = recorded
-        .records
-        .iter()
-        .filter_map(|record| match record {
-            Record::State(state) if matches!(state.did, Did::Running { .. }) => {
-                Some(state.thread.0)
-            }
+    // Where others have the cores, what reads the events comes too late for some.
+    in_time(500, |ms| {
+        let length = format!("{ms}ms");
+        let options = ["--kernel", "--for", length.as_str()];
+        let said = text(&finishes(&mut served.attach(&trace, &options)).stderr);
+        let recorded = Recorded::read(&kernel);
+        assert!(recorded.is_finished(), "{said}");
+        let states = recorded.records.iter().filter_map(|record| match record {
+            Record::State(state) => Some(state),
             _ => None,
-        })
-        .collect();
-    // Its three threads work all the time, and were there before.
-    assert!(told.len() >= 3, "{told:?}: {said}");
+        });
+        let ran = states.filter(|state| matches!(state.did, Did::Running { .. }));
+        let told: BTreeSet<u32> = ran.map(|state| state.thread.0).collect();
+        // Its three threads work all the time, and were there before.
+        (told.len() >= 3).then_some(())
+    });
     let mut measure = Command::new(&tools().tailwater);
     let rules = ["accelerate", "measure", "--json", "--rules", "memcached"];
     let found = finishes(measure.args(rules).arg(&trace));
     assert!(text(&found.stdout).contains("\"on_core\": true"), "{}", text(&found.stdout));
     // Of a flight recorder too, no more than asked for.
-    let options = ["--kernel", "--for", "500ms", "--last", "100ms"];
-    let said = text(&finishes(&mut served.attach(&trace, &options)).stderr);
-    assert!(said.contains("Kept: those of the last 100"), "{said}");
-    let recorded = Recorded::read(&kernel);
-    let ends = recorded.records.iter().filter_map(|record| match record {
-        Record::State(state) => Some(state.end),
-        _ => None,
+    in_time(500, |ms| {
+        let length = format!("{ms}ms");
+        let options = ["--kernel", "--for", length.as_str(), "--last", "100ms"];
+        let said = text(&finishes(&mut served.attach(&trace, &options)).stderr);
+        assert!(said.contains("Kept: those of the last 100"), "{said}");
+        let recorded = Recorded::read(&kernel);
+        let ends = recorded.records.iter().filter_map(|record| match record {
+            Record::State(state) => Some(state.end),
+            _ => None,
+        });
+        let (first, last) = (ends.clone().min()?, ends.max()?);
+        // Its ticks are nanoseconds.
+        assert!(last - first <= 100_000_000, "{} ns: {said}", last - first);
+        Some(())
     });
-    let (first, last) = (ends.clone().min().expect("some"), ends.max().expect("some"));
-    // Its ticks are nanoseconds.
-    assert!(last - first <= 100_000_000, "{} ns: {said}", last - first);
 }
 
 #[test]

@@ -70,7 +70,8 @@ fn a_slow_calls_page_leads_from_its_wait_to_the_holder_and_shows_the_sleep_after
         let [call, waited] = [own("slow_call:")?, own("planted_wait:")?];
         let slept = own("planted_sleep:")?;
         let hold = of(&bars, "holder (", "planted_hold:")?;
-        let wait = own("for mutex lock").expect("its wait is recorded by the thread itself");
+        // Recorded by the thread itself. Where others have the cores, the lock may be free again before it is asked for.
+        let wait = own("for mutex lock")?;
         assert!(wait.tip.contains(", held by holder (") && wait.tip.ends_with(" in planted_hold"));
         let lies_within = |inner: &Bar, outer: &Bar| {
             inner.from + inner.unsure[0] >= outer.from - outer.unsure[0]

@@ -47,7 +47,7 @@ const VERBS: &[Verb] = &[
     Verb { name: "ci", args: "", help: "everything CI runs, with a timing table", run: ci::main },
     Verb {
         name: "test",
-        args: "[FLAGS of cargo]",
+        args: "[--busy N] [--times N] [FLAGS of cargo] [-- NAMES of tests]",
         help: "every test, failures last",
         run: test::main,
     },

@@ -104,7 +104,7 @@ fn sentence(budgets: BudgetCounts) -> String {
 
 /// The lock with the most waiting first, as the server tells them.
 fn table(locks: &[LockCounts]) -> String {
-    let heads = ["lock", "waits", "refused", "gave up", "waited", "p50", "p99", "longest"];
+    let heads = ["lock", "contended", "refused", "gave up", "waited", "p50", "p99", "longest"];
     let micros = |time_ns: u64| time(time_ns as f64 / 1e3);
     let row = |lock: &LockCounts| {
         vec![

@@ -176,6 +176,8 @@ fn locks_lists_names_and_budgets_of_a_running_server() {
     let table = text(&output.stdout);
     assert!(table.starts_with("A request may queue for "), "{table}");
     assert!(table.contains("second") && table.contains("refused"), "{table}");
+    // The words of the table are those of the JSON.
+    assert!(locks[0]["contended"].is_u64() && table.contains("contended"), "{table}");
 }
 
 #[test]

@@ -164,13 +164,12 @@ fn has_what_was_promised(experiment: &Value) {
         assert!(experiment[field].is_number(), "{field}");
     }
     let runs = experiment["runs"].as_array().expect("a list");
-    // Two controllers, one demand, one repetition; a run that the machine's own noise spoils is tried
-    // three times, then left out and published as discarded.
+    // Two controllers, one demand, one repetition. Of a run that the machine's own noise spoils the third try stands, and
+    // those before it are published as discarded.
     let discarded = experiment["discarded"].as_array().expect("a list");
+    assert_eq!(runs.len(), 2, "{discarded:?}");
     let tries = |run: &Value| discarded.iter().filter(|other| other["what"] == run["what"]).count();
-    let left_out = discarded.iter().filter(|run| tries(run) == 3).count() / 3;
-    let accounted = runs.len() + left_out;
-    assert_eq!(accounted, 2, "{} runs; {discarded:?}", runs.len());
+    assert!(discarded.iter().all(|run| tries(run) <= 2), "{discarded:?}");
     for run in runs {
         for field in ["controller", "profile"] {
             assert!(run[field].is_string(), "{field}");

@@ -41,6 +41,11 @@ name = "none"
 name = "breakwater"
 "#;
 
+/// Looks at what is left of a run, and how long each waits before: together a second, and little more where nothing else
+/// runs. On a full machine they take longer, as does what has to end meanwhile.
+const LOOKS: u32 = 200;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+
 /// A run with a mark in its environment, which all that it starts inherits.
 struct Marked {
     child: Child,
@@ -99,8 +104,17 @@ impl Marked {
         (self.child.wait().expect("our child"), said, complained)
     }
 
-    fn nothing_is_left(&mut self) {
-        eventually("no process of it is left", || self.processes().is_empty());
+    /// A second after its end no process of it is left.
+    fn nothing_is_left(&self, context: &str) {
+        let mut left = self.processes();
+        for _ in 0..LOOKS {
+            if left.is_empty() {
+                return;
+            }
+            std::thread::park_timeout(BETWEEN_LOOKS);
+            left = self.processes();
+        }
+        panic!("a second after its end {left:?} are left: {context}");
     }
 }
 
@@ -151,7 +165,7 @@ fn ends_at_random_moments(moments: u32) {
             let status = run.child.wait().expect("our child");
             let context = format!("{signal:?} after {moment:?}, seed {seed}");
             assert_eq!(code(status), 128 + signal.as_raw(), "{context}");
-            eventually(&format!("no process is left: {context}"), || run.processes().is_empty());
+            run.nothing_is_left(&context);
             let files = fs::read_dir(&run.temporary).expect("a folder").count();
             assert_eq!(files, 0, "sockets are left: {context}");
         }
@@ -176,7 +190,7 @@ fn what_was_measured_before_a_signal_is_told() {
         assert_eq!(code(status), 143, "{complained}");
         assert!(said.contains(shows), "{said}");
         assert!(complained.contains("ended by SIGTERM; the result holds what was run before"));
-        run.nothing_is_left();
+        run.nothing_is_left(&complained);
         if flags == ["--json"] {
             let result: Value = serde_json::from_str(&said).expect("one JSON object");
             assert!(!result["runs"].as_array().expect("a list").is_empty(), "{said}");

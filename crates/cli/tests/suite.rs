@@ -127,8 +127,8 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
             if traced {
                 let parts = ["futex", "send", "receive", "poll", "epoll_ctl", "other_calls"];
                 let parts: f64 = parts.into_iter().filter_map(of).sum();
-                // The counts are read one after the other, while calls go on.
-                assert!(parts <= 1.05 * of("syscalls").unwrap_or(0.0) + 0.05, "{load}");
+                // All of them enclose those that are told apart, but for a call that is made right then, and rounding.
+                assert!(parts <= 1.01 * of("syscalls").unwrap_or(0.0) + 0.05, "{load}");
             }
         }
         // Each tier is a process of its own. On a full machine one call may read what several queries brought.

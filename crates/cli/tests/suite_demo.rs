@@ -70,6 +70,13 @@ impl Demo {
         serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
     }
 
+    /// What is told of a question where all tiers told their counts, for which a page waits half a second: on a full machine
+    /// the first tries may do without.
+    fn asked(&self, target: &str) -> Value {
+        let told = (0..TRIES).map(|_| self.json(target)).find(has_counts);
+        told.unwrap_or_else(|| panic!("{target} is never answered with all counts"))
+    }
+
     /// The first that the page has of a service: of=SERVICE&q=WORDS.
     fn example(&self, service: &str) -> String {
         let page = self.get("/");
@@ -96,6 +103,13 @@ impl Drop for Demo {
     }
 }
 
+/// How often a question is asked at most.
+const TRIES: u32 = 20;
+
+fn has_counts(told: &Value) -> bool {
+    told["nodes"].as_array().is_some_and(|nodes| nodes.iter().all(|it| it["requests"].is_u64()))
+}
+
 /// What holds of every answer: the oracle agrees, and all three leaves were asked by the mid-tier.
 fn is_sound(told: &Value, leaf_requests: u64) {
     assert_eq!(told["wrong"], Value::Null, "{told}");
@@ -114,7 +128,7 @@ fn is_sound(told: &Value, leaf_requests: u64) {
 fn questions_are_answered_by_real_tiers_and_the_oracle_agrees() {
     let folder = Folder::new("suite-demo");
     let mut demo = Demo::start(&folder);
-    let told = demo.json("/ask?of=hdsearch&q=17");
+    let told = demo.asked("/ask?of=hdsearch&q=17");
     is_sound(&told, 1);
     let rows = told["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 10);
@@ -124,7 +138,7 @@ fn questions_are_answered_by_real_tiers_and_the_oracle_agrees() {
     // An example of the page's own finds documents, and each of them has both words.
     let example = demo.example("setalgebra");
     let words = example.split_once("&q=").expect("words").1;
-    let told = demo.json(&format!("/ask?{example}"));
+    let told = demo.asked(&format!("/ask?{example}"));
     is_sound(&told, 3);
     let rows = told["rows"].as_array().expect("rows");
     assert!(!rows.is_empty(), "{told}");
@@ -223,10 +237,13 @@ fn a_tier_that_stands_still_is_named_and_holds_up_nothing_else() {
     let leaves = children.iter().find(|(_, words)| words.contains("--tier leaf"));
     let stopped = Stopped(leaves.expect("leaves").0.to_string());
     assert!(kill("STOP", &stopped.0));
-    let [one, other] = questions.map(|question| demo.json(&format!("/ask?{question}")));
+    // Of the service that is held up never all counts are told.
+    let is_well = |told: &Value| has_counts(told) && told["wrong"].is_null();
+    let ask = || questions.each_ref().map(|question| demo.json(&format!("/ask?{question}")));
+    let told = (0..TRIES).map(|_| ask()).find(|told| told.iter().any(is_well));
+    let [one, other] = told.expect("one of them is well");
     assert!(demo.get("/").starts_with("HTTP/1.1 200 OK"));
-    let (held, well) =
-        if one["wrong"].is_null() && one["error"].is_null() { (other, one) } else { (one, other) };
+    let (held, well) = if is_well(&one) { (other, one) } else { (one, other) };
     is_sound(&well, 1);
     match held["error"].as_str() {
         Some(why) => assert!(why.ends_with("no counts came from leaf 0, leaf 1, leaf 2"), "{why}"),

@@ -14,6 +14,9 @@ const ALL: &str = "raw_syscalls/sys_enter";
 /// Threads that one counter's filter names; of more, further counters are made. A filter has a page at most.
 const FILTERED: usize = 100;
 
+/// How many of all, and how many of each that was named.
+type Counted = (u64, Vec<(String, u64)>);
+
 /// Counts the system calls of a program.
 pub struct Syscalls {
     all: Sum,
@@ -80,15 +83,31 @@ impl Syscalls {
         Ok(Self { all: sum(ALL)?, named: named.collect::<Result<_, Missing>>()? })
     }
 
-    /// How many there were so far, of all and of those that were named.
+    /// How many there were so far, of all and of those that were named. All are read last: those that are made meanwhile are
+    /// among them.
     ///
     /// # Errors
     ///
     /// Where the kernel does not say.
-    pub fn read(&mut self) -> io::Result<(u64, Vec<(String, u64)>)> {
+    pub fn read(&mut self) -> io::Result<Counted> {
+        let named = self.read_named()?;
+        Ok((self.all.read()?, named))
+    }
+
+    /// The same at the beginning of a time that [`Self::read`] ends. All are read first: so between both there are never more
+    /// of those that were named than of all.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel does not say.
+    pub fn read_first(&mut self) -> io::Result<Counted> {
+        let all = self.all.read()?;
+        Ok((all, self.read_named()?))
+    }
+
+    fn read_named(&mut self) -> io::Result<Vec<(String, u64)>> {
         let named = self.named.iter_mut();
-        let named = named.map(|(name, sum)| Ok((name.clone(), sum.read()?)));
-        Ok((self.all.read()?, named.collect::<io::Result<_>>()?))
+        named.map(|(name, sum)| Ok((name.clone(), sum.read()?))).collect()
     }
 }
 

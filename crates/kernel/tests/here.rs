@@ -4,7 +4,7 @@ use rustix::thread::CpuSet;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::Command;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{TryRecvError, channel};
 use std::time::Duration;
 use tailwater_kernel::schedule::{Fact, Interrupting, Interval, Machine, State, Waits};
 use tailwater_kernel::{Event, Probe, Recorder, Source, Syscalls, What, now_ns};
@@ -194,6 +194,34 @@ fn system_calls_of_threads_that_run_already_are_counted_and_those_of_others_are_
         }
         Err(missing) => passed_over(&missing),
     }
+}
+
+/// Were both read in one order, then whatever is called while they are read at one end would be named and not among all.
+#[test]
+fn between_two_readings_no_more_calls_are_named_than_there_are() {
+    let (tell_tid, tid) = channel();
+    let (over, ended) = channel::<()>();
+    let other = std::thread::spawn(move || {
+        tell_tid.send(own_tid()).expect("someone listens");
+        while ended.try_recv() == Err(TryRecvError::Empty) {
+            rustix::process::test_kill_process(rustix::process::getpid()).expect("it is this one");
+        }
+    });
+    let tids: Vec<u32> = tid.recv().into_iter().collect();
+    match Syscalls::of_threads(&tids, &["kill"]) {
+        Ok(mut syscalls) => {
+            for _ in 0..1_000 {
+                let (all, named) = syscalls.read_first().expect("the kernel tells it");
+                let (all_then, named_then) = syscalls.read().expect("the kernel tells it");
+                let (all, kills) = (all_then - all, named_then[0].1 - named[0].1);
+                // Of a call that is made right then one of both may be counted already.
+                assert!(kills <= all + 1, "{kills} of {all}");
+            }
+        }
+        Err(missing) => passed_over(&missing),
+    }
+    drop(over);
+    other.join().expect("it ends");
 }
 
 #[test]

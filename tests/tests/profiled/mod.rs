@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use tailwater_profile::record::{Call, Gap, Loss, LossKind, Mark, Record};
 use tailwater_profile::trace::{Ending, Reader, TraceError, Trouble};
 
@@ -95,10 +95,13 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Only one test records at a time: the scanner wants a core beside the program's.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// Only one test records at a time, of all programs of tests: the scanner wants a core beside the program's. The lock is gone
+/// with the file, however the test ends.
+pub(crate) fn alone() -> File {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recording.lock");
+    let file = File::options().create(true).append(true).open(place).expect("a file for the lock");
+    file.lock().expect("a lock");
+    file
 }
 
 /// `tailwater profile record` on a program, in a folder of its own.

@@ -4,6 +4,7 @@ use crate::Result;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
+use tailwater_core::fnv::{START, fnv1a};
 
 /// One change of one law.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -130,10 +131,7 @@ pub(super) fn ordered(all: Vec<Mutant>, seed: u64) -> Vec<Mutant> {
 
 /// FNV-1a of the seed and the text, mixed as by SplitMix64: the same on every machine and for ever.
 fn hash(seed: u64, text: &str) -> u64 {
-    let bytes = seed.to_le_bytes().into_iter().chain(text.bytes());
-    let mut hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let mut hash = fnv1a(START, seed.to_le_bytes().into_iter().chain(text.bytes()));
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     hash ^ (hash >> 31)

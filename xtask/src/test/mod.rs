@@ -1,9 +1,13 @@
 //! `test`: every test of the workspace, and at the end which failed and how each is repeated.
 //!
 //! cargo builds; the test programs are started here, some at a time, since many of them wait more than they
-//! compute. The longest come first, so that none is left to run alone. What a program says is shown when it ends and
-//! failed. All programs run, whatever fails; what they pass over is named at the end.
+//! compute. The longest come first, so that none is left to run alone. What takes the cores from others
+//! runs behind all of them. What a program says is shown when it ends and
+//! failed. All programs run, whatever fails; what they pass over is named at the end. Chosen tests may be run many times, and
+//! beside threads that compute: a test that reads a clock or starts a process must pass there too.
 
+mod asked;
+mod busy;
 mod output;
 mod program;
 mod suite;
@@ -11,6 +15,7 @@ mod suite;
 use crate::slow::Slow;
 use crate::tally::Tally;
 use crate::{Result, lanes};
+use asked::Asked;
 use output::Outcome;
 use program::Program;
 use std::path::Path;
@@ -20,32 +25,80 @@ use suite::Suite;
 /// Programs at a time: on two cores, as many as tests have to pass beside. The loads that they offer share the cores.
 const AT_A_TIME: usize = 3;
 
-/// `cargo xtask test [CARGO'S FLAGS…]`: of the whole workspace, or of what flags such as `-p` choose.
+/// `cargo xtask test [--busy N] [--times N] [CARGO'S FLAGS…] [-- NAMES…]`: of the whole workspace, or of what flags such as
+/// `-p` and words in the names of tests choose.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
+    let asked = Asked::read(args)?;
     let mut slow = Slow::default();
-    let suite = if args.is_empty() { Suite::all() } else { Suite::of_flags(args) };
+    let suite = match &asked.flags[..] {
+        [] => Suite::all(),
+        flags => Suite::of_flags(flags),
+    };
+    let suite = suite.of_names(&asked.names);
     let mut programs = slow.time("(building the tests)", || program::build(root, suite))?;
-    if args.is_empty() {
+    if asked.is_all() {
         programs.push(Program::Docs(root.to_owned()));
     }
-    let tally = summed(perform(AT_A_TIME, programs), slow)?;
-    tally.lines().iter().for_each(|line| println!("{line}"));
+    let tally = busy::beside(asked.busy, || rounds(asked.times, &programs, slow))?;
+    counted(tally.lines()).iter().for_each(|line| println!("{line}"));
     if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
 }
 
+/// All of them, so many times, one round after the other, whatever fails.
+fn rounds(times: u32, programs: &[Program], slow: Slow) -> Result<Tally> {
+    let mut done = Vec::new();
+    for round in 1..=times {
+        if times > 1 {
+            println!("\n== {round} of {times}");
+        }
+        let [together, alone] = apart(programs.to_vec());
+        done.extend(perform(AT_A_TIME, together));
+        done.extend(perform(1, alone));
+    }
+    summed(done, slow)
+}
+
+/// Each line once, with how often it came.
+fn counted(lines: Vec<String>) -> Vec<String> {
+    let mut all: Vec<(String, u32)> = Vec::new();
+    for line in lines {
+        match all.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, times)) => *times += 1,
+            None => all.push((line, 1)),
+        }
+    }
+    let told = all.into_iter().map(|(line, times)| match times {
+        1 => line,
+        _ => format!("{line} ({times} times)"),
+    });
+    told.collect()
+}
+
+/// Those that run beside others, and those that run alone when these are done.
+fn apart(programs: Vec<Program>) -> [Vec<Program>; 2] {
+    let (alone, together) = programs.into_iter().partition(Program::runs_alone);
+    [together, alone]
+}
+
 /// The same for CI, with what computes and never waits beside it, from the beginning: a build whose last programs are
-/// linked one by one, and tests, which mostly wait, leave a part of the processors.
+/// linked one by one, and tests, which mostly wait, leave a part of the processors. What runs alone waits for that, too.
 pub(crate) fn check(root: &Path) -> Result<Tally> {
     std::thread::scope(|scope| {
         let aside = scope.spawn(|| aside(root));
         let mut slow = Slow::default();
         let built = slow.time("(building the tests)", || program::build(root, Suite::all()));
-        let tests = built.and_then(|mut programs| {
+        let together = built.map(|mut programs| {
             programs.push(Program::Docs(root.to_owned()));
-            summed(perform(AT_A_TIME, programs), slow)
+            let [together, alone] = apart(programs);
+            (perform(AT_A_TIME, together), alone)
+        });
+        let aside = aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let tests = together.and_then(|(mut done, alone)| {
+            done.extend(perform(1, alone));
+            summed(done, slow)
         });
         let mut tally = tests.unwrap_or_else(|why| Tally::of("tests", Err(why)));
-        tally.add(aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        tally.add(aside);
         Ok(tally)
     })
 }
@@ -113,8 +166,10 @@ fn conclude(program: &Program, outcome: Outcome, took: Duration) -> Done {
         tally.fail(format!("{test}; to repeat it, type: {}", program.repeats(test)));
     }
     if outcome.is_empty() && program.has_tests() {
-        let named = program.filter().map(|word| format!(" whose name contains `{word}`"));
-        tally.fail(format!("{name}: found no test{}", named.unwrap_or_default()));
+        let words = program.filter().join("` or `");
+        let named =
+            if words.is_empty() { words } else { format!(" whose name contains `{words}`") };
+        tally.fail(format!("{name}: found no test{named}"));
     }
     outcome.passed_over.iter().for_each(|why| tally.pass_over(&name, why));
     let word = if tally.failures().is_empty() { "ok" } else { "FAILED" };
@@ -135,6 +190,23 @@ mod tests {
         let outcome = Outcome::of(&output.map_err(|error| error.to_string()));
         let program = Program::of(suite.clone(), target);
         conclude(&program, outcome, Duration::ZERO).tally.failures().to_vec()
+    }
+
+    #[test]
+    fn what_takes_the_cores_from_others_runs_behind_them() {
+        let program = |target: &str| Program::of(Suite::default(), target);
+        let all = ["--test x", "--test profile_causes", "--lib"].map(program);
+        let [together, alone] = apart(all.into());
+        let names =
+            |programs: &[Program]| programs.iter().map(Program::to_string).collect::<Vec<_>>();
+        assert_eq!(names(&together), ["-p x --test x", "-p x --lib"]);
+        assert_eq!(names(&alone), ["-p x --test profile_causes"]);
+    }
+
+    #[test]
+    fn a_line_of_many_rounds_is_told_once() {
+        let lines = ["a", "b", "a", "c"].map(str::to_owned).to_vec();
+        assert_eq!(counted(lines), ["a (2 times)", "b", "c"]);
     }
 
     #[test]

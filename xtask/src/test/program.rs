@@ -33,8 +33,11 @@ const LONG: [&str; 9] = [
     "--doc",
 ];
 
+/// Test programs whose threads come before all others of the machine, so that tests beside them would be without a core.
+const ALONE: [&str; 1] = ["--test profile_causes"];
+
 /// Something that runs tests.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Program {
     /// One of cargo's test programs.
     Built {
@@ -135,18 +138,26 @@ impl Program {
 
     /// Its place among others: the long ones come first, and those of which nothing is known keep their order.
     pub(super) fn turn(&self) -> usize {
-        let target = match self {
-            Self::Built { target, .. } => target,
-            Self::Docs(_) => "--doc",
-        };
-        LONG.iter().position(|long| *long == target).unwrap_or(LONG.len())
+        LONG.iter().position(|long| *long == self.target()).unwrap_or(LONG.len())
     }
 
-    /// The word that chooses among its tests, where not all are meant.
-    pub(super) fn filter(&self) -> Option<&'static str> {
+    /// Whether it may run only when no other does.
+    pub(super) fn runs_alone(&self) -> bool {
+        ALONE.contains(&self.target())
+    }
+
+    fn target(&self) -> &str {
+        match self {
+            Self::Built { target, .. } => target,
+            Self::Docs(_) => "--doc",
+        }
+    }
+
+    /// The words that choose among its tests; without any, all are meant.
+    pub(super) fn filter(&self) -> Vec<&str> {
         match self {
             Self::Built { target, suite, .. } => suite.filter(target),
-            Self::Docs(_) => None,
+            Self::Docs(_) => Vec::new(),
         }
     }
 
@@ -228,14 +239,17 @@ mod tests {
     }
 
     #[test]
-    fn long_programs_are_files_of_this_name() {
+    fn programs_that_are_named_are_files_of_this_name() {
         let root = crate::root().unwrap();
-        for name in LONG.iter().filter_map(|target| target.strip_prefix("--test ")) {
+        for name in LONG.iter().chain(&ALONE).filter_map(|target| target.strip_prefix("--test ")) {
             let places = ["tests/tests", "crates/cli/tests"].map(|place| root.join(place));
             let there = |place: &PathBuf| {
                 place.join(format!("{name}.rs")).exists() || place.join(name).exists()
             };
-            assert!(places.iter().any(there), "no test program is called {name}: see LONG");
+            assert!(
+                places.iter().any(there),
+                "no test program is called {name}: see LONG and ALONE"
+            );
         }
     }
 

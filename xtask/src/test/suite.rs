@@ -18,6 +18,8 @@ pub(super) struct Suite {
     nightly: bool,
     /// The word that chooses among the tests of libraries; the others of them are not for this build.
     of_libraries: Option<&'static str>,
+    /// Words, of which the name of a test contains one; without any, all are meant.
+    names: Vec<String>,
     /// Whether it runs beside others: it computes and never waits, so that it gives way to them.
     yields: bool,
 }
@@ -35,6 +37,12 @@ impl Suite {
     /// What these flags of cargo choose.
     pub(super) fn of_flags(flags: &[String]) -> Self {
         Self { how: flags.to_vec(), ..Self::default() }
+    }
+
+    /// Of its tests those whose names contain one of these words; without any, all.
+    pub(super) fn of_names(mut self, names: &[String]) -> Self {
+        self.names = names.to_vec();
+        self
     }
 
     /// What computes and never waits, with its name.
@@ -157,9 +165,10 @@ impl Suite {
         self.yields && (target != "--lib" || self.of_libraries.is_some())
     }
 
-    /// The word for a program with this target.
-    pub(super) fn filter(&self, target: &str) -> Option<&'static str> {
-        self.of_libraries.filter(|_| target == "--lib")
+    /// The words that choose among the tests of a program with this target.
+    pub(super) fn filter(&self, target: &str) -> Vec<&str> {
+        let of_library = self.of_libraries.filter(|_| target == "--lib");
+        of_library.into_iter().chain(self.names.iter().map(String::as_str)).collect()
     }
 
     /// What to type for a program of it, up to the flags that choose the program.
@@ -205,9 +214,16 @@ mod tests {
     #[test]
     fn only_libraries_have_tests_that_are_not_for_this_build() {
         let models = Suite::models(Path::new("x"));
-        assert_eq!(models.filter("--lib"), Some("models"));
-        assert_eq!(models.filter("--test loom"), None);
-        assert_eq!(Suite::all().filter("--lib"), None);
+        assert_eq!(models.filter("--lib"), ["models"]);
+        assert!(models.filter("--test loom").is_empty());
+        assert!(Suite::all().filter("--lib").is_empty());
+    }
+
+    #[test]
+    fn names_choose_among_the_tests_of_every_program() {
+        let chosen = Suite::all().of_names(&words("one two"));
+        assert_eq!(chosen.filter("--lib"), ["one", "two"]);
+        assert_eq!(chosen.filter("--test x"), ["one", "two"]);
     }
 
     #[test]

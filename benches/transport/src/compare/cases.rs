@@ -3,7 +3,6 @@
 use crate::poller::Reception;
 use crate::protocol::Name;
 use serde::{Deserialize, Serialize};
-use tailwater_core::Rng;
 
 /// A server to be measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -149,13 +148,6 @@ fn all(short: bool, loaded: Reception) -> Vec<Case> {
     [many, deep, spin, sleep].into_iter().chain(fans).chain([large]).collect()
 }
 
-/// Fisher and Yates.
-pub(super) fn shuffle<T>(items: &mut [T], chance: &mut Rng) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, chance.below(last as u32 + 1) as usize);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,19 +174,5 @@ mod tests {
         assert_eq!(only(&["tonic"]).unwrap().len(), 7);
         assert_eq!(only(&["50x16"]).unwrap()[0].1.len(), 4);
         assert!(only(&["grpc"]).unwrap_err().contains("raw, tailwater, tonic, tarpc"));
-    }
-
-    #[test]
-    fn a_shuffle_keeps_everything_and_follows_the_seed() {
-        let order = |seed| {
-            let mut items: Vec<u32> = (0..20).collect();
-            shuffle(&mut items, &mut Rng::from_seed(seed));
-            items
-        };
-        assert_eq!(order(1), order(1));
-        assert_ne!(order(1), order(2));
-        let mut sorted = order(3);
-        sorted.sort_unstable();
-        assert_eq!(sorted, (0..20).collect::<Vec<u32>>());
     }
 }

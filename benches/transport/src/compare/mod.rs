@@ -110,9 +110,9 @@ impl<'a> Compare<'a> {
         let repetitions = if self.args.short { 1 } else { self.args.repetitions };
         for repetition in 1..=repetitions {
             let mut cases = self.cases.clone();
-            cases::shuffle(&mut cases, &mut chance);
+            chance.shuffle(&mut cases);
             for mut case in cases {
-                cases::shuffle(&mut case.peers, &mut chance);
+                chance.shuffle(&mut case.peers);
                 for &peer in &case.peers {
                     self.measure(repetition, &case, peer)?;
                 }

@@ -1,9 +1,11 @@
 /* Slow calls whose cause lies outside of the program: each takes longer than its own work. */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -44,9 +46,12 @@ static NOINLINE void planted_touch(size_t pages)
 
 int main(int count, char **words)
 {
-    if (count > 1 && !strcmp(words[1], "hog"))
+    if (count > 1 && !strcmp(words[1], "hog")) {
+        /* It computes for ever, and its starter may be killed. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;)
             sink = sink + 1;
+    }
     uint64_t ms = count > 1 ? strtoull(words[1], NULL, 10) : 1;
     planted_run(ms * 1000000u);
     planted_sleep(ms * 4 * 1000000u);

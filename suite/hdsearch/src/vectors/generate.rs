@@ -158,6 +158,7 @@ fn normals(count: usize, deviation: f32, rng: &mut Rng) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_core::fnv::{START, fnv1a};
 
     #[test]
     fn seed_and_number_decide() {
@@ -173,12 +174,10 @@ mod tests {
         let sum = |kind: Kind, dimensions| {
             let generator = Generator::new(kind.recipe(dimensions), 1);
             let all = (0..100).flat_map(|number| generator.vector(number));
-            all.fold(0xcbf2_9ce4_8422_2325_u64, |hash, value| {
-                (hash ^ u64::from(value.to_bits())).wrapping_mul(0x0100_0000_01b3)
-            })
+            fnv1a(START, all.flat_map(|value| value.to_bits().to_le_bytes()))
         };
         let sums = (sum(Kind::Words, 50), sum(Kind::Images, 2_048));
-        assert_eq!(sums, (9_194_531_552_154_845_384, 11_107_172_814_952_660_265));
+        assert_eq!(sums, (17_536_548_149_490_186_034, 3_729_629_595_649_179_033));
     }
 
     #[test]

@@ -30,6 +30,9 @@ const CALLS: [&str; 16] = [
 /// How many of each, by name; or why that is not known: a clause.
 pub(super) type Counts = Result<BTreeMap<String, u64>, String>;
 
+/// Of the counters of one, all and those that are named, in one order or the other.
+type How = fn(&mut Syscalls) -> std::io::Result<(u64, Vec<(String, u64)>)>;
+
 /// Counters of the front, and of each tier; none of one that is not there.
 pub(super) struct Calls<'a>(Vec<(&'a Processes, Option<Syscalls>)>);
 
@@ -45,19 +48,19 @@ impl<'a> Calls<'a> {
 
     /// How many each makes from now until then.
     pub(super) fn count_until(mut self, to: Instant) -> Vec<Counts> {
-        let before = self.read();
+        let before = self.read(Syscalls::read_first);
         sleep_until(to);
-        let after = self.read();
+        let after = self.read(Syscalls::read);
         let since = |((processes, _), (before, after)): (&(&Processes, _), _)| {
             since(processes.absence(), before, after)
         };
         self.0.iter().zip(before.into_iter().zip(after)).map(since).collect()
     }
 
-    fn read(&mut self) -> Vec<Counts> {
+    fn read(&mut self, how: How) -> Vec<Counts> {
         let read = |(processes, syscalls): &mut (&Processes, Option<Syscalls>)| {
             let absent = || processes.absence().unwrap_or("it was absent").to_owned();
-            let (all, named) = syscalls.as_mut().ok_or_else(absent)?.read().map_err(unread)?;
+            let (all, named) = how(syscalls.as_mut().ok_or_else(absent)?).map_err(unread)?;
             Ok(named.into_iter().chain([(ALL_CALLS.to_owned(), all)]).collect())
         };
         self.0.iter_mut().map(read).collect()

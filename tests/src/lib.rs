@@ -4,10 +4,12 @@
 #![forbid(unsafe_code)]
 
 mod bystander;
+mod eventually;
 mod peer;
 
 pub use bystander::Bystander;
 pub use peer::{Call, Heard, Peer, hello};
+pub use eventually::{eventually, found};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,22 +137,6 @@ impl Gate {
             tailwater_rt::time::sleep(Duration::from_micros(200)).await;
         }
     }
-}
-
-/// Counts are published with a delay: looks until they say so, for as long as a busy machine may
-/// need.
-///
-/// # Panics
-/// With `what`, when it never holds.
-pub fn eventually(what: &str, holds: impl Fn() -> bool) {
-    // Ten seconds at least, without asking a clock: a failing test is the only one to wait so long.
-    for _ in 0..20_000 {
-        if holds() {
-            return;
-        }
-        std::thread::park_timeout(Duration::from_micros(500));
-    }
-    panic!("never so: {what}");
 }
 
 /// Most memory that this process has had so far, in bytes. It never falls, so a test that measures

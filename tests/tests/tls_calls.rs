@@ -6,13 +6,14 @@ mod tls;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_rt::client::{CallError, CallOptions, ChannelConfig, Client};
 use tailwater_rt::net::Peer;
 use tailwater_rt::net::tls::{Clients, TlsClient};
 use tailwater_rt::{Address, Reply, Request, Router, Server, ServerConfig, Tenants};
+use tailwater_tests::eventually;
 use tls::Authority;
 
 const ECHO: u16 = 1;
@@ -153,12 +154,10 @@ fn a_unix_socket_speaks_tls_under_a_name_that_is_given() {
 
 /// Waits until a client says this of its connection. A reset may swallow what the server says of one attempt.
 fn tells(client: &Client, begins: &str, word: &str) {
-    let until = Instant::now() + Duration::from_secs(30);
     let fits = |said: &String| said.starts_with(begins) && said.to_lowercase().contains(word);
-    while !client.trouble().as_ref().is_some_and(fits) {
-        assert!(Instant::now() < until, "{:?} is told", client.trouble());
-        std::thread::yield_now();
-    }
+    eventually(&format!("{begins}…{word} is told"), || {
+        client.trouble().as_ref().is_some_and(fits)
+    });
 }
 
 #[test]

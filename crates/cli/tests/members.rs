@@ -3,13 +3,12 @@
 
 mod common;
 
-use common::{Folder, TAILWATER, children};
+use common::{Folder, TAILWATER, children, eventually, found};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 /// A front, and whatever PARTS add.
 const FRONT: &str = r#"
@@ -76,17 +75,6 @@ fn marked(marker: u32) -> Vec<Pid> {
     pids.filter(is_it).filter_map(Pid::from_raw).collect()
 }
 
-fn eventually<T>(what: &str, mut is: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = is() {
-            return found;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}, never");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 fn has_memcached() -> bool {
     let version = Command::new("memcached").arg("-V").stdout(Stdio::null()).status();
     let is_there = version.is_ok_and(|status| status.success());
@@ -130,10 +118,10 @@ fn it_does_not_outlive_a_run_that_is_killed() {
     }
     let (marker, folder) = (marker(2), Folder::new("members-killed"));
     let mut child = begun(&folder.write("cache.toml", &cache(marker, "60s", "")));
-    eventually("both run", || (marked(marker).len() == 2).then_some(()));
+    eventually("both run", || marked(marker).len() == 2);
     child.kill().expect("it runs");
     child.wait().expect("it ends");
-    eventually("they end", || marked(marker).is_empty().then_some(()));
+    eventually("they end", || marked(marker).is_empty());
 }
 
 #[test]
@@ -143,7 +131,7 @@ fn one_that_dies_is_told_and_the_run_does_not_count() {
     }
     let (marker, folder) = (marker(3), Folder::new("members-died"));
     let child = begun(&folder.write("cache.toml", &cache(marker, "4s", "")));
-    let victims = eventually("both run", || Some(marked(marker)).filter(|all| all.len() == 2));
+    let victims = found("both run", || Some(marked(marker)).filter(|all| all.len() == 2));
     kill_process(victims[0], Signal::KILL).expect("it runs");
     let output = child.wait_with_output().expect("it ends");
     let result: Value = serde_json::from_slice(&output.stdout).expect("a result, or part of one");
@@ -286,13 +274,13 @@ fn a_leaf_that_stands_still_does_not_outlive_a_run_that_is_killed() {
     let folder = Folder::new("members-stopped");
     let file = folder.write("pause.toml", &text("5s", "60s", &(LEAVES.to_owned() + &pause)));
     let mut child = begun(&file);
-    let stopped = eventually("the leaf is stopped", || {
+    let stopped = found("the leaf is stopped", || {
         let all = children(child.id()).into_iter();
         all.map(|(pid, _)| pid).find(|pid| is_stopped(*pid))
     });
     child.kill().expect("it runs");
     child.wait().expect("it ends");
-    eventually("the leaf ends", || is_gone(stopped).then_some(()));
+    eventually("the leaf ends", || is_gone(stopped));
 }
 
 /// Each call takes 100 ms from the window's begin to its end, and the objective is half of that.
@@ -436,9 +424,8 @@ fn a_program_that_leaves_its_group_ends_with_what_reads_the_guard() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    let daemon: u32 = eventually("the daemon has begun", || {
-        std::fs::read_to_string(&told).ok()?.trim().parse().ok()
-    });
+    let daemon: u32 =
+        found("the daemon has begun", || std::fs::read_to_string(&told).ok()?.trim().parse().ok());
     assert!(!is_gone(daemon));
     drop(guard.stdout.take());
     assert!(guard.wait().expect("it ends").success());

@@ -6,10 +6,12 @@
 mod bystander;
 mod eventually;
 mod peer;
+mod port;
 
 pub use bystander::Bystander;
-pub use peer::{Call, Heard, Peer, hello};
 pub use eventually::{eventually, found};
+pub use peer::{Call, Heard, Peer, hello};
+pub use port::Port;
 
 use std::sync::Arc;
 use std::time::Duration;

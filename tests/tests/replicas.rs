@@ -9,7 +9,7 @@ use tailwater_control::{Reason, catalog::Controller};
 use tailwater_core::Ratio;
 use tailwater_rt::client::{CallError, CallOptions, ChannelConfig, Client};
 use tailwater_rt::{Address, Reply, Request, Server, ServerConfig};
-use tailwater_tests::{ECHO, Gate, WAIT, controller, eventually, router};
+use tailwater_tests::{ECHO, Gate, Port, WAIT, controller, eventually, router};
 
 /// Everybody's first is the first; retries cost nothing to speak of.
 const GENEROUS: RetryConfig = RetryConfig {
@@ -136,9 +136,8 @@ fn a_replica_that_takes_longer_than_what_is_left_is_not_asked() {
 
 #[test]
 fn a_replica_that_nobody_reaches_is_passed_over() {
-    let gone = serving();
-    let address = gone.server.address().clone();
-    drop(gone);
+    let gone = Port::keep();
+    let address = Address::Tcp(gone.address());
     let second = serving();
     let client = client_of(&[&address, second.server.address()], &none(), GENEROUS);
     for _ in 0..20 {

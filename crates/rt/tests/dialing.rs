@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{eventually, found};
+use common::{Port, eventually, found};
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
@@ -65,8 +65,8 @@ fn numbers_and_paths_are_connected_to_directly() {
 
 #[test]
 fn failures_name_the_address_and_what_is_wrong_with_it() {
-    // A port that was free a moment ago.
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let kept = Port::keep();
+    let free = kept.address().port();
     for (address, said) in [
         (format!("127.0.0.1:{free}"), format!("cannot connect to 127.0.0.1:{free}: ")),
         (format!("localhost:{free}"), "cannot connect to ".to_owned()),

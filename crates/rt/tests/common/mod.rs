@@ -7,7 +7,10 @@
     reason = "each program uses its own part of this"
 )]
 
+#[path = "../../../../tests/src/port.rs"]
+mod port;
 #[path = "../../../../tests/src/eventually.rs"]
 mod waiting;
 
+pub(crate) use port::Port;
 pub(crate) use waiting::{eventually, found};

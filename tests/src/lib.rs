@@ -93,6 +93,16 @@ impl Served {
     pub fn peer(&self) -> Peer {
         Peer::connect(self.address())
     }
+
+    /// A peer that was greeted. Where patience is short, the HELLO of a busy machine may come too late: then another tries.
+    ///
+    /// # Panics
+    /// When a hundred come too late, or something else is heard.
+    #[must_use]
+    pub fn greeted(&self) -> Peer {
+        let mut peers = (0..100).map(|_| self.peer());
+        peers.find_map(|mut peer| peer.is_greeted().then_some(peer)).expect("one HELLO is in time")
+    }
 }
 
 /// The service behind [`Served`].

@@ -2,10 +2,11 @@
 
 use crate::support::PATIENT;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 use tailwater_rt::client::{ChannelConfig, Client};
+use tailwater_rt::time::{sleep, yield_now};
 use tailwater_rt::{Reply, Server, ServerConfig};
 use tailwater_tests::{Peer, controller, eventually};
 use tailwater_wire::{Demand, Deregister};
@@ -14,10 +15,10 @@ const NAP: u16 = 1;
 /// More than the poller reports at once.
 const CONNECTIONS: usize = 100;
 const CALLS: usize = 5;
-/// Frames that the server may take in while an honest call naps for a millisecond: those of ten rounds of
+/// Frames that the server may take in while a handler naps for a millisecond: those of ten rounds of
 /// reads over all connections. A server that reads on while there is something to read takes ten times
 /// as many.
-const FRAMES_FOR_A_CALL: u64 = 4_000_000;
+const FRAMES_FOR_A_NAP: u64 = 4_000_000;
 
 /// Sends the same bytes on all connections, whatever each of them takes, until it is told to stop or
 /// has been sent away from all.
@@ -60,15 +61,28 @@ impl Drop for Flood {
     }
 }
 
-/// The median of the frames that are read while each of some calls is served.
-fn frames_beside_a_nap(frame: &[u8]) -> u64 {
-    let naps = |_| async {
-        tailwater_rt::time::sleep(Duration::from_millis(1)).await;
-        Reply::ok(Vec::new())
+/// Answers with the frames that its server has read meanwhile. It looks itself: however late its client is on a busy
+/// machine, nothing is added.
+async fn nap(server: Arc<OnceLock<Weak<Server>>>) -> Reply {
+    let frames = || {
+        let server = server.get().and_then(Weak::upgrade).expect("it has started");
+        server.totals().frames_in
     };
-    let none = controller("none", &[]);
+    let before = frames();
+    sleep(Duration::from_millis(1)).await;
+    // What this turn has read is told at its end.
+    yield_now().await;
+    Reply::ok((frames() - before).to_le_bytes().to_vec())
+}
+
+/// The median of the frames that are read while each of some handlers naps.
+fn frames_beside_a_nap(frame: &[u8]) -> u64 {
+    let (none, place) = (controller("none", &[]), Arc::new(OnceLock::new()));
+    let own = place.clone();
+    let naps = move |_| nap(own.clone());
     let server = Server::start(ServerConfig::default(), none.admission.clone(), naps);
-    let server = server.expect("the test's server starts");
+    let server = Arc::new(server.expect("the test's server starts"));
+    place.set(Arc::downgrade(&server)).expect("it is set once");
     let config = ChannelConfig::new(server.address().clone());
     let client = Client::connect_with(config, &none).expect("a client starts");
     assert!(client.call_with(NAP, "", PATIENT).wait().is_ok());
@@ -82,10 +96,8 @@ fn frames_beside_a_nap(frame: &[u8]) -> u64 {
         totals.frames_in > 100_000 || totals.closed > 0
     });
     let read_meanwhile = |_| {
-        let before = server.totals().frames_in;
-        let answer = client.call_with(NAP, "", PATIENT).wait();
-        assert!(answer.is_ok(), "an honest call ended in {answer:?}");
-        server.totals().frames_in - before
+        let answer = client.call_with(NAP, "", PATIENT).wait().expect("an honest call");
+        u64::from_le_bytes(answer.payload[..].try_into().expect("a number"))
     };
     let mut read: Vec<u64> = (0..CALLS).map(read_meanwhile).collect();
     drop(flood);
@@ -100,6 +112,6 @@ fn a_flood_of_control_frames_does_not_hold_up_handlers_that_wait_for_a_timer() {
     Deregister.encode(&mut deregister);
     for (name, frame) in [("DEMAND", demand), ("DEREGISTER", deregister)] {
         let read = frames_beside_a_nap(&frame);
-        assert!(read < FRAMES_FOR_A_CALL, "{read} frames {name} were read for an honest call");
+        assert!(read < FRAMES_FOR_A_NAP, "{read} frames {name} were read beside a nap");
     }
 }

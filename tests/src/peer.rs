@@ -137,6 +137,20 @@ impl Peer {
         }
     }
 
+    /// Says HELLO, and hears whether it was in time.
+    ///
+    /// # Panics
+    /// When something else comes.
+    pub fn is_greeted(&mut self) -> bool {
+        self.say(&hello(VERSION_MIN, VERSION_MAX));
+        match self.hear() {
+            Heard::Welcome(_) => true,
+            // The reset answers a HELLO behind the farewell.
+            Heard::Goodbye(GoodbyeCode::Idle, _) | Heard::Reset => false,
+            other => panic!("WELCOME was due, {other:?} came"),
+        }
+    }
+
     /// Sends bytes; a server that has closed meanwhile is found out by [`Peer::hear`].
     pub fn say(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes);

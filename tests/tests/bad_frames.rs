@@ -142,7 +142,8 @@ fn a_goodbye_from_the_client_ends_its_connection_without_fuss() {
 /// megabyte each.
 #[test]
 fn a_long_frame_before_hello_is_refused_by_its_first_eight_bytes() {
-    let config = ServerConfig { patience: Duration::from_millis(200), ..ServerConfig::default() };
+    // On a busy machine the first byte may be late. Only a failing test waits for all of it.
+    let config = ServerConfig { patience: Duration::from_secs(5), ..ServerConfig::default() };
     let served = Served::start(config, controller("breakwater", &[]));
     for kind in [FrameKind::Request, FrameKind::Hello] {
         let mut peer = served.peer();

@@ -6,7 +6,7 @@ use tailwater_rt::client::{Caller, Channel, ChannelConfig, End, NewCall};
 use tailwater_rt::poll::Poller;
 use tailwater_rt::time::now;
 use tailwater_rt::{Address, Drained, ServerConfig};
-use tailwater_tests::{ECHO, Served, controller};
+use tailwater_tests::{ECHO, Port, Served, controller};
 
 /// A client that keeps some calls going and notes how each ends.
 struct Steady {
@@ -91,8 +91,10 @@ impl Steady {
 
 fn restart_under_load(controller_name: &str, gracefully: bool) {
     let make = || controller(controller_name, &[("expiry", "never")]);
-    let mut served = Served::start(ServerConfig::default(), make());
-    let listen: Address = served.address().clone();
+    let port = Port::keep();
+    let listen = Address::Tcp(port.address());
+    let config = ServerConfig { listen, ..ServerConfig::default() };
+    let mut served = Served::start(config.clone(), make());
     let mut steady = Steady::new(&served);
     for _ in 0..5 {
         steady.until_answered(500);
@@ -107,8 +109,7 @@ fn restart_under_load(controller_name: &str, gracefully: bool) {
             steady.turn(true);
         }
         assert!(stopping.join().is_ok());
-        let config = ServerConfig { listen: listen.clone(), ..ServerConfig::default() };
-        served = Served::start(config, make());
+        served = Served::start(config.clone(), make());
     }
     steady.until_answered(500);
     for _ in 0..100_000 {

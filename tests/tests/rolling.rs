@@ -9,7 +9,7 @@ use tailwater_control::retry::First;
 use tailwater_core::Ratio;
 use tailwater_rt::client::{CallOptions, ChannelConfig, Client};
 use tailwater_rt::{Address, Placement, Reply, Request, Server, ServerConfig};
-use tailwater_tests::{controller, eventually};
+use tailwater_tests::{Port, controller, eventually};
 
 const RESTARTS: usize = 10;
 const CLIENTS: u32 = 8;
@@ -120,8 +120,8 @@ fn restart(mut replicas: [Server; 2], fresh: impl Fn(Address) -> Server) -> [Ser
 fn rolling_restart(placement: Placement, name: &str) {
     let begun = Begun((0..COUNTED).map(|_| AtomicU8::new(0)).collect());
     let fresh = |listen| start(listen, placement, name, &begun);
-    let any = || Address::Tcp(([127, 0, 0, 1], 0).into());
-    let replicas = [fresh(any()), fresh(any())];
+    let ports = [Port::keep(), Port::keep()];
+    let replicas = ports.each_ref().map(|port| fresh(Address::Tcp(port.address())));
     let addresses = [replicas[0].address().clone(), replicas[1].address().clone()];
     let load = Load { begun: begun.clone(), next: AtomicU32::new(0), stop: AtomicBool::new(false) };
     let failed: Vec<String> = std::thread::scope(|scope| {

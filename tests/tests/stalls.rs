@@ -19,8 +19,7 @@ fn who_does_not_finish_his_hello_is_sent_away() {
         assert_eq!(peer.farewell(), GoodbyeCode::Idle, "after {length} bytes");
     }
     // A client that has greeted may be silent for as long as it likes.
-    let mut silent = served.peer();
-    silent.greet();
+    let mut silent = served.greeted();
     for _ in 0..10 {
         assert_eq!(served.peer().farewell(), GoodbyeCode::Idle, "patience has passed once more");
     }
@@ -36,8 +35,7 @@ fn who_stops_inside_a_frame_is_sent_away() {
     let bystander = Bystander::of(&served);
     let request = Call::new(1, ECHO, b"unfinished").bytes();
     for length in [1, request.len() / 2, request.len() - 1] {
-        let mut peer = served.peer();
-        peer.greet();
+        let mut peer = served.greeted();
         peer.say(&request[..length]);
         assert_eq!(peer.farewell(), GoodbyeCode::Idle, "after {length} bytes");
     }

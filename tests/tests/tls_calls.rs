@@ -6,20 +6,21 @@ mod tls;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
-use tailwater_control::Site;
-use tailwater_control::catalog::{Controller, Spec};
+use std::time::Duration;
+use tailwater_control::catalog::Controller;
 use tailwater_rt::client::{CallError, CallOptions, ChannelConfig, Client};
 use tailwater_rt::net::Peer;
 use tailwater_rt::net::tls::{Clients, TlsClient};
 use tailwater_rt::{Address, Reply, Request, Router, Server, ServerConfig, Tenants};
+use tailwater_tests::{controller, eventually};
 use tls::Authority;
 
 const ECHO: u16 = 1;
 const WHO: u16 = 2;
 
-fn controller() -> Controller {
-    Spec::named("breakwater").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap()
+/// A busy machine makes neither the server shed nor a call expire at its client.
+fn control() -> Controller {
+    controller("breakwater", &[("expiry", "never")])
 }
 
 fn names(peer: &Peer) -> Vec<String> {
@@ -39,12 +40,12 @@ fn start(config: ServerConfig) -> Server {
     let router = Router::new()
         .route(ECHO, |request: Request| async move { Reply::ok(request.payload) })
         .route(WHO, who);
-    Server::start(config, controller().admission.clone(), router).unwrap()
+    Server::start(config, control().admission.clone(), router).unwrap()
 }
 
 fn connect(address: Address, tls: Option<TlsClient>) -> Client {
     let config = ChannelConfig { tls, ..ChannelConfig::new(address) };
-    Client::connect_with(config, &controller()).unwrap()
+    Client::connect_with(config, &control()).unwrap()
 }
 
 /// By its name, so that the certificate for `localhost` fits.
@@ -69,7 +70,9 @@ fn calls_of_all_sizes_pass_and_handlers_know_who_calls() {
     });
     let us = TlsClient::new(authority.roots(), Some(authority.issue("billing").identity()));
     let client = connect(by_name(&server), Some(us.unwrap()));
-    let calls: Vec<_> = (0..70).map(|number| client.call(ECHO, payload(number))).collect();
+    let patient = CallOptions { deadline: Duration::from_secs(120), ..CallOptions::default() };
+    let call = |number| client.call_with(ECHO, payload(number), patient);
+    let calls: Vec<_> = (0..70).map(call).collect();
     for (number, call) in (0..70).zip(calls) {
         assert!(call.wait().unwrap().payload == payload(number), "call {number}");
     }
@@ -147,18 +150,16 @@ fn a_unix_socket_speaks_tls_under_a_name_that_is_given() {
         tls: Some(nameless),
         ..ChannelConfig::new("unix:/run/my.sock".parse().unwrap())
     };
-    let error = Client::connect_with(config, &controller()).err().unwrap();
+    let error = Client::connect_with(config, &control()).err().unwrap();
     assert!(error.to_string().contains("with_server_name"), "{error}");
 }
 
 /// Waits until a client says this of its connection. A reset may swallow what the server says of one attempt.
 fn tells(client: &Client, begins: &str, word: &str) {
-    let until = Instant::now() + Duration::from_secs(30);
     let fits = |said: &String| said.starts_with(begins) && said.to_lowercase().contains(word);
-    while !client.trouble().as_ref().is_some_and(fits) {
-        assert!(Instant::now() < until, "{:?} is told", client.trouble());
-        std::thread::yield_now();
-    }
+    eventually(&format!("{begins}…{word} is told"), || {
+        client.trouble().as_ref().is_some_and(fits)
+    });
 }
 
 #[test]

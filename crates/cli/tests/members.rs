@@ -1,15 +1,14 @@
-//! Processes of a run that are programs of others, replicas, or struck by faults. Without memcached the tests that need it say
-//! that they were skipped; `make test` installs it.
+//! Processes of a run that are programs of others, replicas, or struck by faults. `make test` installs memcached.
 
 mod common;
 
-use common::{Folder, TAILWATER, children};
+use common::{Folder, TAILWATER, children, eventually, found};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 /// A front, and whatever PARTS add.
 const FRONT: &str = r#"
@@ -51,6 +50,8 @@ fn fates(run: &Value) -> [u64; 5] {
 
 /// A front that asks a memcached, which has this number among its words.
 fn cache(marker: u32, length: &str, fault: &str) -> String {
+    let version = Command::new("memcached").arg("-V").stdout(Stdio::null()).status();
+    version.expect("found no memcached; type: apt-get install memcached");
     let parts = format!(
         "[[server.path]]\nprobability = 1.0\nsteps = [{{ compute = \"20us\" }}, {{ call = \"cache\" }}]\n\
          [[tier]]\nname = \"cache\"\nnodes = 2\nkeys = 20\n\
@@ -76,42 +77,20 @@ fn marked(marker: u32) -> Vec<Pid> {
     pids.filter(is_it).filter_map(Pid::from_raw).collect()
 }
 
-fn eventually<T>(what: &str, mut is: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = is() {
-            return found;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}, never");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn has_memcached() -> bool {
-    let version = Command::new("memcached").arg("-V").stdout(Stdio::null()).status();
-    let is_there = version.is_ok_and(|status| status.success());
-    if !is_there {
-        let _ = writeln!(std::io::stderr(), "skipped: memcached is not installed");
-    }
-    is_there
-}
-
 #[test]
 fn a_program_of_others_is_asked_metered_and_gone_with_the_run() {
-    if !has_memcached() {
-        return;
-    }
     let marker = marker(1);
-    let (run, said) = only_run("members-cache", &cache(marker, "500ms", ""));
+    let (run, said) = only_run("members-cache", &cache(marker, "2s", ""));
     let [ok, .., shed, lost] = fates(&run);
-    assert!(ok > 40 && (shed, lost) == (0, 0), "{run} {said}");
+    assert!(ok > 200 && (shed, lost) == (0, 0), "{run} {said}");
     assert_eq!(run["wrong_answers"].as_u64().unwrap_or(0), 0);
     let tier = &run["tiers"][1];
     assert_eq!((&tier["tier"], &tier["nodes"]), (&"cache".into(), &2.into()), "{run}");
     let rate = |of: &Value| of["received_rps"].as_f64().expect("a rate");
-    // A get for each request, and a set for each key that was not there, most of them in the warm-up.
+    // A get for each request, and a set for each key that was not there, most of them in the warm-up. Each server is asked
+    // by itself: on a busy machine one tells its counts a good while after another. Half of them is one node of two.
     let (front, cache) = (rate(&run["tiers"][0]), rate(tier));
-    assert!(front > 80.0 && cache > 0.8 * front && cache < 2.0 * front, "{front} {cache}");
+    assert!(front > 80.0 && cache > 0.7 * front && cache < 1.6 * front, "{front} {cache}");
     assert!(tier["memory_bytes"].as_u64() > Some(1 << 20), "{tier}");
     assert!(tier["cores_used"].as_f64() > Some(0.0), "{tier}");
     assert_eq!(marked(marker), [], "it is left");
@@ -125,25 +104,19 @@ fn begun(file: &Path) -> Child {
 
 #[test]
 fn it_does_not_outlive_a_run_that_is_killed() {
-    if !has_memcached() {
-        return;
-    }
     let (marker, folder) = (marker(2), Folder::new("members-killed"));
     let mut child = begun(&folder.write("cache.toml", &cache(marker, "60s", "")));
-    eventually("both run", || (marked(marker).len() == 2).then_some(()));
+    eventually("both run", || marked(marker).len() == 2);
     child.kill().expect("it runs");
     child.wait().expect("it ends");
-    eventually("they end", || marked(marker).is_empty().then_some(()));
+    eventually("they end", || marked(marker).is_empty());
 }
 
 #[test]
 fn one_that_dies_is_told_and_the_run_does_not_count() {
-    if !has_memcached() {
-        return;
-    }
     let (marker, folder) = (marker(3), Folder::new("members-died"));
     let child = begun(&folder.write("cache.toml", &cache(marker, "4s", "")));
-    let victims = eventually("both run", || Some(marked(marker)).filter(|all| all.len() == 2));
+    let victims = found("both run", || Some(marked(marker)).filter(|all| all.len() == 2));
     kill_process(victims[0], Signal::KILL).expect("it runs");
     let output = child.wait_with_output().expect("it ends");
     let result: Value = serde_json::from_slice(&output.stdout).expect("a result, or part of one");
@@ -218,9 +191,8 @@ fn a_leaf_is_slowed_stopped_and_killed_and_every_request_has_one_fate() {
     assert_eq!(calm["tiers"].as_array().map(Vec::len), Some(2));
 }
 
-/// A fault was void that came while a process of another one started.
-#[test]
-fn a_short_fault_is_played_beside_a_process_that_starts() {
+/// How a fault is played that comes while a process of another one starts; the error says what was wrong.
+fn short_beside_a_start() -> Result<(), String> {
     let restart = fault("server-restart", "100ms", "1ms", "tier = \"leaf\"\nnode = 1");
     let pause = fault("server-pause", "102ms", "1us", "tier = \"leaf\"\nnode = 2");
     let with = LEAVES.to_owned() + &restart + &pause;
@@ -230,10 +202,21 @@ fn a_short_fault_is_played_beside_a_process_that_starts() {
     let number =
         |fault: &Value, key: &str| fault[key].as_f64().unwrap_or_else(|| panic!("{run} {said}"));
     let is_up = number(restart, "at_ms") + number(restart, "for_ms");
-    assert!(number(pause, "at_ms") < is_up, "it waits for no process of another node: {told:?}");
+    if number(pause, "at_ms") >= is_up {
+        return Err(format!("it waits for no process of another node: {told:?}"));
+    }
     // However late the machine made the first: the other is as asked, if that is.
     let why = run["invalid_because"].to_string();
-    assert!(why.contains("server-restart at") || !why.contains("server-pause at"), "{why}");
+    let is_as_asked = why.contains("server-restart at") || !why.contains("server-pause at");
+    is_as_asked.then_some(()).ok_or(why)
+}
+
+/// A fault was void that came while a process of another one started.
+#[test]
+fn a_short_fault_is_played_beside_a_process_that_starts() {
+    // What plays them both may stand still on a busy machine while the process starts.
+    let wrong: Vec<String> = (0..3).map_while(|_| short_beside_a_start().err()).collect();
+    assert!(wrong.len() < 3, "{wrong:?}");
 }
 
 /// Starting takes longer than the hundredth of the window that a fault may be late.
@@ -286,13 +269,13 @@ fn a_leaf_that_stands_still_does_not_outlive_a_run_that_is_killed() {
     let folder = Folder::new("members-stopped");
     let file = folder.write("pause.toml", &text("5s", "60s", &(LEAVES.to_owned() + &pause)));
     let mut child = begun(&file);
-    let stopped = eventually("the leaf is stopped", || {
+    let stopped = found("the leaf is stopped", || {
         let all = children(child.id()).into_iter();
         all.map(|(pid, _)| pid).find(|pid| is_stopped(*pid))
     });
     child.kill().expect("it runs");
     child.wait().expect("it ends");
-    eventually("the leaf ends", || is_gone(stopped).then_some(()));
+    eventually("the leaf ends", || is_gone(stopped));
 }
 
 /// Each call takes 100 ms from the window's begin to its end, and the objective is half of that.
@@ -302,15 +285,15 @@ fn what_is_slowed_computes_for_longer() {
     let (run, said) = only_run("members-slow", &text("50ms", "1s", &(LEAVES.to_owned() + &slow)));
     let [ok, ..] = fates(&run);
     let total: u64 = fates(&run).iter().sum();
-    assert!(total > 100 && ok * 3 < total, "{run} {said}");
-    assert_eq!(run["faults"][0]["for_ms"], Value::Null, "it outlasts the run: {run}");
+    let slow = &run["faults"][0];
+    // On a busy machine it begins late: what came before is in time.
+    let before = slow["at_ms"].as_f64().expect("it was played") / 1_000.0;
+    assert!(total > 100 && ok as f64 * 3.0 < total as f64 * (1.0 + 3.0 * before), "{run} {said}");
+    assert_eq!(slow["for_ms"], Value::Null, "it outlasts the run: {run}");
 }
 
 #[test]
 fn a_program_of_others_is_killed_and_comes_back_empty() {
-    if !has_memcached() {
-        return;
-    }
     let (marker, of) = (marker(4), "tier = \"cache\"\nnode = 1");
     let faults =
         fault("server-pause", "100ms", "50ms", of) + &fault("server-restart", "300ms", "100ms", of);
@@ -326,13 +309,14 @@ fn a_program_of_others_is_killed_and_comes_back_empty() {
 const REPLICAS: &str = "[server]\nreplicas = 2\nservice = { distribution = \"constant\", mean = \"100us\" }\n\
                         [clients.retry]\ntries = 2\nfirst = \"primary\"\n";
 
+/// In a window of two seconds.
 fn replicated(faults: &str) -> String {
     // [clients] is a table of its own there.
     let clients = "clients = { count = 4, pace = \"sleep\" }\n";
     let with = REPLICAS
         .replace("[clients.retry]\n", "[clients]\ncount = 4\npace = \"sleep\"\n[clients.retry]\n");
     let parts = format!("{with}{faults}");
-    text("5s", "1s", &parts).replace(clients, "")
+    text("5s", "2s", &parts).replace(clients, "")
 }
 
 #[test]
@@ -341,13 +325,15 @@ fn clients_go_to_the_other_replica_while_theirs_is_away() {
     let [ok, .., shed, lost] = fates(&calm);
     assert!(ok > 100 && (shed, lost) == (0, 0), "{calm} {said}");
     assert_eq!(calm["retry"]["retried"], 0.0, "{calm}");
-    let faults = fault("server-restart", "200ms", "400ms", "node = 1");
+    let faults = fault("server-restart", "200ms", "1s", "node = 1");
     let (run, said) = only_run("members-replica-away", &replicated(&faults));
     let total = |run: &Value| fates(run).iter().sum::<u64>();
     assert_eq!(total(&run), total(&calm), "{run} {said}");
-    // What the first had when it died is lost, and no more than that.
+    // What the first had when it died is lost, and no more than that: on a busy machine that may be some, but not half of
+    // what comes while it is away, 200 in a second.
     let [ok, ..] = fates(&run);
-    assert!(ok + 20 > total(&run), "{run} {said}");
+    let away_ms = run["faults"][0]["for_ms"].as_f64().unwrap_or(1_000.0);
+    assert!(((total(&run) - ok) as f64) < away_ms * 0.2 / 2.0, "{run} {said}");
 }
 
 /// A caller is at home at the first replica of one node and at the second of the other. The second ones take forty times
@@ -429,16 +415,20 @@ fn what_sockets_cannot_play_is_refused_with_where_it_is_played() {
 fn a_program_that_leaves_its_group_ends_with_what_reads_the_guard() {
     let folder = Folder::new("members-daemon");
     let told = folder.0.join("pid");
-    let script = "setsid sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 1000' & sleep 1000";
+    // They end with this test, whatever becomes of it: nothing else writes to what they read.
+    let life = folder.0.join("life");
+    let made = Command::new("mkfifo").arg(&life).status().expect("the program starts");
+    assert!(made.success());
+    let _life = File::options().read(true).write(true).open(&life).expect("it was made");
+    let script = "setsid sh -c 'echo $$ > pid.new; mv pid.new pid; exec cat life' & exec cat life";
     let mut guard = Command::new(TAILWATER)
         .args(["guard", "--", "sh", "-c", script])
         .current_dir(&folder.0)
         .stdout(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    let daemon: u32 = eventually("the daemon has begun", || {
-        std::fs::read_to_string(&told).ok()?.trim().parse().ok()
-    });
+    let daemon: u32 =
+        found("the daemon has begun", || std::fs::read_to_string(&told).ok()?.trim().parse().ok());
     assert!(!is_gone(daemon));
     drop(guard.stdout.take());
     assert!(guard.wait().expect("it ends").success());

@@ -22,9 +22,11 @@ fn received(client: &Client) -> u64 {
     counts["received"].as_u64().expect("a number")
 }
 
+/// They sleep for longer than a busy machine takes from their calls to one that a drain refuses.
 fn sleepers(client: &Client, count: u32) -> Vec<CallFuture> {
-    let sleep = |tag| work::payload(Duration::from_millis(400), tag);
-    (0..count).map(|tag| client.call(work::SLEEP.0, sleep(tag))).collect()
+    let sleep = |tag| work::payload(Duration::from_secs(3), tag);
+    let options = CallOptions { deadline: Duration::from_secs(60), ..CallOptions::default() };
+    (0..count).map(|tag| client.call_with(work::SLEEP.0, sleep(tag), options)).collect()
 }
 
 /// Terminates a server that has admitted calls, and checks that they are answered all the same.

@@ -75,7 +75,8 @@ fn a_slow_node_behind_makes_its_callers_late() {
 
 #[test]
 fn front_and_tiers_are_metered_each_by_itself() {
-    for run in runs("2us", "1s") {
+    let longer = CHAIN.replace("STORE", "2us").replace("duration = \"500ms\"", "duration = \"2s\"");
+    for run in runs_of("tiers-metered", &longer) {
         let tiers = run["tiers"].as_array().expect("readings");
         let names: Vec<_> = tiers.iter().map(|tier| (&tier["tier"], &tier["nodes"])).collect();
         assert_eq!(
@@ -83,10 +84,11 @@ fn front_and_tiers_are_metered_each_by_itself() {
             [(&"".into(), &1.into()), (&"leaf".into(), &3.into()), (&"store".into(), &1.into())]
         );
         let rate = |tier: usize| tiers[tier]["received_rps"].as_f64().expect("a rate");
-        // Each request asks two leaves, each of which asks the store; some are under way at both ends.
+        // Each request asks two leaves, each of which asks the store. Some are under way at both ends, and each server is
+        // asked by itself: on a busy machine one tells its counts a good while after another.
         let (front, leaf, store) = (rate(0), rate(1), rate(2));
         assert!(front > 40.0, "{front}");
-        assert!((leaf / front - 2.0).abs() < 0.2 && (store / leaf - 1.0).abs() < 0.1, "{tiers:?}");
+        assert!((leaf / front - 2.0).abs() < 0.5 && (store / leaf - 1.0).abs() < 0.4, "{tiers:?}");
         for tier in tiers {
             assert!(tier["memory_bytes"].as_u64() > Some(100_000), "{tier}");
             assert!(tier["cores_used"].as_f64() > Some(0.0), "{tier}");

@@ -28,8 +28,11 @@ async fn panics(_: Request) -> Reply {
     panic!("a test wants this panic")
 }
 
+/// A busy machine makes neither the server shed nor a call expire at its client.
 fn controller(name: &str) -> Controller {
-    Spec::named(name).build(&Site::of_loops(Duration::from_millis(100), 2, 1)).unwrap()
+    let mut spec = Spec::named(name);
+    spec.overrides = [("expiry".to_owned(), "never".to_owned())].into();
+    spec.build(&Site::of_loops(Duration::from_secs(60), 2, 1)).unwrap()
 }
 
 fn start<S: Service>(config: ServerConfig, name: &str, service: S) -> (Server, Client) {

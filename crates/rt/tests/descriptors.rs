@@ -3,10 +3,9 @@
 
 mod common;
 
-use common::eventually;
+use common::{Port, eventually};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
-use std::net::TcpListener;
 use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};
@@ -46,12 +45,6 @@ impl Drop for Exhausted {
     }
 }
 
-/// An address at which nothing listens now.
-fn free_address() -> Address {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    Address::Tcp(listener.local_addr().expect("it listens"))
-}
-
 async fn middle(request: Request) -> Reply {
     let leaves = tier("leaf").expect("the tier is configured");
     match request.method.0 {
@@ -75,7 +68,9 @@ fn status(client: &Client, method: u16) -> u16 {
 #[test]
 fn a_server_without_descriptors_answers_and_calls_its_leaf_when_there_are_some_again() {
     for word in ["aib", "sib", "adb:1", "sdb:1", "aib+1", "sib+1"] {
-        let address = free_address();
+        // Nothing listens there at first.
+        let port = Port::keep();
+        let address = Address::Tcp(port.address());
         let leaf = ChannelConfig {
             backoff_max: Duration::from_millis(20),
             ..ChannelConfig::new(address.clone())

@@ -1,9 +1,12 @@
 //! Attempts to connect: names are resolved, their addresses tried in turn, and failures say what.
 
+mod common;
+
+use common::{Port, eventually, found};
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_rt::client::{ChannelConfig, Client};
@@ -62,8 +65,8 @@ fn numbers_and_paths_are_connected_to_directly() {
 
 #[test]
 fn failures_name_the_address_and_what_is_wrong_with_it() {
-    // A port that was free a moment ago.
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let kept = Port::keep();
+    let free = kept.address().port();
     for (address, said) in [
         (format!("127.0.0.1:{free}"), format!("cannot connect to 127.0.0.1:{free}: ")),
         (format!("localhost:{free}"), "cannot connect to ".to_owned()),
@@ -107,30 +110,19 @@ fn a_client_calls_a_server_by_its_name() {
     assert_eq!(client.call(1, "hello").wait().unwrap().payload, b"hello");
 }
 
-fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + Duration::from_secs(30);
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(Instant::now() < until, "{what}");
-        std::thread::yield_now();
-    }
-}
-
 #[test]
 fn a_client_tells_why_it_does_not_reach_its_server_until_it_does() {
     let controller = Spec::named("none").build(&Site::one_loop(Duration::from_secs(1), 0)).unwrap();
     let path = std::env::temp_dir().join(format!("tailwater-{}-trouble", std::process::id()));
     let address = Address::Unix(path);
     let client = Client::connect(address.clone()).unwrap();
-    let said = eventually("the trouble is told", || client.trouble());
+    let said = found("the trouble is told", || client.trouble());
     assert!(said.starts_with(&format!("cannot connect to {address}: ")), "{said}");
     let config = ServerConfig { listen: address.clone(), ..ServerConfig::default() };
     let server = Server::start(config, controller.admission.clone(), echo).unwrap();
-    eventually("the trouble is over", || client.trouble().is_none().then_some(()));
+    eventually("the trouble is over", || client.trouble().is_none());
     drop(server);
-    let said = eventually("the server's end is told", || client.trouble());
+    let said = found("the server's end is told", || client.trouble());
     assert!(said.contains(&address.to_string()), "{said}");
 }
 
@@ -141,9 +133,11 @@ fn a_client_tells_that_nothing_listens_at_a_port_or_something_else_does() {
     let client = Client::connect(address.clone()).unwrap();
     let (mut stranger, _) = socket.accept().unwrap();
     stranger.write_all(&[b'?'; 64]).unwrap();
-    let said = eventually("the stranger is told of", || client.trouble());
+    let said = found("the stranger is told of", || client.trouble());
     assert_eq!(said, format!("{address}: what answers there does not speak tailwater's protocol"));
     drop((stranger, socket));
     let refused = format!("cannot connect to {address}: ");
-    eventually("the refusal is told", || client.trouble().filter(|it| it.starts_with(&refused)));
+    eventually("the refusal is told", || {
+        client.trouble().is_some_and(|said| said.starts_with(&refused))
+    });
 }

@@ -1,11 +1,14 @@
 //! Calls between servers, as a profiler is told of them at both ends. This program has the runtime's functions itself, so
 //! that the weak references of `tailwater-marks` lead here.
 
+mod common;
+
+use common::eventually;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::retry::First;
 use tailwater_control::{Reason, RetryConfig, Site};
@@ -13,9 +16,6 @@ use tailwater_marks::Mark;
 use tailwater_rt::client::{CallError, ChannelConfig, Client};
 use tailwater_rt::downstream::{TierConfig, tier};
 use tailwater_rt::{Completion, Model, Placement, Reply, Request, Server, ServerConfig, Service};
-
-/// After this long a test has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What was told, in order: the request, the call's name, and what.
 static TOLD: Mutex<Vec<(u64, u64, &str)>> = Mutex::new(Vec::new());
@@ -153,13 +153,11 @@ fn names_at_replicas(client_id: u64) -> Vec<u64> {
     let client = Client::replicas(servers, &controller(), retry).unwrap();
     let mut mark = Mark::new();
     mark.works();
-    let started = Instant::now();
-    while replicas.iter().any(|replica| replica.totals().served < 8) {
-        let served = replicas.each_ref().map(|replica| replica.totals().served);
-        assert!(started.elapsed() < PATIENCE, "one replica gets no calls: {served:?} were served");
+    eventually("both replicas get calls", || {
         let calls: Vec<_> = (0..16).map(|_| client.call(1, "asked")).collect();
         calls.into_iter().for_each(|call| assert_eq!(call.wait().unwrap().payload, b"asked"));
-    }
+        replicas.iter().all(|replica| replica.totals().served >= 8)
+    });
     drop((client, mark, replicas));
     take_told().iter().filter(|told| told.2 == "sent").map(|told| told.1).collect()
 }
@@ -216,26 +214,18 @@ fn what_has_waited_and_is_shed_is_told_of_and_what_is_refused_on_arrival_is_not(
     let held = gate.lock().unwrap();
     let client = Client::connect(server.address().clone()).unwrap();
     let first = client.call(1, "holds the worker");
-    until("the first is with the worker", || has_begun.load(SeqCst));
+    eventually("the first is with the worker", || has_begun.load(SeqCst));
     // One waits for the worker, the other one for a place there.
     let others = [(); 2].map(|()| client.call(1, "waits"));
     let refused = client.call(1, "one more than the connection may have");
     assert_eq!(refused.wait(), Err(CallError::Shed(Reason::QueueFull)));
     drop(others);
-    until("the others are shed", || server.totals().shed.iter().sum::<u64>() == 3);
+    eventually("the others are shed", || server.totals().shed.iter().sum::<u64>() == 3);
     drop(held);
     first.wait().unwrap();
     drop((client, server));
     // The one that is served has worked in its handler.
     assert_eq!(by_request(), vec![vec!["start waited", "called", "block", "finish"]; 3]);
-}
-
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < PATIENCE, "in vain: {what}");
-        std::thread::yield_now();
-    }
 }
 
 fn alone() -> MutexGuard<'static, ()> {

@@ -1,5 +1,8 @@
 //! Connections whose peer's host is gone: the kernel watches over them at both ends.
 
+mod common;
+
+use common::eventually;
 use std::fs::read_to_string;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -36,14 +39,12 @@ fn row(line: &str) -> Option<Row> {
     Some(Row { local: port(fields[1])?, remote: port(fields[2])?, timer })
 }
 
-/// Looks at the kernel's table until a row satisfies, for as long as the harness allows.
-fn eventually(what: &str, holds: impl Fn(&Row) -> bool) {
-    let found = (0..1_000).any(|_| {
-        std::thread::yield_now();
+/// Looks at the kernel's table until it has such a row.
+fn has_row(what: &str, is_it: impl Fn(&Row) -> bool) {
+    eventually(what, || {
         let table = read_to_string("/proc/self/net/tcp").unwrap();
-        table.lines().skip(1).filter_map(row).any(|row| holds(&row))
+        table.lines().skip(1).filter_map(row).any(|row| is_it(&row))
     });
-    assert!(found, "{what}");
 }
 
 #[test]
@@ -51,7 +52,7 @@ fn the_kernel_watches_over_a_silent_client() {
     let (_server, address) = start();
     let client = TcpStream::connect(address).unwrap();
     let port = client.local_addr().unwrap().port();
-    eventually("the server's end has no keepalive timer", |row| {
+    has_row("the server's end has a keepalive timer", |row| {
         row.local == address.port() && row.remote == port && row.timer == 2
     });
 }
@@ -63,7 +64,7 @@ fn the_kernel_watches_over_a_silent_server() {
     let config = ChannelConfig::new(server.address().clone());
     let client = Client::connect_with(config, &controller).unwrap();
     client.call(1, "hello").wait().unwrap();
-    eventually("the client's end has no keepalive timer", |row| {
+    has_row("the client's end has a keepalive timer", |row| {
         row.remote == address.port() && row.timer == 2
     });
 }

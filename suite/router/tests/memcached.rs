@@ -245,7 +245,8 @@ impl Drop for Process {
 #[test]
 fn a_router_that_sleeps_and_wakes_takes_no_memcached_for_lost() {
     let nodes = memcacheds(2);
-    let mut arguments = ["--replicas", "2", "--timeout", "300"].map(String::from).to_vec();
+    // On a busy machine a memcached may be late by itself, but not for so long.
+    let mut arguments = ["--replicas", "2", "--timeout", "1500"].map(String::from).to_vec();
     arguments.extend(addresses(&nodes).iter().map(ToString::to_string));
     let router = Process::start(&arguments);
     let stops = Arc::new(AtomicBool::new(false));
@@ -269,10 +270,10 @@ fn a_router_that_sleeps_and_wakes_takes_no_memcached_for_lost() {
     for node in addresses(&nodes) {
         eventually("there is load", || client.count(node, "writes") > 500);
     }
-    for _ in 0..3 {
+    for _ in 0..2 {
         signal(router.0.id(), "STOP");
         eventually("it has stopped", || is_stopped(router.0.id()));
-        after(Duration::from_millis(1_000));
+        after(Duration::from_secs(3));
         signal(router.0.id(), "CONT");
         let before = client.count(nodes[0].address, "writes");
         eventually("it goes on", || client.count(nodes[0].address, "writes") > before + 100);
@@ -300,7 +301,8 @@ fn is_stopped(pid: u32) -> bool {
 #[test]
 fn a_memcached_that_sleeps_and_wakes_answers_nothing_old() {
     let nodes = memcacheds(2);
-    let timeout = Duration::from_millis(200);
+    // On a busy machine the other one may be late, too, but not for so long.
+    let timeout = Duration::from_secs(2);
     let router = router_with(NodesConfig { replicas: 2, timeout, ..config(&addresses(&nodes)) });
     let mut client = Wire::to(router.address());
     let signal = |name: &str| signal(nodes[0].child.id(), name);

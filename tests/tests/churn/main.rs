@@ -17,7 +17,7 @@ use system::{Held, resident_kib};
 use tailwater_core::Rng;
 use tailwater_rt::client::{CallOptions, ChannelConfig, Client};
 use tailwater_rt::{Address, Placement, Server};
-use tailwater_tests::{controller, eventually};
+use tailwater_tests::{Port, controller, eventually};
 
 /// Events in a second of the run, at least.
 const RATE: u64 = 200;
@@ -40,8 +40,9 @@ fn after_churn_nothing_is_left_and_every_promised_answer_has_come() {
     let seconds = setting("TAILWATER_CHURN_SECONDS", 30);
     let seed = setting("TAILWATER_CHURN_SEED", tailwater_rt::time::now().as_nanos());
     say(&format!("TAILWATER_CHURN_SEED={seed} repeats this run"));
+    let port = Port::keep();
     let before = Held::now();
-    Churn::start(before.clone(), seed).run(seconds).end();
+    Churn::start(&port, before.clone(), seed).run(seconds).end();
     eventually(&format!("descriptors and threads are as before: {before:?}"), || {
         Held::now() == before
     });
@@ -58,11 +59,10 @@ struct Churn {
 }
 
 impl Churn {
-    fn start(before: Held, seed: u64) -> Self {
+    fn start(port: &Port, before: Held, seed: u64) -> Self {
         let handlers = Handlers::new();
-        let server = started(&handlers, Address::Tcp(([127, 0, 0, 1], 0).into()), 0);
-        let Address::Tcp(address) = *server.address() else { unreachable!("it listens on TCP") };
-        let crowd = Crowd::new(address, handlers.clone(), Rng::from_seed(seed));
+        let server = started(&handlers, Address::Tcp(port.address()), 0);
+        let crowd = Crowd::new(port.address(), handlers.clone(), Rng::from_seed(seed));
         Self { server, handlers, crowd, before, restarts: 0 }
     }
 

@@ -8,9 +8,7 @@ use std::{io::Read as _, io::Write as _, thread};
 use tailwater_core::RequestId;
 use tailwater_rt::time::now;
 use tailwater_rt::{Reply, Request, Server, ServerConfig};
-use tailwater_tests::{
-    Call, ECHO, Gate, Heard, LARGE, Peer, Served, controller, eventually, router,
-};
+use tailwater_tests::{Call, ECHO, Gate, Heard, LARGE, Served, controller, eventually, router};
 use tailwater_wire::{Cancel, Ping};
 
 /// Holds the loop until the test says so.
@@ -33,18 +31,12 @@ fn held(config: ServerConfig) -> (Served, Receiver<()>, Sender<()>) {
     (Served { server, controller: none, gate }, begins, goes_on)
 }
 
-fn greeted(served: &Served) -> Peer {
-    let mut peer = served.peer();
-    peer.greet();
-    peer
-}
-
 #[test]
 fn a_pong_waits_for_no_handler_that_has_not_begun() {
     // Any handler uses up the share of its turn, however short it is.
     let drain_every = Duration::from_nanos(1);
     let (served, begins, goes_on) = held(ServerConfig { drain_every, ..ServerConfig::default() });
-    let (mut holder, mut asker) = (greeted(&served), greeted(&served));
+    let (mut holder, mut asker) = (served.greeted(), served.greeted());
     let calls = [1, 2].map(|id| Call::new(id, HOLD, b"").bytes());
     holder.say(&calls.concat());
     begins.recv().expect("the first begins");
@@ -62,27 +54,38 @@ fn a_pong_waits_for_no_handler_that_has_not_begun() {
 fn what_came_while_a_handler_held_the_loop_is_read_before_its_sender_is_judged() {
     let patience = Duration::from_millis(300);
     let (served, begins, goes_on) = held(ServerConfig { patience, ..ServerConfig::default() });
-    let (mut holder, mut sender) = (greeted(&served), greeted(&served));
+    let mut holder = served.greeted();
     let bytes = Call::new(7, ECHO, b"hello").bytes();
-    sender.say(&bytes[..20]);
-    holder.call(&Call::new(1, HOLD, b""));
-    begins.recv().expect("it begins");
-    sender.say(&bytes[20..]);
-    // The passing of time is what is tested.
-    let until = now() + 3 * patience;
-    while now() < until {
-        thread::park_timeout(patience);
-    }
-    goes_on.send(()).expect("it goes on");
-    let heard = sender.hear();
-    assert!(matches!(heard, Heard::Response(7, ..)), "{heard:?}");
+    let is_judged = (0..20).any(|id| {
+        let mut sender = served.greeted();
+        let said = now();
+        sender.say(&bytes[..20]);
+        holder.call(&Call::new(id, HOLD, b""));
+        begins.recv().expect("it begins");
+        sender.say(&bytes[20..]);
+        // On a busy machine patience may have ended before the loop was held.
+        let is_held_in_time = now().since(said) < patience / 2;
+        // The passing of time is what is tested.
+        let until = now() + 3 * patience;
+        while is_held_in_time && now() < until {
+            thread::park_timeout(patience);
+        }
+        goes_on.send(()).expect("it goes on");
+        assert!(matches!(holder.hear(), Heard::Response(..)));
+        if is_held_in_time {
+            let heard = sender.hear();
+            assert!(matches!(heard, Heard::Response(7, ..)), "{heard:?}");
+        }
+        is_held_in_time
+    });
+    assert!(is_judged, "this machine stands still all the time");
 }
 
 #[test]
 fn requests_that_were_left_for_the_next_round_are_answered_beside_many_that_always_send() {
     let served = Served::start(ServerConfig::default(), controller("none", &[]));
     let frame = Call::new(1, LARGE, &vec![0; 900 << 10]).bytes();
-    let mut uploads: Vec<_> = (0..120).map(|_| (greeted(&served), 0)).collect();
+    let mut uploads: Vec<_> = (0..120).map(|_| (served.greeted(), 0)).collect();
     let over = Arc::new(AtomicBool::new(false));
     let end = over.clone();
     let uploader = thread::spawn(move || {
@@ -97,7 +100,7 @@ fn requests_that_were_left_for_the_next_round_are_answered_beside_many_that_alwa
         }
     });
     eventually("they send", || served.server.totals().received >= 120);
-    let mut victim = greeted(&served);
+    let mut victim = served.greeted();
     // One go takes 256 frames.
     victim.say(&(0..300).flat_map(|id| Call::new(id, ECHO, b"").bytes()).collect::<Vec<u8>>());
     for answered in 0..300 {
@@ -111,7 +114,7 @@ fn requests_that_were_left_for_the_next_round_are_answered_beside_many_that_alwa
 #[test]
 fn a_client_that_goes_on_asking_does_not_hold_up_a_drain() {
     let served = Served::start(ServerConfig::default(), controller("none", &[]));
-    let peer = greeted(&served);
+    let peer = served.greeted();
     let mut reads = peer.socket().try_clone().expect("it can");
     thread::spawn(move || {
         let mut scratch = [0; 65_536];
@@ -135,7 +138,7 @@ fn a_client_that_goes_on_asking_does_not_hold_up_a_drain() {
 fn a_cancel_that_crossed_its_answer_ends_no_later_call_of_its_number() {
     let config = ServerConfig { tasks_max: 1, ..ServerConfig::default() };
     let served = Served::start(config, controller("none", &[]));
-    let mut peer = greeted(&served);
+    let mut peer = served.greeted();
     peer.call(&Call::new(1, tailwater_tests::WAIT, b""));
     eventually("it runs", || served.gate.arrived() == 1);
     let mut said = Call::new(2, ECHO, b"").bytes();

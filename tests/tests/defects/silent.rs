@@ -33,15 +33,6 @@ fn connections() -> Vec<Row> {
     table.lines().skip(1).filter_map(row).collect()
 }
 
-/// A look at the kernel's table takes a while: fewer looks than [`eventually`] takes.
-fn soon(what: &str, holds: impl Fn() -> bool) {
-    let holds = (0..200).any(|_| {
-        std::thread::park_timeout(Duration::from_millis(5));
-        holds()
-    });
-    assert!(holds, "never so: {what}");
-}
-
 /// What a loopback can show of machines that vanish: the kernel asks after them.
 #[test]
 fn the_kernel_asks_after_the_peers_of_both_ends() {
@@ -61,10 +52,10 @@ fn the_kernel_asks_after_the_peers_of_both_ends() {
         !rows.is_empty() && rows.iter().all(|(.., kept)| *kept)
     };
     let of_server = |(local, ..): &Row| *local == server;
-    soon("the server's sockets have keep-alive timers", || kept(&of_server));
+    eventually("the server's sockets have keep-alive timers", || kept(&of_server));
     let of_client =
         |(local, remote, _): &Row| *remote == server && own.iter().all(|own| own.port() != *local);
-    soon("the client's socket has a keep-alive timer", || kept(&of_client));
+    eventually("the client's socket has a keep-alive timer", || kept(&of_client));
 }
 
 #[test]

@@ -1,6 +1,16 @@
 //! The built program as a child, and a client made of nothing but `docs/protocol.md`.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "each test file uses its own part of this"
+)]
+
+#[path = "../../../../tests/src/eventually.rs"]
+mod waiting;
+
+pub use waiting::{eventually, found};
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -269,15 +279,4 @@ impl Raw {
         let found = (frame.kind, frame.code, &frame.body[32..]);
         assert_eq!(found, (RESPONSE, 0, word));
     }
-}
-
-/// Looks until it holds, for as long as a busy machine may need.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..20_000 {
-        if holds() {
-            return;
-        }
-        std::thread::park_timeout(Duration::from_millis(1));
-    }
-    panic!("never so: {what}");
 }

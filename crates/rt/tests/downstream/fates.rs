@@ -1,7 +1,7 @@
 //! Leaves that die, hang, answer garbage and come back: each request has one fate, under each threading model.
 
 use super::models::started;
-use super::{HANG, NAME, channel, controller, eventually, fan, leaf, middle};
+use super::{HANG, NAME, Port, channel, controller, eventually, fan, leaf, leaf_at, middle};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -93,7 +93,9 @@ fn each_request_has_one_fate_whatever_becomes_of_the_leaves() {
         "sib", "sip", "sdb:2", "aib", "aip", "adb:2", "aib+2", "aip+1", "adb:2+2", "sib+4",
         "sdb:2+4",
     ] {
-        let (well, hanging, garbage, mortal) = (leaf(0), leaf(1), Garbage::new(), leaf(3));
+        let port = Port::keep();
+        let (well, hanging, garbage) = (leaf(0), leaf(1), Garbage::new());
+        let mortal = leaf_at(&port, 3);
         let address = mortal.address().clone();
         let leaves = vec![
             channel(&well),

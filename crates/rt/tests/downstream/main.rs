@@ -10,7 +10,7 @@ mod hedges;
 mod models;
 mod reached;
 
-use common::eventually;
+use common::{Port, eventually};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tailwater_control::Site;
@@ -18,7 +18,7 @@ use tailwater_control::catalog::{Controller, Spec};
 use tailwater_rt::client::{CallError, CallOptions, ChannelConfig, Client, Fault};
 use tailwater_rt::downstream::{CALLS_MAX, Fan, TierConfig, tier};
 use tailwater_rt::time::{now, sleep};
-use tailwater_rt::{Reception, Reply, Request, Server, ServerConfig, Service, StartError};
+use tailwater_rt::{Address, Reception, Reply, Request, Server, ServerConfig, Service, StartError};
 
 /// Leaves: answers with its number and the arguments.
 const NAME: u16 = 1;
@@ -42,6 +42,16 @@ fn controller() -> Controller {
 }
 
 fn leaf(number: u8) -> Server {
+    leaf_with(ServerConfig::default(), number)
+}
+
+/// Where it can be started again once it is gone.
+fn leaf_at(port: &Port, number: u8) -> Server {
+    let listen = Address::Tcp(port.address());
+    leaf_with(ServerConfig { listen, ..ServerConfig::default() }, number)
+}
+
+fn leaf_with(config: ServerConfig, number: u8) -> Server {
     let service = move |request: Request| async move {
         match request.method.0 {
             NAME => Reply::ok([&[number], &*request.payload].concat()),
@@ -62,7 +72,7 @@ fn leaf(number: u8) -> Server {
             }
         }
     };
-    Server::start(ServerConfig::default(), controller().admission, service).unwrap()
+    Server::start(config, controller().admission, service).unwrap()
 }
 
 fn channel(server: &Server) -> ChannelConfig {
@@ -204,7 +214,8 @@ fn a_request_that_is_given_up_gives_up_its_calls() {
 
 #[test]
 fn a_leaf_that_is_gone_and_comes_back_is_called_again() {
-    let (gone, well) = (leaf(0), leaf(1));
+    let port = Port::keep();
+    let (gone, well) = (leaf_at(&port, 0), leaf(1));
     let address = gone.address().clone();
     let tier = TierConfig::new("leaf", vec![channel(&gone), channel(&well)]);
     let service = |request: Request| async move {

@@ -1,7 +1,8 @@
 //! One handler under every threading model, and under models that change while it runs.
 
 use super::{
-    HANG, NAME, channel, controller, eventually, fan, joined, leaf, middle, tier_of, with,
+    HANG, NAME, Port, channel, controller, eventually, fan, joined, leaf, leaf_at, middle, tier_of,
+    with,
 };
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -315,7 +316,8 @@ fn a_drain_does_not_wait_for_a_worker_whose_client_is_gone() {
 
 #[test]
 fn a_leaf_that_comes_back_is_called_again_by_a_thread_that_waits() {
-    let gone = leaf(0);
+    let port = Port::keep();
+    let gone = leaf_at(&port, 0);
     let address = gone.address().clone();
     let tier = tailwater_rt::downstream::TierConfig::new("leaf", vec![channel(&gone)]);
     let config = ServerConfig { model: model("sib"), ..with(tier.controller(&controller())) };

@@ -4,7 +4,7 @@ use super::models::started;
 use super::*;
 
 /// The leaf with this number at an address where another was.
-fn again(address: &tailwater_rt::Address, number: u8) -> Server {
+fn again(address: &Address, number: u8) -> Server {
     let config = ServerConfig { listen: address.clone(), ..ServerConfig::default() };
     let service = move |_: Request| async move { Reply::ok(vec![number]) };
     Server::start(config, controller().admission, service).unwrap()
@@ -28,7 +28,8 @@ fn ask(client: &Client) -> [u8; 2] {
 
 #[test]
 fn a_shard_is_in_trouble_from_when_it_is_lost_until_it_greets_again() {
-    let gone = leaf(0);
+    let port = Port::keep();
+    let gone = leaf_at(&port, 0);
     let address = gone.address().clone();
     let (_server, client) = middle(with(tier_of(std::slice::from_ref(&gone))), reach);
     assert_eq!(ask(&client), [b'a', 0]);

@@ -32,6 +32,10 @@ pub(crate) struct Redrawn {
     redrawings: u64,
     ours: u64,
     muskus: u64,
+    /// The same by µSKU's rule where the blocks come in an order by chance: then neighbours are no more alike than others.
+    /// Older results lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    muskus_shuffled: Option<u64>,
     /// In how many a test found a gain, and in how many fresh blocks then confirmed it.
     adopted: u64,
     confirmed: u64,
@@ -64,10 +68,13 @@ impl fmt::Display for Redrawn {
         let minutes = self
             .recorded_seconds
             .map_or_else(|| "?".into(), |seconds| format!("{:.0}", seconds / 60.0));
+        let shuffled = self
+            .muskus_shuffled
+            .map_or_else(|| "?".into(), |shuffled| format!("{:.1}", share(shuffled)));
         write!(
             f,
             "redrawn: {} blocks in {minutes} min (noise {:.2} %, correlation of neighbours {:.2}), {} times; alarms {:.1} % of ours, \
-             {:.1} % of µSKU's rule by {} of {OBSERVATIONS_MAX} observations or fewer; {} \
+             {:.1} % of µSKU's rule by {} of {OBSERVATIONS_MAX} observations or fewer, {shuffled} % of it where blocks are shuffled; {} \
              adopted for a gain, {} of them confirmed on fresh blocks",
             self.blocks,
             self.noise * 100.0,
@@ -88,11 +95,14 @@ pub(crate) fn redrawn(blocks: &[f64], took: Duration) -> Result<Redrawn, String>
     if fours.len() < 2 * PILOT + 2 {
         return Err(format!("{} blocks are too few", blocks.len()));
     }
-    let (mut ours, mut muskus, mut adopted, mut confirmed) = (0, 0, 0, 0);
+    let (mut ours, mut muskus, mut shuffled, mut adopted, mut confirmed) = (0, 0, 0, 0, 0);
     for redrawing in 0..REDRAWINGS {
         let rng = Rng::from_seed(redrawing);
         ours += u64::from(is_found(&fours, &rng)?);
         muskus += u64::from(is_found_by_musku(blocks, rng.split("pairs")));
+        let mut mixed = blocks.to_vec();
+        rng.split("order").shuffle(&mut mixed);
+        shuffled += u64::from(is_found_by_musku(&mixed, rng.split("pairs")));
         let (first, fresh) = two_parts(&fours, rng.split("parts"));
         if finding(&first, &rng.split("test"))? == Finding::Less {
             adopted += 1;
@@ -113,6 +123,7 @@ pub(crate) fn redrawn(blocks: &[f64], took: Duration) -> Result<Redrawn, String>
         redrawings: REDRAWINGS,
         ours,
         muskus,
+        muskus_shuffled: Some(shuffled),
         adopted,
         confirmed,
         noise,
@@ -181,5 +192,19 @@ mod tests {
         let found = Redrawn { blocks: HOUR, ..found };
         assert_eq!(found.goal(), Goal::Met);
         assert_eq!(Redrawn { ours: found.redrawings, ..found }.goal(), Goal::Missed);
+    }
+
+    #[test]
+    fn neighbours_that_are_alike_keep_the_other_rule_from_alarms() {
+        let mut rng = Rng::from_seed(2);
+        let mut state = 0.0;
+        let mut block = || {
+            state = 0.8 * state + rng.unit() - 0.5;
+            1_000.0 + 10.0 * state
+        };
+        let blocks: Vec<f64> = (0..800).map(|_| block()).collect();
+        let found = redrawn(&blocks, Duration::ZERO).unwrap();
+        assert!(found.neighbours > 0.7, "{found}");
+        assert!(found.muskus_shuffled > Some(5 * found.muskus.max(10)), "{found}");
     }
 }

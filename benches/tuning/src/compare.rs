@@ -1,10 +1,18 @@
 //! `tailwater tune ab` on blocks of real work: with itself, and with more of it.
 
+use crate::found::{Adds, Goal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 use std::process::Command;
 use std::time::Instant;
+use tailwater_stats::fewest_right;
+
+/// Work that is planted, and how many comparisons can tell whether its power is what was promised: a small effect is found
+/// seldom.
+pub(crate) const EFFECTS: [(f64, u32); 3] = [(0.01, 40), (0.02, 20), (0.05, 20)];
+/// Power is missed where as few or fewer findings happen less often than that.
+const CHANCE: f64 = 0.05;
 
 /// Live comparisons that may find something: more than 3 of 20 happen by chance in 1.6 % at a level of 5 %.
 const ALARMS_OF_TWENTY: u32 = 3;
@@ -12,27 +20,37 @@ const ALARMS_OF_TWENTY: u32 = 3;
 const FOUND: [&str; 2] = ["better", "worse"];
 
 /// Comparisons of the program with itself.
-#[derive(Serialize, Deserialize, Default)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct Live {
     comparisons: u32,
     /// How they ended.
     verdicts: Vec<String>,
     found: u32,
     /// What decided the orders of their blocks; of the first ones of older results it is not known.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     seeds: Vec<u64>,
 }
 
 impl Live {
-    pub(crate) fn add(&mut self, more: Self) {
+    pub(crate) const fn goal(&self) -> Goal {
+        if self.found * 20 <= ALARMS_OF_TWENTY * self.comparisons {
+            Goal::Met
+        } else {
+            Goal::Missed
+        }
+    }
+}
+
+impl Adds for Live {
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
+
+    fn add(&mut self, more: Self) {
         self.comparisons += more.comparisons;
         self.verdicts.extend(more.verdicts);
         self.found += more.found;
         self.seeds.extend(more.seeds);
-    }
-
-    pub(crate) const fn is_good(&self) -> bool {
-        self.found * 20 <= ALARMS_OF_TWENTY * self.comparisons
     }
 }
 
@@ -44,7 +62,7 @@ impl fmt::Display for Live {
 }
 
 /// Comparisons with more work.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Planted {
     pub(crate) effect: f64,
     comparisons: u32,
@@ -59,7 +77,7 @@ pub(crate) struct Planted {
     /// Intervals that hold the planted effect, and all intervals.
     covered: (u32, u32),
     /// See [`Live`].
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     seeds: Vec<u64>,
 }
 
@@ -79,8 +97,23 @@ impl Planted {
         }
     }
 
-    /// More of the same effect.
-    pub(crate) fn add(&mut self, more: Self) {
+    /// As often as promised, and never with the wrong sign.
+    pub(crate) fn goal(&self) -> Goal {
+        match fewest_right(self.comparisons, self.promised, CHANCE) {
+            _ if self.wrong > 0 => Goal::Missed,
+            0 => Goal::Untold,
+            fewest if self.right < fewest => Goal::Missed,
+            _ => Goal::Met,
+        }
+    }
+}
+
+impl Adds for Planted {
+    fn is_like(&self, other: &Self) -> bool {
+        self.effect == other.effect
+    }
+
+    fn add(&mut self, more: Self) {
         let [before, after] = [self.comparisons, more.comparisons].map(f64::from);
         if after > 0.0 {
             self.promised = (self.promised * before + more.promised * after) / (before + after);
@@ -96,16 +129,6 @@ impl Planted {
         self.seconds.sort_by(f64::total_cmp);
         self.seeds.extend(more.seeds);
     }
-
-    /// As often as promised, within three standard errors.
-    pub(crate) fn is_good(&self) -> bool {
-        if self.comparisons == 0 {
-            return true;
-        }
-        let count = f64::from(self.comparisons);
-        let error = (self.promised * (1.0 - self.promised) / count).sqrt().max(0.5 / count);
-        self.wrong == 0 && f64::from(self.right) / count >= self.promised - 3.0 * error
-    }
 }
 
 impl fmt::Display for Planted {
@@ -115,13 +138,14 @@ impl fmt::Display for Planted {
         let seconds = seconds.map_or("–".into(), |seconds| format!("{seconds:.0}"));
         write!(
             f,
-            "planted {:+.0} %: {} of {} found it, {} with the wrong sign (promised {:.0} %); median of {median} quads, {seconds} s; {} of {} \
-             intervals hold it",
+            "planted {:+.0} %: {} of {} found it, {} with the wrong sign (promised {:.0} %, so {} at least); median of {median} quads, \
+             {seconds} s; {} of {} intervals hold it",
             self.effect * 100.0,
             self.right,
             self.comparisons,
             self.wrong,
             self.promised * 100.0,
+            fewest_right(self.comparisons, self.promised, CHANCE),
             self.covered.0,
             self.covered.1
         )
@@ -146,11 +170,12 @@ pub(crate) fn planted(units: u64, effect: f64, short: bool) -> Result<Planted, S
     let verdict = verdict(&result);
     let (is_right, is_wrong) = (verdict == "worse", verdict == "better");
     let last = result["looks"].as_array().and_then(|looks| looks.last());
+    let promised = result["forecast"]["power"].as_f64();
     let mut found = Planted {
         comparisons: 1,
         right: is_right.into(),
         wrong: is_wrong.into(),
-        promised: result["forecast"]["power"].as_f64().unwrap_or(f64::NAN),
+        promised: promised.ok_or("tailwater tune ab: no power in its result")?,
         seeds: vec![seed(&result)?],
         ..Planted::none(effect)
     };
@@ -204,6 +229,29 @@ mod tests {
         live.add(Live { comparisons: 1, verdicts, found: 0, seeds: vec![7] });
         assert_eq!((live.comparisons, live.found, &live.seeds[..]), (3, 1, &[7][..]));
         assert_eq!(live.verdicts, ["open", "worse", "open"]);
+    }
+
+    #[test]
+    fn power_is_missed_where_so_few_happen_seldom_and_few_comparisons_tell_nothing() {
+        let goal = |right: u32, comparisons: u32, promised: f64| {
+            Planted { comparisons, right, promised, ..Planted::none(0.02) }.goal()
+        };
+        // None of eight at 30 % happens in 5.8 %.
+        assert_eq!((goal(0, 8, 0.3), goal(8, 8, 0.3)), (Goal::Untold, Goal::Untold));
+        assert_eq!((goal(0, 9, 0.3), goal(1, 9, 0.3)), (Goal::Missed, Goal::Met));
+        // Eleven of twenty or fewer at 75 % do in 4.1 %.
+        assert_eq!((goal(11, 20, 0.75), goal(12, 20, 0.75)), (Goal::Missed, Goal::Met));
+        let wrong = Planted { comparisons: 1, wrong: 1, ..Planted::none(0.02) };
+        assert_eq!(wrong.goal(), Goal::Missed);
+    }
+
+    #[test]
+    fn what_is_to_be_tried_can_miss() {
+        // By the powers that pilots promised in the first result.
+        for ((effect, comparisons), promised) in EFFECTS.into_iter().zip([0.3, 0.75, 0.96]) {
+            let none = Planted { comparisons, promised, ..Planted::none(effect) };
+            assert_eq!(none.goal(), Goal::Missed);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `tailwater tune ab` on a knob of the real kernel, killed at random moments.
 
+use crate::found::{Adds, Goal};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::OpenOptions;
@@ -16,7 +17,7 @@ const WITHIN_MS: u32 = 600;
 const UNITS: &str = "600";
 
 /// What the knob read after the next start, or after `tailwater tune undo`.
-#[derive(Serialize, Deserialize, Default)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct Killed {
     kills: u32,
     /// Kills that left it turned.
@@ -26,8 +27,24 @@ pub(crate) struct Killed {
 }
 
 impl Killed {
-    pub(crate) const fn is_good(&self) -> bool {
-        self.left == 0 && (self.turned > 0 || self.kills == 0)
+    pub(crate) const fn goal(&self) -> Goal {
+        match (self.left, self.turned) {
+            (0, 0) => Goal::Untold,
+            (0, _) => Goal::Met,
+            _ => Goal::Missed,
+        }
+    }
+}
+
+impl Adds for Killed {
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
+
+    fn add(&mut self, more: Self) {
+        self.kills += more.kills;
+        self.turned += more.turned;
+        self.left += more.left;
     }
 }
 

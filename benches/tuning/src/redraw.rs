@@ -1,10 +1,17 @@
 //! Recorded blocks of one program, compared with themselves many times: by our test, by µSKU's rule, and by a test whose
 //! finding fresh blocks confirm.
 
+use crate::found::Goal;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::time::Duration;
 use tailwater_core::Rng;
-use tailwater_stats::anytime::{Coin, Finding, Level, Quad, Scale, Sequence, UntilSignificant};
+use tailwater_stats::anytime::{
+    Coin, Finding, Level, OBSERVATIONS_MAX, Quad, Scale, Sequence, UntilSignificant,
+};
+
+/// An hour of blocks on a core of 2.6 GHz, and a little more; µSKU's rule takes 30,000 at most.
+pub(crate) const HOUR: usize = 36_000;
 
 /// How often the coins are thrown anew.
 const REDRAWINGS: u64 = 1_000;
@@ -16,12 +23,19 @@ const TEST: usize = 40;
 const CONFIRMED_ONCE_IN: u64 = 50;
 
 /// In how many redrawings a difference was found, of which there is none.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Redrawn {
     blocks: usize,
+    /// How long recording them took; of older results it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recorded_seconds: Option<f64>,
     redrawings: u64,
     ours: u64,
     muskus: u64,
+    /// The same by µSKU's rule where the blocks come in an order by chance: then neighbours are no more alike than others.
+    /// Older results lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    muskus_shuffled: Option<u64>,
     /// In how many a test found a gain, and in how many fresh blocks then confirmed it.
     adopted: u64,
     confirmed: u64,
@@ -32,40 +46,63 @@ pub(crate) struct Redrawn {
 }
 
 impl Redrawn {
-    pub(crate) const fn is_good(&self) -> bool {
-        self.ours * 20 <= self.redrawings && self.confirmed * CONFIRMED_ONCE_IN <= self.redrawings
+    pub(crate) const fn goal(&self) -> Goal {
+        let is_good = self.ours * 20 <= self.redrawings
+            && self.confirmed * CONFIRMED_ONCE_IN <= self.redrawings;
+        match is_good {
+            false => Goal::Missed,
+            true if self.blocks < HOUR => Goal::Untold,
+            true => Goal::Met,
+        }
+    }
+
+    /// Observations that µSKU's rule may take of these blocks.
+    fn observations(&self) -> usize {
+        self.blocks.min(OBSERVATIONS_MAX as usize)
     }
 }
 
 impl fmt::Display for Redrawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let share = |found: u64| found as f64 * 100.0 / self.redrawings as f64;
+        let minutes = self
+            .recorded_seconds
+            .map_or_else(|| "?".into(), |seconds| format!("{:.0}", seconds / 60.0));
+        let shuffled = self
+            .muskus_shuffled
+            .map_or_else(|| "?".into(), |shuffled| format!("{:.1}", share(shuffled)));
         write!(
             f,
-            "redrawn: {} blocks (noise {:.2} %, correlation of neighbours {:.2}), {} times; alarms {:.1} % of ours, {:.1} % of \
-             µSKU's rule; {} adopted for a gain, {} of them confirmed on fresh blocks",
+            "redrawn: {} blocks in {minutes} min (noise {:.2} %, correlation of neighbours {:.2}), {} times; alarms {:.1} % of ours, \
+             {:.1} % of µSKU's rule by {} of {OBSERVATIONS_MAX} observations or fewer, {shuffled} % of it where blocks are shuffled; {} \
+             adopted for a gain, {} of them confirmed on fresh blocks",
             self.blocks,
             self.noise * 100.0,
             self.neighbours,
             self.redrawings,
             share(self.ours),
             share(self.muskus),
+            self.observations(),
             self.adopted,
             self.confirmed
         )
     }
 }
 
-pub(crate) fn redrawn(blocks: &[f64]) -> Result<Redrawn, String> {
+/// Redraws blocks that were recorded in that time.
+pub(crate) fn redrawn(blocks: &[f64], took: Duration) -> Result<Redrawn, String> {
     let fours: Vec<[f64; 4]> = blocks.as_chunks::<4>().0.to_vec();
     if fours.len() < 2 * PILOT + 2 {
         return Err(format!("{} blocks are too few", blocks.len()));
     }
-    let (mut ours, mut muskus, mut adopted, mut confirmed) = (0, 0, 0, 0);
+    let (mut ours, mut muskus, mut shuffled, mut adopted, mut confirmed) = (0, 0, 0, 0, 0);
     for redrawing in 0..REDRAWINGS {
         let rng = Rng::from_seed(redrawing);
         ours += u64::from(is_found(&fours, &rng)?);
         muskus += u64::from(is_found_by_musku(blocks, rng.split("pairs")));
+        let mut mixed = blocks.to_vec();
+        rng.split("order").shuffle(&mut mixed);
+        shuffled += u64::from(is_found_by_musku(&mixed, rng.split("pairs")));
         let (first, fresh) = two_parts(&fours, rng.split("parts"));
         if finding(&first, &rng.split("test"))? == Finding::Less {
             adopted += 1;
@@ -82,9 +119,11 @@ pub(crate) fn redrawn(blocks: &[f64]) -> Result<Redrawn, String> {
     let neighbours = about(1) / about(0);
     Ok(Redrawn {
         blocks: blocks.len(),
+        recorded_seconds: Some(took.as_secs_f64()),
         redrawings: REDRAWINGS,
         ours,
         muskus,
+        muskus_shuffled: Some(shuffled),
         adopted,
         confirmed,
         noise,
@@ -142,12 +181,30 @@ mod tests {
     fn made_up_blocks_raise_few_alarms_and_many_by_the_other_rule() {
         let mut rng = Rng::from_seed(1);
         let blocks: Vec<f64> = (0..800).map(|_| 1_000.0 + 10.0 * rng.unit()).collect();
-        let found = redrawn(&blocks).unwrap();
-        assert!(found.is_good() && found.muskus > 5 * found.ours, "{found}");
+        let found = redrawn(&blocks, Duration::ZERO).unwrap();
+        assert!(found.muskus > 5 * found.ours, "{found}");
+        assert_eq!(found.goal(), Goal::Untold, "an hour is wanted");
         assert!(
             found.confirmed <= found.adopted && found.adopted < found.redrawings / 10,
             "{found}"
         );
-        assert!(redrawn(&blocks[..8]).is_err());
+        assert!(redrawn(&blocks[..8], Duration::ZERO).is_err());
+        let found = Redrawn { blocks: HOUR, ..found };
+        assert_eq!(found.goal(), Goal::Met);
+        assert_eq!(Redrawn { ours: found.redrawings, ..found }.goal(), Goal::Missed);
+    }
+
+    #[test]
+    fn neighbours_that_are_alike_keep_the_other_rule_from_alarms() {
+        let mut rng = Rng::from_seed(2);
+        let mut state = 0.0;
+        let mut block = || {
+            state = 0.8 * state + rng.unit() - 0.5;
+            1_000.0 + 10.0 * state
+        };
+        let blocks: Vec<f64> = (0..800).map(|_| block()).collect();
+        let found = redrawn(&blocks, Duration::ZERO).unwrap();
+        assert!(found.neighbours > 0.7, "{found}");
+        assert!(found.muskus_shuffled > Some(5 * found.muskus.max(10)), "{found}");
     }
 }

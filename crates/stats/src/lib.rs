@@ -11,6 +11,7 @@
 pub mod agreement;
 pub mod anytime;
 pub mod audit;
+mod binomial;
 mod bins;
 pub mod bound;
 pub mod compare;
@@ -31,6 +32,7 @@ pub mod validity;
 
 pub use agreement::{Agreement, agreement};
 pub use audit::{Audit, AuditSpec, audit};
+pub use binomial::fewest_right;
 pub use bound::{BoundSpec, Knowledge, bound};
 pub use compare::{CompareError, PairedRatio};
 pub use hist::Histogram;

@@ -35,6 +35,14 @@ pub(super) fn table(result: &str) -> String {
     for (category, stated) in CATEGORIES {
         row(category, &|service| share_of(&service["categories"], category), stated);
     }
+    // Results of earlier versions do not tell it.
+    if services.iter().any(|service| service["inherited"].is_number()) {
+        row(
+            "of these, by the category of a caller",
+            &|service| service["inherited"].as_f64().map_or("?".into(), shown),
+            "–",
+        );
+    }
     row(
         "no category",
         &|service| shown(number(service, "unknown") + number(service, "outside")),
@@ -86,7 +94,7 @@ fn whole(share: f64) -> String {
 fn every_category_has_a_line_and_what_is_not_known_has_one() {
     let found = r#"{ "services": [{
         "title": "A store", "cpu_ns": 5e8, "seconds": 5.0, "accounted_ns_per_second": 1.25e8, "scanner_away": 0.001,
-        "categories": [{ "name": "I/O", "share": 0.7 }, { "name": "hashing", "share": 0.25 }],
+        "categories": [{ "name": "I/O", "share": 0.7 }, { "name": "hashing", "share": 0.25 }], "inherited": 0.3,
         "unknown": 0.04, "outside": 0.01, "in_kernel": 0.6, "interrupts": [{ "name": "softirq NET_RX", "share": 0.125 }]
     }] }"#;
     let table = table(found);
@@ -95,6 +103,7 @@ fn every_category_has_a_line_and_what_is_not_known_has_one() {
         "| I/O | 70.0 | 52 (Cache; §5) |",
         "| compression | – | – |",
         "| hashing | 25.0 | – |",
+        "| of these, by the category of a caller | 30.0 | – |",
         "| no category | 5.0 | – |",
         "| all of it in the kernel | 60 | – |",
         "| of that `net_rx` | 12.5 | – |",
@@ -104,4 +113,6 @@ fn every_category_has_a_line_and_what_is_not_known_has_one() {
     ] {
         assert!(table.contains(row), "{row} is not in\n{table}");
     }
+    let earlier = found.replace("\"inherited\": 0.3,", "");
+    assert!(!self::table(&earlier).contains("of a caller"));
 }

@@ -60,6 +60,7 @@ pub(crate) fn draw(name: &str, results: &[String]) -> String {
         _ if name == "tantivy-bytes" => tantivy::bytes(results),
         _ if name == "tantivy-times" => tantivy::times(results),
         _ if name == "tiers" => tiers::table(results),
+        _ if name == "validation-parts" => validation::parts(results),
         [result] => of_one(name, result),
         [first, second] if name == "agreement" => agreement::table(first, second),
         [sockets, simulated, slow] if name == "slow-minute" => {

@@ -33,6 +33,47 @@ pub(super) fn table(result: &str) -> String {
     table + &line(&row("all", &all))
 }
 
+/// A request without the accelerator and with it, in two parts: a line for each cell of the files.
+pub(super) fn parts(results: &[String]) -> String {
+    let heads = [
+        "case",
+        "design",
+        "bytes",
+        "all else",
+        "the kernel without",
+        "what is left of it with",
+        "freed",
+    ];
+    let mut table = head(&heads.map(Into::into));
+    for result in results {
+        let result: Value = serde_json::from_str(result).expect("a validation");
+        let case = result["case"].as_str().expect("a case");
+        for cell in result["cells"].as_array().expect("cells") {
+            table += &line(&in_parts(case, cell));
+        }
+    }
+    table
+}
+
+/// The kernel's share is of the calibration, what is freed of the trials.
+fn in_parts(case: &str, cell: &Value) -> [String; 7] {
+    let inputs = cell["predicted"]["inputs"].as_array().expect("inputs");
+    let alpha = inputs.iter().find(|input| input["input"] == "alpha").expect("alpha");
+    let kernel = alpha["mean"].as_f64().expect("a share");
+    let shown = |share: f64| format!("{:.1}", share * 100.0);
+    let with = cell["measured"]["speedup"].as_f64().map(|speedup| 1.0 / speedup);
+    let of_trials = |share: Option<f64>| share.map_or("–".into(), shown);
+    [
+        case.into(),
+        design(cell),
+        cell["bytes"].to_string(),
+        shown(1.0 - kernel),
+        shown(kernel),
+        of_trials(with.map(|with| with - (1.0 - kernel))),
+        of_trials(with.map(|with| 1.0 - with)),
+    ]
+}
+
 fn design(cell: &Value) -> String {
     let name = cell["threading"].as_str().expect("a design");
     let others = cell["others_percent"].as_u64().expect("a share");
@@ -71,4 +112,21 @@ fn row(name: &str, cells: &[&Value]) -> [String; 9] {
         shown(points.get(points.len() / 2)),
         shown(points.last()),
     ]
+}
+
+#[test]
+fn the_parts_of_a_request_are_shares_of_one_without_the_accelerator() {
+    let cell = |measured: &str| {
+        format!(
+            r#"{{ "case": "aes", "cells": [{{ "threading": "sync", "bytes": 256, "others_percent": 0, "measured": {measured},
+                "predicted": {{ "inputs": [{{ "input": "n", "mean": 9 }}, {{ "input": "alpha", "mean": 0.25 }}] }} }}] }}"#
+        )
+    };
+    let table = parts(&[cell(r#"{ "speedup": 1.25 }"#), cell("null")]);
+    for row in [
+        "| aes | sync | 256 | 75.0 | 25.0 | 5.0 | 20.0 |",
+        "| aes | sync | 256 | 75.0 | 25.0 | – | – |",
+    ] {
+        assert!(table.contains(row), "{row} is not in\n{table}");
+    }
 }

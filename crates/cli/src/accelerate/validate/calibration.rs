@@ -46,11 +46,12 @@ pub(super) struct Calibration {
     found: BTreeMap<Part, Vec<f64>>,
 }
 
-/// How many rounds, how long a block is, and what decides the order.
+/// How many rounds, how long a block is, what may disturb it, and what decides the order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     pub(super) rounds: u32,
     pub(super) block: Duration,
+    pub(super) rules: NoiseLimits,
     pub(super) seed: u64,
 }
 
@@ -82,7 +83,7 @@ impl Calibration {
         for _ in 0..effort.rounds {
             rng.shuffle(&mut parts);
             for part in &parts {
-                let time = calibration.quiet(host, *part, requests[part])?;
+                let time = calibration.quiet(host, (*part, requests[part]), &effort.rules)?;
                 calibration.found.entry(*part).or_default().push(time);
             }
             step();
@@ -179,11 +180,16 @@ impl Calibration {
     }
 
     /// Nanoseconds of a part, of the first block that the rules let count.
-    fn quiet(&self, host: &Host<'_>, part: Part, requests: usize) -> Result<f64, Failure> {
+    fn quiet(
+        &self,
+        host: &Host<'_>,
+        (part, requests): (Part, usize),
+        rules: &NoiseLimits,
+    ) -> Result<f64, Failure> {
         let mut why = String::new();
         for _ in 0..TRIES {
             let found = part.run(host, requests)?;
-            match NoiseLimits::DEFAULT.broken(&found.block.noise) {
+            match rules.broken(&found.block.noise) {
                 None => return Ok(part.time(found.block.ns_per_request, found.service_ns)),
                 Some(broken) => why = broken,
             }

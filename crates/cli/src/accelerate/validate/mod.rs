@@ -48,7 +48,8 @@ pub(crate) struct ValidateOptions {
     /// Which accelerator: software, aes, zstd or leaf.
     #[arg(long, value_enum, value_name = "NAME", default_value = "software")]
     case: Which,
-    /// One size and one speed of each design, in few blocks: whether it works, not how close it comes.
+    /// One size and one speed of each design, in few blocks, whatever disturbs them: whether it works, not how close it
+    /// comes.
     #[arg(long)]
     short: bool,
     /// Quads of blocks that count for each cell, two blocks without the accelerator and two with it; left out: 12, or 2 with
@@ -171,7 +172,8 @@ fn found(options: &ValidateOptions, cores: (u32, u32)) -> Result<Validation, Fai
     let sizes = sizes(&accelerated);
     let pool = Pool::new(&*accelerated.kernel, &sizes, options.seed);
     let (host_core, device_core) = cores;
-    let effort = Effort { rounds, block: options.block, seed: options.seed };
+    let rules = if options.short { NoiseLimits::NONE } else { NoiseLimits::DEFAULT };
+    let effort = Effort { rounds, block: options.block, rules, seed: options.seed };
     let (manifest, steal) = (machine::here(), Steal::begin());
     let measure = |accelerator: &dyn Accelerator| {
         let work = (Spinner::calibrate(), accelerated.work);
@@ -193,7 +195,7 @@ fn found(options: &ValidateOptions, cores: (u32, u32)) -> Result<Validation, Fai
         block_ns: options.block.as_nanos() as u64,
         rounds,
         quads,
-        rules: NoiseLimits::DEFAULT,
+        rules,
         steal: steal.until_now(),
         verdict: verdict(options.short, &cells),
         cells,

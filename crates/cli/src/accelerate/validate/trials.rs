@@ -32,7 +32,7 @@ pub(super) fn measure(
             let requests = calibration.requests(&cells[at], host.work, effort.block);
             let mut block =
                 |with| Ok(host.run(&calibration.plan(&cells[at], with, requests))?.block);
-            tried[at].push(quad(coin.throw(), &mut block)?);
+            tried[at].push(quad(&effort.rules, coin.throw(), &mut block)?);
         }
         step();
     }
@@ -40,10 +40,11 @@ pub(super) fn measure(
 }
 
 fn quad(
+    rules: &NoiseLimits,
     order: QuadOrder,
     block: &mut dyn FnMut(bool) -> Result<TrialBlock, Failure>,
 ) -> Result<Trial, Failure> {
     let [first, second, third, last] = order.arms().map(|arm| arm == Arm::B);
     let blocks = [block(first)?, block(second)?, block(third)?, block(last)?];
-    Ok(Trial::new(&NoiseLimits::DEFAULT, order, blocks))
+    Ok(Trial::new(rules, order, blocks))
 }

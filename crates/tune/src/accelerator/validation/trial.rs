@@ -29,6 +29,8 @@ impl NoiseLimits {
     /// Time of the host is counted while its threads run, so its absence costs caches alone. That of the accelerator
     /// keeps the host waiting, which the model cannot know of.
     pub const DEFAULT: Self = Self { steal_max: 0.02, host_away_max: 0.1, device_away_max: 0.02 };
+    /// Every block counts that has readings: of runs from which nothing is concluded.
+    pub const NONE: Self = Self { steal_max: 1.0, host_away_max: 1.0, device_away_max: 1.0 };
 
     /// Why a block cannot count. It does not see what was measured.
     #[must_use]
@@ -127,6 +129,8 @@ mod tests {
                 blocks[at].noise = noise;
                 let trial = Trial::new(&NoiseLimits::DEFAULT, QuadOrder::Baab, blocks);
                 assert!(trial.set_aside.is_some() && trial.times().is_none(), "{noise:?}");
+                let trial = Trial::new(&NoiseLimits::NONE, QuadOrder::Baab, blocks);
+                assert_eq!(trial.set_aside.is_some(), noise.steal.is_nan(), "{noise:?}");
             }
         }
     }

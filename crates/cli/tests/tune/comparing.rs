@@ -231,6 +231,61 @@ fn a_program_that_fails_or_says_nothing_ends_it_with_what_it_said() {
     assert!(stderr(&output).contains("it took longer than 100ms"), "{}", stderr(&output));
 }
 
+/// Costs 2 % less with a larger budget, which is found before an interval is. `lines` come first.
+fn gain_but(lines: &str) -> String {
+    format!(
+        "read b <\"$root/proc/sys/net/core/netdev_budget\"; f=1; [ $b = 600 ] && f=0.98
+{lines}
+awk -v f=$f -v z=$noise 'BEGIN {{ printf \"{{\\\"cost\\\": %.6f}}\\n\", 1000 * f * z }}'"
+    )
+}
+
+#[test]
+fn a_gain_whose_block_fails_before_its_interval_is_cut_short_and_not_better() {
+    let machine = Machine::new("cut");
+    // Behind trial and pilot, in the fifteenth quad.
+    let fails = "if [ $b = 600 ] && [ $n -gt 73 ]; then exit 3; fi";
+    let program = machine.program("cut", &gain_but(fails));
+    let more = ["--metric", "/cost", "--pilot", "4"];
+    let arguments = flags(&[&KNOB[..], &more].concat(), &program);
+    let output = machine.tune("ab", &[&["--json"][..], &arguments].concat());
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(result["verdict"], "cut_short", "{result}");
+    assert_eq!(result["failed"], true, "{result}");
+    let why = result["cut_short"].as_str().expect("why");
+    assert!(why.contains("exit status: 3") && why.contains("the 14 quads before"), "{why}");
+    let last = result["looks"].as_array().and_then(|looks| looks.last()).expect("looks");
+    assert!(last["p_value"].as_f64().is_some_and(|p_value| p_value <= 0.05), "{last}");
+    machine.write("cut.count", "0\n");
+    let text = stdout(&machine.tune("ab", &arguments));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let seen = "It was cut short before its interval, so nothing is claimed. Seen so far: /cost -";
+    let end = "keep what is there. Mend what ended it, and type the same.";
+    assert!(words.contains(seen) && words.ends_with(end), "{text}");
+    assert!(!words.contains("is better") && !words.contains("To keep B"), "{text}");
+    machine.is_as_before().expect("the knob is put back");
+}
+
+#[test]
+fn a_gain_without_quads_for_its_interval_is_cut_short() {
+    let machine = Machine::new("few");
+    let program = machine.program("few", &gain_but(""));
+    let more = ["--metric", "/cost", "--pilot", "4", "--quads", "15"];
+    let arguments = flags(&[&KNOB[..], &more].concat(), &program);
+    let output = machine.tune("ab", &arguments);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("no gain can be claimed, as its interval takes 16"), "{told}");
+    assert!(told.contains("so weak a test is not begun"), "{told}");
+    let output = machine.tune("ab", &[&["--accept-weak", "--json"][..], &arguments].concat());
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!((&result["verdict"], &result["failed"]), (&"cut_short".into(), &false.into()));
+    assert_eq!(result["cut_short"], "its quads were spent");
+    assert!(stderr(&output).contains("there is no result"), "{}", stderr(&output));
+}
+
 #[test]
 fn blocks_of_a_quad_have_one_seed_and_each_quad_its_own() {
     let machine = Machine::new("seeds");

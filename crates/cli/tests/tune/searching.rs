@@ -142,6 +142,62 @@ fn one_bad_value_costs_itself_alone() {
     );
 }
 
+/// A search over one knob that brings 2 %, of a program that fails with it from a start on. Trial, pilot and screening take 37
+/// blocks; the test that finds the gain ends with its interval after 16 quads, which are 64.
+fn failing_after(machine: &Machine, start: u32) -> String {
+    let lines = format!(
+        "if [ $1 = 1 ] && [ $n -gt {start} ]; then exit 3; fi
+awk -v z=$noise -v a=$1 'BEGIN {{ printf \"{{\\\"cost\\\": %.6f}}\\n\", 1000 * z * (a == 1 ? 0.98 : 1) }}'"
+    );
+    let program = machine.program("fails", &lines);
+    let text = format!(
+        "command = [\"sh\", \"{program}\", \"{{a}}\"]\nmetric = \"/cost\"\neffect = \"1%\"\nsteal_max = \"100%\"\n\
+         quads = 30\nseed = 1\n[[knob]]\nname = \"a\"\nstock = \"0\"\nvalues = [\"1\"]\n"
+    );
+    machine.write("sku.toml", &text);
+    machine.path("sku.toml").display().to_string()
+}
+
+#[test]
+fn a_setting_that_fails_before_its_interval_is_not_adopted() {
+    let machine = Machine::new("sku-fails");
+    // In the fifteenth quad of its test.
+    let file = failing_after(&machine, 37 + 14 * 4);
+    let output = machine.tune("sku", &[&file, "--json"]);
+    let found = json(&output);
+    assert_eq!(output.status.code(), Some(0), "nothing was claimed: {}", stderr(&output));
+    let test = &found["tested"][0];
+    assert_eq!(test["verdict"], "cut_short", "{test}");
+    assert!(test["failed"].as_str().is_some_and(|why| why.contains("exit status: 3")), "{test}");
+    assert_eq!(test["looks"].as_array().map(Vec::len), Some(14), "{test}");
+    assert_eq!(found["sku"], found["stock"], "{found}");
+    assert_eq!(found["confirmed"].as_array().map(Vec::len), Some(0), "{found}");
+}
+
+#[test]
+fn a_setting_that_fails_before_the_interval_of_its_confirmation_is_not_confirmed() {
+    let machine = Machine::new("sku-unconfirmed");
+    // In the fifteenth quad of its confirmation.
+    let start = 37 + 64 + 14 * 4;
+    let file = failing_after(&machine, start);
+    let output = machine.tune("sku", &[&file, "--json"]);
+    let found = json(&output);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("the test against stock was cut short, so it confirms nothing"), "{told}");
+    assert_eq!(found["tested"][0]["verdict"], "better", "{found}");
+    assert_eq!(found["sku"], Value::from(vec!["1"]));
+    let claim = &found["confirmed"][0];
+    assert_eq!((&claim["verdict"], &claim["looks"][13]["quads"]), (&"cut_short".into(), &14.into()));
+    assert!(claim["failed"].as_str().is_some_and(|why| why.contains("exit status: 3")), "{claim}");
+    machine.write("fails.count", "0\n");
+    let text = stdout(&machine.tune("sku", &[&file]));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let seen = "The soft SKU is not confirmed: a=1. On fresh blocks, against stock: cut short before its interval; so far -";
+    assert!(words.contains(seen), "{text}");
+    assert!(words.ends_with("Keep stock. To decide, mend what ended it, and type the same."), "{text}");
+}
+
 #[test]
 fn a_signal_leaves_what_was_found_so_far() {
     let machine = Machine::new("sku-cut");

@@ -26,7 +26,8 @@ pub struct Forecast {
     pub quads: u32,
     /// Standard deviation of a quad's effect.
     pub noise: f64,
-    /// The smallest effect that four comparisons of five find; `None` where none is.
+    /// The smallest effect that four comparisons of five find; `None` where none is. With fewer quads than an interval takes
+    /// there is none: no gain is claimed without.
     pub smallest_effect: Option<f64>,
     /// The share of comparisons that find the effect that matters.
     pub power: f64,
@@ -83,9 +84,13 @@ impl Pilot {
         let effects = self.effects();
         let plan = PowerPlan::new(&effects, rules.level, quads, seed)?;
         let squares: f64 = effects.iter().map(|effect| effect * effect).sum();
+        let noise = (squares / effects.len() as f64).sqrt();
+        if quads < rules.level.quads_for_interval() {
+            return Ok(Forecast { quads, noise, smallest_effect: None, power: 0.0, median_quads: None });
+        }
         Ok(Forecast {
             quads,
-            noise: (squares / effects.len() as f64).sqrt(),
+            noise,
             smallest_effect: plan.smallest_effect(POWER),
             power: plan.power(rules.effect),
             median_quads: plan.median_quads(rules.effect),

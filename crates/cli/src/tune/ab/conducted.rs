@@ -17,12 +17,31 @@ pub(in crate::tune) struct Conducted {
 }
 
 impl Conducted {
-    /// A result is one, whatever it says; a machine without a quiet moment has none.
+    /// Why it ended before it was done.
+    pub(super) fn cut_short(&self) -> Option<String> {
+        match (&self.ended, self.comparison.verdict()) {
+            (Some(ended), _) => Some(ended.to_string()),
+            (None, _) if self.timed_out => Some("its time was over".into()),
+            (None, Verdict::CutShort) if self.comparison.is_noisy() => {
+                Some("most of its quads were set aside".into())
+            }
+            (None, Verdict::CutShort) => Some("its quads were spent".into()),
+            (None, _) => None,
+        }
+    }
+
+    /// A result is one, whatever it says; a machine without a quiet moment has none, and what is cut short neither.
     pub(in crate::tune) fn is_sound(&self) -> Result<(), Failure> {
         match self.comparison.verdict() {
             Verdict::Noisy => Err(Failure::work(
                 "there is no result: most quads were set aside; the JSON says by which rule",
             )),
+            Verdict::CutShort => {
+                let why = self.cut_short().unwrap_or_default();
+                Err(Failure::work(format!(
+                    "there is no result: B was found better, and before the interval of its gain {why}"
+                )))
+            }
             _ => Ok(()),
         }
     }

@@ -31,6 +31,8 @@ pub(super) struct Outcome<'a> {
     /// Why it ended before that, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cut_short: Option<String>,
+    /// Whether that was a block that failed, or a signal.
+    pub(super) failed: bool,
     pub(super) guards: Vec<GuardOutcome>,
     pub(super) noise_rules: &'a [NoiseRule],
     pub(super) forecast: Forecast,
@@ -69,8 +71,8 @@ impl<'a> Outcome<'a> {
         let named = |setting: &Setting| {
             dials.iter().map(|dial| dial.name.clone()).zip(setting.iter().cloned()).collect()
         };
-        let time = conducted.timed_out.then(|| "its time was over".to_owned());
-        let cut_short = conducted.ended.as_ref().map(ToString::to_string).or(time);
+        let failed = conducted.ended.is_some();
+        let cut_short = conducted.cut_short();
         let comparison = &conducted.comparison;
         let guards = comparison.guards().map(|(name, mean, p_value)| {
             let of: Option<&Guard> = rules.guards.iter().find(|guard| guard.name == name);
@@ -90,6 +92,7 @@ impl<'a> Outcome<'a> {
             quads_max: rules.quads_max,
             verdict: comparison.verdict(),
             cut_short,
+            failed,
             guards: guards.collect(),
             noise_rules: &rules.noise,
             forecast: conducted.forecast,

@@ -69,6 +69,10 @@ pub(super) fn is_weak(forecast: &Forecast, rules: &ComparisonRules) -> bool {
 pub(super) fn forecast(forecast: &Forecast, rules: &ComparisonRules, quad: Duration) -> String {
     let smallest = match forecast.smallest_effect {
         Some(effect) => format!("{} would be found in four of five tests", change(effect)),
+        None if forecast.quads < rules.level.quads_for_interval() => {
+            let least = rules.level.quads_for_interval();
+            format!("no gain can be claimed, as its interval takes {least}")
+        }
         None => "no effect would be found in four of five tests".into(),
     };
     let median = forecast.median_quads.map_or_else(String::new, |quads| {
@@ -123,7 +127,12 @@ fn next(outcome: &Outcome<'_>) -> String {
         Verdict::Noisy => {
             "Nothing is decided. Stop what else runs here, or type the same with a larger --steal-max.".into()
         }
-        Verdict::Open => format!("Nothing is decided, so keep what is there. {}", again(outcome)),
+        Verdict::CutShort if outcome.failed => {
+            "Nothing is decided, so keep what is there. Mend what ended it, and type the same.".into()
+        }
+        Verdict::CutShort | Verdict::Open => {
+            format!("Nothing is decided, so keep what is there. {}", again(outcome))
+        }
     }
 }
 
@@ -191,7 +200,7 @@ fn kept<'a>(outcome: &'a Outcome<'_>) -> &'a [String] {
     match outcome.verdict {
         Verdict::Better => &outcome.keeping,
         Verdict::Worse | Verdict::Alarm(_) => &outcome.keeping_a,
-        Verdict::Alike | Verdict::Noisy | Verdict::Open => &[],
+        Verdict::Alike | Verdict::CutShort | Verdict::Noisy | Verdict::Open => &[],
     }
 }
 
@@ -227,6 +236,9 @@ pub(super) fn verdict(outcome: &Outcome<'_>) -> Option<String> {
             format!(
                 "A guard ended it: {guard} of B is worse than tolerated. The quantity: {found}."
             )
+        }
+        Verdict::CutShort => {
+            format!("It was cut short before its interval, so nothing is claimed. Seen so far: {found}.")
         }
         Verdict::Noisy => "Most quads were set aside: the machine is too noisy.".into(),
         Verdict::Open => format!(
@@ -330,6 +342,7 @@ mod tests {
             quads_max: 16,
             verdict,
             cut_short: None,
+            failed: false,
             guards: Vec::new(),
             noise_rules: &[],
             forecast: Forecast {
@@ -398,7 +411,7 @@ mod tests {
             assert!(of(&elsewhere(verdict.clone())).ends_with("To keep A:\n  a"), "{verdict:?}");
         }
         assert!(of(&elsewhere(Verdict::Better)).ends_with("To keep B:\n  b"));
-        for verdict in [Verdict::Alike, Verdict::Open, Verdict::Noisy] {
+        for verdict in [Verdict::Alike, Verdict::CutShort, Verdict::Open, Verdict::Noisy] {
             assert!(!of(&elsewhere(verdict.clone())).contains("Keep A"), "{verdict:?}");
         }
     }

@@ -3,6 +3,7 @@
 use super::super::dial::Setting;
 use super::file::{LeftOut, Wanted};
 use super::screen::Screening;
+use crate::failure::Failure;
 use serde::Serialize;
 use tailwater_stats::result::Manifest;
 use tailwater_tune::ab::{Forecast, Look, Verdict};
@@ -30,6 +31,28 @@ pub(super) struct Tested {
     pub(super) looks: Vec<Look>,
     /// Of each look, when it was, from the first quad's begin.
     pub(super) seconds: Vec<f64>,
+}
+
+impl Tested {
+    /// Whether anything may be claimed of it. What is open has its interval first, and no block that failed has ended it.
+    pub(super) fn may_be_claimed(&self) -> bool {
+        let has_interval = self.looks.last().is_some_and(|look| look.interval.is_some());
+        match self.verdict {
+            Verdict::CutShort => false,
+            Verdict::Open => has_interval && self.failed.is_none(),
+            _ => true,
+        }
+    }
+
+    /// Why it says nothing of what was to be confirmed, if so.
+    fn cut_short(&self) -> Option<&str> {
+        match (&self.failed, &self.verdict) {
+            (Some(why), Verdict::Open | Verdict::CutShort) => Some(why),
+            (None, Verdict::CutShort) if self.timed_out => Some("its time was over"),
+            (None, Verdict::CutShort) => Some("its quads were spent or set aside"),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -102,5 +125,20 @@ impl Found {
             cut_short: None,
             seconds: 0.0,
         }
+    }
+
+    /// A confirmation is one, whatever it says, but for one that was cut short. The first claim decides that: against stock,
+    /// where anything was adopted.
+    ///
+    /// # Errors
+    /// With what cut it short.
+    pub(super) fn is_sound(&self) -> Result<(), Failure> {
+        let cut = self.confirmed.first().and_then(|test| Some((test, test.cut_short()?)));
+        cut.map_or(Ok(()), |(test, why)| {
+            let name = &test.name;
+            Err(Failure::work(format!(
+                "the test against {name} was cut short, so it confirms nothing: {why}"
+            )))
+        })
     }
 }

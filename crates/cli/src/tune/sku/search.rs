@@ -189,8 +189,10 @@ fn shown(confirmed: &[Tested], claims: usize, alpha: f64) -> Vec<bool> {
     holm(&p_values, alpha)
 }
 
+/// One where nothing may be claimed: what ended before its interval, or by a block that failed.
 fn p_value(test: &Tested) -> f64 {
-    test.looks.last().map_or(1.0, |look| look.p_value)
+    let last = test.looks.last().filter(|_| test.may_be_claimed());
+    last.map_or(1.0, |look| look.p_value)
 }
 
 /// A claim that was open at its own share of the level may be shown at the larger one that others have left to it.
@@ -247,6 +249,26 @@ mod tests {
         let interval = Some((mean - 0.03, mean + 0.03));
         let look = Look { quads: 20, evidence: 1.0 / p_value, p_value, mean, interval };
         Tested::of(verdict, 0.025, look)
+    }
+
+    #[test]
+    fn what_was_cut_short_is_shown_at_no_level_and_leaves_no_share() {
+        let whole = || test(0.04, -0.02, Verdict::Open);
+        let mut failed = test(0.04, -0.02, Verdict::Open);
+        failed.failed = Some("exit status: 3".into());
+        let mut late = test(0.04, -0.02, Verdict::Open);
+        late.looks[0].interval = None;
+        let short = test(0.001, -0.02, Verdict::CutShort);
+        let mut claims = vec![whole(), failed, late, short];
+        let none = shown(&claims, 4, 0.05);
+        assert_eq!(none, [false; 4]);
+        settle(&mut claims, &none, (4, 0.05), Better::Less);
+        assert_eq!(claims[3].verdict, Verdict::CutShort);
+        // Not even at the level of a claim that is alone.
+        for claim in claims.chunks(1).skip(1) {
+            assert_eq!(shown(claim, 1, 0.05), [false], "{claim:?}");
+        }
+        assert_eq!(shown(&claims[..1], 1, 0.05), [true]);
     }
 
     #[test]

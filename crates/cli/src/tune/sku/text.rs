@@ -44,6 +44,7 @@ pub(super) fn title(test: &Tested, found: &Found) -> String {
 fn outcome(test: &Tested) -> String {
     let verdict = match (&test.failed, &test.verdict) {
         (Some(why), Verdict::Open) => return format!("not measured to its end: {why}"),
+        (_, Verdict::CutShort) => return cut_short(test),
         (_, Verdict::Better) => "better".to_owned(),
         (_, Verdict::Worse) => "worse".into(),
         (_, Verdict::Alike) => "alike".into(),
@@ -53,6 +54,14 @@ fn outcome(test: &Tested) -> String {
         (None, Verdict::Open) => "open".into(),
     };
     format!("{verdict}{}", size(test))
+}
+
+/// What was seen before the end, of which nothing is claimed.
+fn cut_short(test: &Tested) -> String {
+    let why = test.failed.as_deref().map_or_else(String::new, |why| format!(": {why}"));
+    let time = if test.timed_out { ", its time was over" } else { "" };
+    let seen = size(test);
+    format!("cut short before its interval{time}; so far{}{why}", seen.trim_start_matches(','))
 }
 
 fn size(test: &Tested) -> String {
@@ -145,9 +154,9 @@ fn choice(confirmed: &[Tested]) -> Choice<'_> {
         Verdict::Better => best(rivals).map_or(Choice::Sku, Choice::Rival),
         Verdict::Worse | Verdict::Alike | Verdict::Alarm(_) => Choice::Stock,
         Verdict::Noisy => Choice::Quieter,
-        Verdict::Open if stock.failed.is_some() => Choice::Again,
-        Verdict::Open if stock.timed_out => Choice::Longer,
-        Verdict::Open => Choice::Larger,
+        Verdict::Open | Verdict::CutShort if stock.failed.is_some() => Choice::Again,
+        Verdict::Open | Verdict::CutShort if stock.timed_out => Choice::Longer,
+        Verdict::Open | Verdict::CutShort => Choice::Larger,
     }
 }
 
@@ -262,6 +271,18 @@ mod tests {
         assert!(matches!(choice(&[Tested { timed_out: true, ..open() }]), Choice::Longer));
         assert!(matches!(choice(&[Tested { failed: Some("x".into()), ..open() }]), Choice::Again));
         assert!(matches!(choice(&[]), Choice::Again));
+    }
+
+    #[test]
+    fn what_is_cut_short_is_no_confirmation_and_says_what_was_seen() {
+        let cut = || test(Verdict::CutShort, 0.98_f64.ln());
+        let failed = Tested { failed: Some("exit status: 3".into()), ..cut() };
+        let seen = "cut short before its interval; so far -2.00 % after 20 quads: exit status: 3";
+        assert_eq!(outcome(&failed), seen);
+        assert!(matches!(choice(&[failed]), Choice::Again));
+        let late = Tested { timed_out: true, ..cut() };
+        assert!(outcome(&late).starts_with("cut short before its interval, its time was over"));
+        assert!(matches!(choice(&[late]), Choice::Longer));
     }
 
     #[test]

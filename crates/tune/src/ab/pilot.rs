@@ -71,6 +71,21 @@ impl Pilot {
         self.quads.iter().filter_map(|quad| quad.effect).collect()
     }
 
+    /// Standard deviation of a block's logarithm, of the quads that count; zero of fewer than two blocks. Where neighbours are
+    /// alike it is larger than the noise of a quad, in which they cancel.
+    #[must_use]
+    pub fn block_deviation(&self) -> f64 {
+        let counted = self.quads.iter().filter(|quad| quad.effect.is_some());
+        let logs: Vec<f64> =
+            counted.flat_map(|quad| &quad.blocks).map(|block| block.metric.ln()).collect();
+        if logs.len() < 2 {
+            return 0.0;
+        }
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let squares: f64 = logs.iter().map(|log| (log - mean) * (log - mean)).sum();
+        (squares / (logs.len() - 1) as f64).sqrt()
+    }
+
     /// What a comparison of so many quads can find.
     ///
     /// # Errors

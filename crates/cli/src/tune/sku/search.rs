@@ -95,7 +95,7 @@ fn go_on(
 ) -> Result<(), Failure> {
     let until = bench.until;
     bench.until = until.checked_sub(wanted.time.mul_f64(CONFIRMING)).unwrap_or(until);
-    found.screening = screen(bench, wanted, values, found.forecast.noise)?;
+    found.screening = screen(bench, wanted, values, pilot)?;
     tell(&text::screened(&found.screening));
     found.untried = untried(wanted, values, found);
     keep(found)?;

@@ -36,9 +36,23 @@ impl<'a> Bench<'a> {
 
     /// How many quads fit into the time that is left.
     pub(super) fn quads_left(&self) -> u32 {
-        let left = self.until.saturating_duration_since(Instant::now());
-        let quads = left.as_secs_f64() / self.quad.as_secs_f64().max(1e-3);
+        self.quads_within(self.until.saturating_duration_since(Instant::now()))
+    }
+
+    /// How many quads fit into so much time.
+    pub(super) fn quads_within(&self, time: Duration) -> u32 {
+        let quads = time.as_secs_f64() / self.quad.as_secs_f64().max(1e-3);
         quads.min(f64::from(u32::MAX)) as u32
+    }
+
+    /// When one of so many tests ends that share the time that is left. Each has time for so many quads at least, as long as
+    /// there is any.
+    pub(super) fn until_one_of(&self, tests: usize, quads_min: u32) -> Instant {
+        let now = Instant::now();
+        let share = self.until.saturating_duration_since(now) / tests.max(1) as u32;
+        // One more, since only a whole quad is begun, and the first one begins a little later than now.
+        let least = self.quad * (quads_min + 1);
+        (now + share.max(least)).min(self.until)
     }
 
     /// The time that a quad took at most.

@@ -215,6 +215,26 @@ fn a_signal_leaves_what_was_found_so_far() {
 }
 
 #[test]
+fn what_is_forecast_is_that_of_each_test_in_its_share_of_the_time_and_of_confirming() {
+    let machine = Machine::new("sku-share");
+    let program = machine.program("cost", COST);
+    let text = file(&machine, &program, "time = \"2min\"\n");
+    let weak = machine.read("sku.toml").replace("effect = \"2%\"", "effect = \"0.001%\"");
+    machine.write("sku.toml", &weak.replace("quads = 30", "quads = 10000"));
+    let output = machine.tune("sku", &[&text]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("so weak a search is not begun"), "{told}");
+    let quads = |what: &str| {
+        let (_, rest) = told.split_once(&format!("the pilot says of {what}: with ")).expect(what);
+        rest.split(' ').next().and_then(|quads| quads.parse::<f64>().ok()).expect("a number")
+    };
+    // 65 % of the time for five values, less what is over and what screening takes, and 35 % for one claim.
+    let share = 5.0 * quads("each of 5 tests") / quads("confirming");
+    assert!((1.0..1.9).contains(&share), "{share}: {told}");
+}
+
+#[test]
 fn within_its_time_it_ends_and_says_what_was_not_tried() {
     let machine = Machine::new("sku-within");
     // Behind trials, pilot and screening no test of it fits into what is left.

@@ -106,12 +106,33 @@ pub(in crate::tune) fn pilot(
 }
 
 /// What can be found, told before anything is tried.
-pub(in crate::tune) fn forecast(
+fn forecast(
     pilot: &Pilot,
     rules: &ComparisonRules,
     quads: u32,
     budget: &Budget,
     bench: &Bench<'_>,
+) -> Result<Forecast, Failure> {
+    let forecast = promise(pilot, rules, quads, budget.seed)?;
+    tell(&format!("the pilot says: {}", text::forecast(&forecast, rules, bench.quad_time())));
+    if text::is_weak(&forecast, rules) && !budget.accept_weak {
+        return Err(Failure::work(
+            "so weak a test is not begun: give longer blocks, more quads or more time, a larger effect, or \
+             --accept-weak",
+        ));
+    }
+    Ok(forecast)
+}
+
+/// What so many quads can find.
+///
+/// # Errors
+/// Where the pilot cannot say, or there is no quad.
+pub(in crate::tune) fn promise(
+    pilot: &Pilot,
+    rules: &ComparisonRules,
+    quads: u32,
+    seed: u64,
 ) -> Result<Forecast, Failure> {
     let mut set_aside = pilot.quads().iter().filter_map(|quad| quad.set_aside.as_deref());
     if 2 * pilot.effects().len() < pilot.quads().len() {
@@ -123,7 +144,7 @@ pub(in crate::tune) fn forecast(
     if quads == 0 {
         return Err(Failure::usage("no time is left after the pilot; give more"));
     }
-    let forecast = pilot.forecast(rules, quads, budget.seed).map_err(|error| match error {
+    pilot.forecast(rules, quads, seed).map_err(|error| match error {
         SettingError::TooFew { .. } => {
             Failure::usage(format!("{error}; give more quads or more time"))
         }
@@ -131,13 +152,5 @@ pub(in crate::tune) fn forecast(
             "every block of the pilot measured the same: there is no noise to compare with, so the quantity does not \
              depend on what happens; give another by --metric",
         ),
-    })?;
-    tell(&text::forecast(&forecast, rules, bench.quad_time()));
-    if text::is_weak(&forecast, rules) && !budget.accept_weak {
-        return Err(Failure::work(
-            "so weak a test is not begun: give longer blocks, more quads or more time, a larger effect, or \
-             --accept-weak",
-        ));
-    }
-    Ok(forecast)
+    })
 }

@@ -7,11 +7,11 @@ mod outcome;
 mod text;
 mod page;
 
-pub(super) use conduct::{Budget, Compared, compare, forecast, pilot};
+pub(super) use conduct::{Budget, Compared, compare, pilot, promise};
 pub(crate) use options::AbOptions;
 pub(super) use options::QUADS_MAX;
 pub(super) use page::evidence;
-pub(super) use text::change;
+pub(super) use text::{change, forecast, is_weak};
 
 use super::bench::Bench;
 use super::dial::{self, Dial, Setting};

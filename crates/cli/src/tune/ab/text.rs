@@ -62,11 +62,11 @@ pub(super) fn rules(rules: &ComparisonRules, options: &AbOptions, metric: &str) 
 }
 
 /// Whether the effect that matters would hardly be found.
-pub(super) fn is_weak(forecast: &Forecast, rules: &ComparisonRules) -> bool {
+pub(in crate::tune) fn is_weak(forecast: &Forecast, rules: &ComparisonRules) -> bool {
     forecast.smallest_effect.is_none_or(|smallest| smallest > rules.effect)
 }
 
-pub(super) fn forecast(forecast: &Forecast, rules: &ComparisonRules, quad: Duration) -> String {
+pub(in crate::tune) fn forecast(forecast: &Forecast, rules: &ComparisonRules, quad: Duration) -> String {
     let smallest = match forecast.smallest_effect {
         Some(effect) => format!("{} would be found in four of five tests", change(effect)),
         None if forecast.quads < rules.level.quads_for_interval() => {
@@ -80,7 +80,7 @@ pub(super) fn forecast(forecast: &Forecast, rules: &ComparisonRules, quad: Durat
         format!(" (half of them within {quads} quads, {time})")
     });
     format!(
-        "the pilot says: with {} quads of {} {smallest}; {} in {:.0} % of them{median}",
+        "with {} quads of {} {smallest}; {} in {:.0} % of them{median}",
         forecast.quads,
         super::for_people(quad),
         change(rules.effect),

@@ -21,7 +21,7 @@ pub(super) struct Tested {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) shown_at: Option<f64>,
     pub(super) verdict: Verdict,
-    /// Whether its time was over before a verdict.
+    /// Whether its share of the time was over before a verdict.
     pub(super) timed_out: bool,
     /// What ended it before a verdict, where something did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,10 @@ pub(super) struct Found {
     pub(super) metric: String,
     pub(super) knobs: Vec<String>,
     pub(super) stock: Setting,
+    /// Of one test, within its share of the time.
     pub(super) forecast: Forecast,
+    /// Of one claim, within the share of the time that is kept for confirming.
+    pub(super) confirming: Forecast,
     pub(super) left_out: Vec<LeftOut>,
     pub(super) screening: Screening,
     pub(super) tested: Vec<Tested>,
@@ -106,7 +109,8 @@ impl Found {
     pub(super) fn new(
         wanted: &Wanted,
         manifest: Manifest,
-        (forecast, left_out): (Forecast, Vec<LeftOut>),
+        [forecast, confirming]: [Forecast; 2],
+        left_out: Vec<LeftOut>,
     ) -> Self {
         Self {
             manifest,
@@ -116,6 +120,7 @@ impl Found {
             knobs: wanted.dials.iter().map(|dial| dial.name.clone()).collect(),
             stock: wanted.stock.clone(),
             forecast,
+            confirming,
             left_out,
             screening: Screening::default(),
             tested: Vec::new(),

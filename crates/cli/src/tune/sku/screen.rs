@@ -70,6 +70,17 @@ fn knobs<'w>(wanted: &'w Wanted, values: &'w [Vec<String>]) -> impl Iterator<Ite
     })
 }
 
+/// Of so many quads, how many screening takes.
+pub(super) fn takes(wanted: &Wanted, values: &[Vec<String>], quads: u32) -> u32 {
+    let design = Factorial::new(knobs(wanted, values).count());
+    let runs = design.map_or(0, |design| design.runs() as u64);
+    let (blocks, mut taken) = (4 * u64::from(quads), 0_u64);
+    for _ in 0..wanted.replicates {
+        taken += if 2 * runs <= blocks - taken { runs } else { 0 };
+    }
+    taken.div_ceil(4) as u32
+}
+
 /// Plays the design with the first value of each knob. Where a setting cannot be measured, or the time would not do, there
 /// is no screening, and every knob is tested.
 ///

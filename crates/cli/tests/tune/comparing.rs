@@ -287,6 +287,55 @@ fn a_gain_without_quads_for_its_interval_is_cut_short() {
 }
 
 #[test]
+fn a_block_with_a_late_generator_is_void_and_made_again() {
+    let machine = Machine::new("late");
+    // What a late one measures is ten times as much.
+    let lines = "late=20; t=1; if [ $((n % 7)) = 0 ]; then late=1001; t=10; fi
+awk -v t=$t -v z=$noise -v l=$late 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}\\n\", 1000 * t * z, l }'";
+    let program = machine.program("late", lines);
+    let knob = ["--knob", "malloc-arenas=1", "--metric", "/cost", "--pilot", "4", "--quads", "20"];
+    let arguments = flags(&knob, &program);
+    let output = machine.tune("ab", &[&["--json"][..], &arguments].concat());
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let count = |key: &str| result[key].as_u64().expect("a number");
+    // Of 17 blocks and those made again, each seventh.
+    assert_eq!(count("void_before"), 2, "{result}");
+    let void = &result["void"];
+    let of_test = void["a"].as_u64().zip(void["b"].as_u64()).map(|(a, b)| a + b);
+    let played = machine.read("late.count").trim().parse::<u64>().expect("a number");
+    assert_eq!(of_test, Some(played / 7 - 2), "{void}");
+    let quads = result["quads"].as_array().expect("a list").iter();
+    let blocks = quads.flat_map(|quad| quad["blocks"].as_array().expect("four"));
+    let costs = blocks.map(|block| block["metric"].as_f64().expect("a number"));
+    assert!(costs.fold(0.0, f64::max) < 2_000.0, "a late block counts: {result}");
+    let text = stdout(&machine.tune("ab", &arguments));
+    assert!(text.contains("Blocks that were void, as their generator was late:"), "{text}");
+    // A larger bound takes them.
+    let more = ["--late-max", "2ms", "--accept-weak", "--json"];
+    let taken = json(&machine.tune("ab", &[&more[..], &arguments].concat()));
+    assert_eq!((&taken["void"]["a"], &taken["void_before"]), (&0.into(), &0.into()), "{taken}");
+}
+
+#[test]
+fn a_setting_whose_generator_is_always_late_ends_it() {
+    let machine = Machine::new("always-late");
+    // From the second quad of the test on.
+    let late = "late=20; if [ $b = 600 ] && [ $n -gt 21 ]; then late=5000; fi
+awk -v z=$noise -v l=$late 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}\\n\", 1000 * z, l }'; exit";
+    let program = machine.program("always", &gain_but(late));
+    let more = ["--metric", "/cost", "--pilot", "4", "--json"];
+    let output = machine.tune("ab", &flags(&[&KNOB[..], &more].concat(), &program));
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let why = result["cut_short"].as_str().expect("why");
+    let said = "the generator was late in 4 blocks, one after the other; in the last, its lateness (p99) was 5000 µs, above 1ms";
+    assert!(why.contains(said), "{why}");
+    assert_eq!((&result["void"]["a"], &result["void"]["b"]), (&0.into(), &4.into()), "{result}");
+    machine.is_as_before().expect("the knob is put back");
+}
+
+#[test]
 fn blocks_of_a_quad_have_one_seed_and_each_quad_its_own() {
     let machine = Machine::new("seeds");
     let lines = "echo $TAILWATER_TUNE_SEED $1 >> \"$root/seeds.log\"; echo $noise";
@@ -426,6 +475,8 @@ fn keys_of_a_scenario_are_knobs_and_a_run_is_a_block() {
         "50%",
         "--tolerate",
         "100%",
+        "--late-max",
+        "60s",
     ];
     let arguments = [&QUIET[..], &["--seed", "1"], &more].concat();
     let plan = stdout(&machine.tune("plan", &arguments));

@@ -199,6 +199,35 @@ fn a_setting_that_fails_before_the_interval_of_its_confirmation_is_not_confirmed
 }
 
 #[test]
+fn a_setting_whose_generator_is_always_late_ends_its_test_and_what_is_tolerated_is_told() {
+    let machine = Machine::new("sku-late");
+    let file = failing_after(&machine, 37);
+    let program = machine.read("fails").replace("exit 3", "late=5000");
+    let program = program.replace("awk", "awk -v l=${late:-20}");
+    let program = program.replace("\\\"cost\\\": %.6f}", "\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}");
+    machine.write("fails", &program.replace(": 1) }", ": 1), l }"));
+    let guarded = "guards = [\"/sent_late_p99_us\"]\ntolerate = \"20%\"\n[[knob]]";
+    machine.write("sku.toml", &machine.read("sku.toml").replace("[[knob]]", guarded));
+    let output = machine.tune("sku", &[&file, "--json"]);
+    let found = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let test = &found["tested"][0];
+    let why = test["failed"].as_str().unwrap_or_default();
+    assert!(why.contains("the generator was late in 4 blocks"), "{test}");
+    assert_eq!((&test["void"]["b"], &found["void"]), (&4.into(), &4.into()), "{found}");
+    assert_eq!(found["sku"], found["stock"], "{found}");
+    let tolerated = found["guards"][0]["tolerated"].as_f64().expect("a share");
+    assert!((tolerated - 0.2).abs() < 1e-9, "{tolerated}");
+    machine.write("fails.count", "0\n");
+    let text = stdout(&machine.tune("sku", &[&file]));
+    let told = "Guarded, and how much worse is tolerated: /sent_late_p99_us 20 %.";
+    assert!(text.contains(told), "{text}");
+    assert!(text.contains("(0 blocks of A and 4 of B void)"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Blocks that were void, as their generator was late: 4."), "{text}");
+}
+
+#[test]
 fn a_signal_leaves_what_was_found_so_far() {
     let machine = Machine::new("sku-cut");
     let lines = format!("if [ $n -gt 150 ]; then kill -TERM $PPID; exec sleep 600; fi\n{COST}");

@@ -1,9 +1,9 @@
 //! The pilot and the quads, within their time.
 
-use super::super::bench::Bench;
+use super::super::bench::{Bench, Void};
 use super::super::dial::Setting;
 use super::super::tell;
-use super::conducted::Conducted;
+use super::conducted::{Compared, Conducted};
 use super::text;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -33,20 +33,9 @@ pub(in crate::tune) fn conduct(
     let pilot = pilot(bench, rules, a, budget)?;
     let quads = rules.quads_max.min(bench.quads_left());
     let forecast = forecast(&pilot, rules, quads, budget, bench)?;
-    let Compared { comparison, seconds, ended, timed_out } =
-        compare(bench, rules, &pilot, (a, b), budget.seed)?;
-    Ok(Conducted { pilot, forecast, comparison, seconds, ended, timed_out })
-}
-
-/// The quads of a test.
-pub(in crate::tune) struct Compared {
-    pub(in crate::tune) comparison: Comparison,
-    /// Of each look, when it was, from the first quad's begin.
-    pub(in crate::tune) seconds: Vec<f64>,
-    /// What ended it before it was done, if something did.
-    pub(in crate::tune) ended: Option<Failure>,
-    /// Whether the time was over.
-    pub(in crate::tune) timed_out: bool,
+    let void_before = bench.void;
+    let compared = compare(bench, rules, &pilot, (a, b), budget.seed)?;
+    Ok(Conducted { pilot, forecast, compared, void_before })
 }
 
 /// Measures quads until there is a verdict, or no more may be measured.
@@ -60,25 +49,27 @@ pub(in crate::tune) fn compare(
     let mut comparison = Comparison::new(rules, pilot, seed).map_err(Failure::work)?;
     let quads = rules.quads_max.min(bench.quads_left()).max(1);
     let progress = Progress::new(4 * u64::from(quads));
-    let (began, mut seconds) = (Instant::now(), Vec::new());
+    let (began, mut seconds, mut void) = (Instant::now(), Vec::new(), Void::default());
+    let (mut ended, mut timed_out) = (None, false);
     while let Some(order) = comparison.next_order() {
         if bench.quads_left() == 0 {
-            return Ok(Compared { comparison, seconds, ended: None, timed_out: true });
+            timed_out = true;
+            break;
         }
         progress.say(&text::standing(&comparison));
-        match bench.quad(order, (a, b), &|| progress.step()) {
+        match bench.quad(order, (a, b), &mut void, &|| progress.step()) {
             Ok(blocks) => {
                 comparison.take(order, blocks);
                 // A quad that was set aside is not looked at.
                 seconds.resize(comparison.looks().len(), began.elapsed().as_secs_f64());
             }
             Err(failure) => {
-                let ended = Some(failure.and(&text::so_far(&comparison)));
-                return Ok(Compared { comparison, seconds, ended, timed_out: false });
+                ended = Some(failure.and(&text::so_far(&comparison)));
+                break;
             }
         }
     }
-    Ok(Compared { comparison, seconds, ended: None, timed_out: false })
+    Ok(Compared { comparison, seconds, ended, timed_out, void })
 }
 
 /// Quads in which both arms are A.
@@ -99,7 +90,7 @@ pub(in crate::tune) fn pilot(
             )));
         }
         let order = pilot.throw();
-        let blocks = bench.quad(order, (a, a), &|| progress.step())?;
+        let blocks = bench.quad(order, (a, a), &mut Void::default(), &|| progress.step())?;
         pilot.take(rules, order, blocks);
     }
     Ok(pilot)

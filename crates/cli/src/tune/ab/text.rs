@@ -1,11 +1,14 @@
 //! What a person reads of a comparison.
 
+use super::super::bench::{AGAIN_MAX, Void};
 use super::super::dial::to_keep;
+use super::super::targets::Target;
 use super::options::{AbOptions, QUADS_MAX};
 use super::outcome::Outcome;
 use crate::terminal::style;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tailwater_core::duration::format_duration;
 use tailwater_report::{grid_within, wrap};
 use tailwater_tune::ab::{Better, Comparison, ComparisonRules, Forecast, Look, Verdict};
 
@@ -17,19 +20,20 @@ pub(in crate::tune) fn change(log_ratio: f64) -> String {
     format!("{:+.2} %", log_ratio.exp_m1() * 100.0)
 }
 
-fn percent(share: f64) -> String {
+pub(in crate::tune) fn percent(share: f64) -> String {
     format!("{} %", (share * 1e6).round() / 1e4)
 }
 
 /// What is fixed before the first block.
-pub(super) fn rules(rules: &ComparisonRules, options: &AbOptions, metric: &str) -> String {
+pub(super) fn rules(rules: &ComparisonRules, options: &AbOptions, target: &Target) -> String {
     let way = match rules.better {
         Better::Less => "less",
         Better::More => "more",
     };
     let mut lines = vec![
         format!(
-            "Compared is {metric}, of which {way} is better. A difference of any size may be found; the test is sized for {}.",
+            "Compared is {}, of which {way} is better. A difference of any size may be found; the test is sized for {}.",
+            target.metric(),
             percent(options.effect)
         ),
         format!(
@@ -58,6 +62,10 @@ pub(super) fn rules(rules: &ComparisonRules, options: &AbOptions, metric: &str) 
             percent(rule.max)
         ));
     }
+    lines.push(format!(
+        "A block whose generator says that it was later than {} (p99) is void, and made again {AGAIN_MAX} times at most.",
+        format_duration(target.late_max())
+    ));
     lines.join("\n")
 }
 
@@ -105,7 +113,13 @@ pub(super) fn so_far(comparison: &Comparison) -> String {
 
 pub(super) fn of(outcome: &Outcome<'_>) -> String {
     let width = style().width.unwrap_or(WIDTH);
-    let sentences = [set_aside(outcome), cut_short(outcome), verdict(outcome), Some(next(outcome))];
+    let sentences = [
+        set_aside(outcome),
+        void(outcome),
+        cut_short(outcome),
+        verdict(outcome),
+        Some(next(outcome)),
+    ];
     let sentences = sentences.into_iter().flatten().map(|text| wrap(&text, width.into()));
     let sentences: Vec<String> = sentences.collect();
     // A command is not wrapped, so that it can be copied.
@@ -283,6 +297,16 @@ fn set_aside(outcome: &Outcome<'_>) -> Option<String> {
     Some(format!("{count} of {all} quads were set aside whole, the last because {last}."))
 }
 
+/// Blocks that were made again.
+fn void(outcome: &Outcome<'_>) -> Option<String> {
+    let (before, Void { a, b }) = (outcome.void_before, outcome.void);
+    (before + a + b > 0).then(|| {
+        format!(
+            "Blocks that were void, as their generator was late: {a} of A, {b} of B, and {before} of trial and pilot."
+        )
+    })
+}
+
 fn cut_short(outcome: &Outcome<'_>) -> Option<String> {
     outcome.cut_short.as_ref().map(|why| format!("It ended early: {why}."))
 }
@@ -343,6 +367,8 @@ mod tests {
             verdict,
             cut_short: None,
             failed: false,
+            void: Void::default(),
+            void_before: 0,
             guards: Vec::new(),
             noise_rules: &[],
             forecast: Forecast {

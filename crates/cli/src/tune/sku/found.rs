@@ -1,5 +1,6 @@
 //! What a search has found so far.
 
+use super::super::bench::Void;
 use super::super::dial::Setting;
 use super::file::{LeftOut, Wanted};
 use super::screen::Screening;
@@ -26,6 +27,8 @@ pub(super) struct Tested {
     /// What ended it before a verdict, where something did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failed: Option<String>,
+    /// Its blocks that were void, and made again.
+    pub(super) void: Void,
     /// The smallest effect that four of five tests of so many quads find; none where there is none.
     pub(super) smallest_effect: Option<f64>,
     pub(super) looks: Vec<Look>,
@@ -68,11 +71,20 @@ impl Tested {
             verdict,
             timed_out: false,
             failed: None,
+            void: Void::default(),
             smallest_effect: None,
             looks: vec![look],
             seconds: vec![1.0],
         }
     }
+}
+
+/// What ends a test where it is shown to be worse than is tolerated.
+#[derive(Debug, Serialize)]
+pub(super) struct Guarded {
+    pub(super) name: String,
+    /// As a ratio less one.
+    pub(super) tolerated: f64,
 }
 
 /// All that was found.
@@ -83,6 +95,8 @@ pub(super) struct Found {
     pub(super) title: String,
     pub(super) target: String,
     pub(super) metric: String,
+    /// What must not get worse.
+    pub(super) guards: Vec<Guarded>,
     pub(super) knobs: Vec<String>,
     pub(super) stock: Setting,
     /// Of one test, within its share of the time.
@@ -101,6 +115,8 @@ pub(super) struct Found {
     /// Why it ended before it was done, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cut_short: Option<String>,
+    /// Blocks that were void since their generator was late, whatever they were for.
+    pub(super) void: u32,
     pub(super) seconds: f64,
 }
 
@@ -112,11 +128,16 @@ impl Found {
         [forecast, confirming]: [Forecast; 2],
         left_out: Vec<LeftOut>,
     ) -> Self {
+        let guards = wanted.rules.guards.iter().map(|guard| {
+            let (name, tolerated) = (guard.name.clone(), guard.tolerated.exp_m1());
+            Guarded { name, tolerated }
+        });
         Self {
             manifest,
             title: wanted.title.clone(),
             target: wanted.target.name(),
             metric: wanted.target.metric().to_owned(),
+            guards: guards.collect(),
             knobs: wanted.dials.iter().map(|dial| dial.name.clone()).collect(),
             stock: wanted.stock.clone(),
             forecast,
@@ -128,6 +149,7 @@ impl Found {
             sku: wanted.stock.clone(),
             confirmed: Vec::new(),
             cut_short: None,
+            void: 0,
             seconds: 0.0,
         }
     }

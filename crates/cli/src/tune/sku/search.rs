@@ -44,6 +44,7 @@ pub(super) fn search(
     let mut found = Found::new(wanted, manifest, forecasts, left_out);
     let ended = go_on(bench, wanted, (&values, &pilot), &mut found, keep).err();
     found.cut_short = ended.as_ref().map(ToString::to_string);
+    found.void = bench.void;
     found.seconds = began.elapsed().as_secs_f64();
     Ok((found, ended))
 }
@@ -270,7 +271,7 @@ fn test(
     number: u64,
 ) -> Result<(Tested, Option<Failure>), Failure> {
     let seed = bench.next_seed().wrapping_add(number << 32);
-    let Compared { comparison, seconds, ended, timed_out } =
+    let Compared { comparison, seconds, ended, timed_out, void } =
         ab::compare(bench, rules, pilot, (a, b), seed)?;
     let quads = comparison.looks().len() as u32;
     let forecast = pilot.forecast(rules, quads, seed).ok();
@@ -283,6 +284,7 @@ fn test(
         verdict: comparison.verdict(),
         timed_out,
         failed: ended.as_ref().map(ToString::to_string),
+        void,
         smallest_effect: forecast.and_then(|forecast| forecast.smallest_effect),
         looks: comparison.looks().to_vec(),
         seconds,

@@ -1,10 +1,11 @@
 //! What a person reads of a search.
 
-use super::super::ab::{QUADS_MAX, change};
+use super::super::ab::{QUADS_MAX, change, percent};
+use super::super::bench::Void;
 use super::super::dial::{Setting, keeping, to_keep};
 use super::super::machine::Root;
 use super::file::{LeftOut, Wanted};
-use super::found::{Found, Tested};
+use super::found::{Found, Guarded, Tested};
 use super::screen::{Screened, Screening};
 use crate::terminal::style;
 use tailwater_report::{grid_within, wrap};
@@ -28,7 +29,9 @@ pub(super) fn screened(screening: &Screening) -> String {
 
 /// A line on one test.
 pub(super) fn tested(test: &Tested) -> String {
-    format!("{}: {}", test.name, outcome(test))
+    let Void { a, b } = test.void;
+    let void = if a + b > 0 { format!(" ({a} blocks of A and {b} of B void)") } else { String::new() };
+    format!("{}: {}{void}", test.name, outcome(test))
 }
 
 /// What was tested against what.
@@ -78,6 +81,7 @@ fn size(test: &Tested) -> String {
 pub(super) fn of(wanted: &Wanted, found: &Found, root: &Root) -> String {
     let width = style().width.unwrap_or(WIDTH);
     let mut parts = vec![found.title.clone(), format!("{} of {}", found.metric, found.target)];
+    parts.push(wrap(&guarded(found), width.into()));
     parts.push(left_out(found));
     parts.push(if found.screening.knobs.is_empty() {
         String::new()
@@ -180,6 +184,16 @@ fn table_of_screening(found: &Found, width: u16) -> String {
     grid_within(&["screened", "value", "effect", "error", ""], 2, &rows, Some(width))
 }
 
+/// How much worse each guard may be before it ends a test.
+fn guarded(found: &Found) -> String {
+    let word = |of: &Guarded| format!("{} {}", of.name, percent(of.tolerated));
+    let words: Vec<String> = found.guards.iter().map(word).collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("Guarded, and how much worse is tolerated: {}.", words.join(", "))
+}
+
 fn left_out(found: &Found) -> String {
     let line = |of: &LeftOut| format!("left out: {}={}: {}", of.knob, of.value, of.because);
     found.left_out.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -244,6 +258,10 @@ fn limits(found: &Found) -> String {
     }
     if !found.untried.is_empty() {
         parts.push(format!("Not tried: {}.", found.untried.join(", ")));
+    }
+    if found.void > 0 {
+        let void = found.void;
+        parts.push(format!("Blocks that were void, as their generator was late: {void}."));
     }
     parts.extend(found.cut_short.as_ref().map(|why| format!("It ended early: {why}.")));
     parts.join(" ")

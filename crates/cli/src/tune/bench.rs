@@ -49,7 +49,12 @@ impl<'a> Bench<'a> {
 
     /// How many quads fit into the time that is left.
     pub(super) fn quads_left(&self) -> u32 {
-        self.quads_within(self.until.saturating_duration_since(Instant::now()))
+        self.quads_until(self.until)
+    }
+
+    /// How many quads end before then.
+    pub(super) fn quads_until(&self, until: Instant) -> u32 {
+        self.quads_within(until.saturating_duration_since(Instant::now()))
     }
 
     /// How many quads fit into so much time.

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use std::time::Instant;
 use tailwater_stats::anytime::SettingError;
-use tailwater_tune::ab::{Comparison, ComparisonRules, Forecast, Pilot};
+use tailwater_tune::ab::{Comparison, ComparisonRules, Forecast, Pilot, Verdict};
 
 /// How much is measured.
 pub(in crate::tune) struct Budget {
@@ -34,25 +34,28 @@ pub(in crate::tune) fn conduct(
     let quads = rules.quads_max.min(bench.quads_left());
     let forecast = forecast(&pilot, rules, quads, budget, bench)?;
     let void_before = bench.void;
-    let compared = compare(bench, rules, &pilot, (a, b), budget.seed)?;
+    let all_of_it = bench.until;
+    let compared = compare(bench, rules, &pilot, (a, b), (budget.seed, all_of_it))?;
     Ok(Conducted { pilot, forecast, compared, void_before })
 }
 
-/// Measures quads until there is a verdict, or no more may be measured.
+/// Measures quads until there is a verdict, or no more may be measured: its share of the time ends then. What has found B better
+/// lacks its interval alone, and goes on beyond its share.
 pub(in crate::tune) fn compare(
     bench: &mut Bench<'_>,
     rules: &ComparisonRules,
     pilot: &Pilot,
     (a, b): (&Setting, &Setting),
-    seed: u64,
+    (seed, share): (u64, Instant),
 ) -> Result<Compared, Failure> {
     let mut comparison = Comparison::new(rules, pilot, seed).map_err(Failure::work)?;
-    let quads = rules.quads_max.min(bench.quads_left()).max(1);
+    let quads = rules.quads_max.min(bench.quads_until(share)).max(1);
     let progress = Progress::new(4 * u64::from(quads));
     let (began, mut seconds, mut void) = (Instant::now(), Vec::new(), Void::default());
     let (mut ended, mut timed_out) = (None, false);
     while let Some(order) = comparison.next_order() {
-        if bench.quads_left() == 0 {
+        let is_found = comparison.verdict() == Verdict::CutShort;
+        if bench.quads_until(if is_found { bench.until } else { share }) == 0 {
             timed_out = true;
             break;
         }

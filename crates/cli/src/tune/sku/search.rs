@@ -172,7 +172,7 @@ fn climb(
     let survivors = found.screening.survivors();
     let all: Vec<(usize, &String)> =
         survivors.iter().flat_map(|at| values[*at].iter().map(move |value| (*at, value))).collect();
-    let (until, least) = (bench.until, wanted.rules.level.quads_for_interval());
+    let least = wanted.rules.level.quads_for_interval();
     for (number, (at, value)) in all.iter().enumerate() {
         if bench.quads_left() < least {
             tell("too little time is left for another test; what is left is for confirming");
@@ -186,9 +186,8 @@ fn climb(
         tried[*at].clone_from(value);
         let name = format!("{}={value}", wanted.dials[*at].name);
         let arms = (name, &adopted, &tried);
-        bench.until = bench.until_one_of(all.len() - number, least);
-        let (test, ended) = test(bench, (&wanted.rules, pilot), arms, number as u64)?;
-        bench.until = until;
+        let share = bench.until_one_of(all.len() - number, least);
+        let (test, ended) = test(bench, (&wanted.rules, pilot), arms, (number as u64, share))?;
         tell(&text::tested(&test));
         if test.verdict == Verdict::Better {
             found.sku = tried;
@@ -213,17 +212,16 @@ fn confirm(
     let stock = ("stock".to_owned(), wanted.stock.clone());
     let all = std::iter::once(&stock).chain(&wanted.rivals);
     let rivals: Vec<&(String, Setting)> = all.filter(|(_, of)| *of != sku).collect();
-    let (until, alpha) = (bench.until, wanted.rules.level.alpha());
+    let alpha = wanted.rules.level.alpha();
     for (number, (name, setting)) in rivals.iter().enumerate() {
         let shown = shown(&found.confirmed, rivals.len(), alpha).into_iter().filter(|is| *is);
         let rules = of_claim(&wanted.rules, rivals.len() - shown.count())?;
         let arms = (name.clone(), setting, &sku);
         let least = rules.level.quads_for_interval();
-        bench.until = bench.until_one_of(rivals.len() - number, least);
+        let share = bench.until_one_of(rivals.len() - number, least);
         // Apart from the numbers of the tests before.
         let number = u64::from(u32::MAX) + number as u64;
-        let (test, ended) = test(bench, (&rules, pilot), arms, number)?;
-        bench.until = until;
+        let (test, ended) = test(bench, (&rules, pilot), arms, (number, share))?;
         tell(&text::tested(&test));
         found.confirmed.push(test);
         let shown = self::shown(&found.confirmed, rivals.len(), alpha);
@@ -268,11 +266,11 @@ fn test(
     bench: &mut Bench<'_>,
     (rules, pilot): (&ComparisonRules, &Pilot),
     (name, a, b): (String, &Setting, &Setting),
-    number: u64,
+    (number, share): (u64, Instant),
 ) -> Result<(Tested, Option<Failure>), Failure> {
     let seed = bench.next_seed().wrapping_add(number << 32);
     let Compared { comparison, seconds, ended, timed_out, void } =
-        ab::compare(bench, rules, pilot, (a, b), seed)?;
+        ab::compare(bench, rules, pilot, (a, b), (seed, share))?;
     let quads = comparison.looks().len() as u32;
     let forecast = pilot.forecast(rules, quads, seed).ok();
     let test = Tested {

@@ -41,6 +41,10 @@ fn what_was_planted_is_screened_tested_composed_and_confirmed() {
     assert_eq!(found["knobs"], Value::from(vec!["a", "b", "c", "d"]));
     assert!(found["manifest"]["cpus"].as_u64().is_some_and(|cpus| cpus > 0), "{found}");
     assert_eq!(found["sku"], Value::from(vec!["1", "0", "0", "2"]), "{}", stderr(&output));
+    // Of a with one value and d with two; of b by chance.
+    let told = stderr(&output);
+    let again = [3, 4].map(|tests| format!("of {tests} tests that are left, each: with 30 quads of"));
+    assert!(again.iter().any(|again| told.contains(again)), "{told}");
     let kept = |at: usize| found["screening"]["knobs"][at]["kept"].as_bool();
     assert_eq!((kept(0), kept(2), kept(3)), (Some(true), Some(false), Some(true)));
     let gain = |at: usize| {

@@ -146,11 +146,31 @@ fn go_on(
     bench.until = until.checked_sub(wanted.time.mul_f64(CONFIRMING)).unwrap_or(until);
     found.screening = screen(bench, wanted, values, pilot)?;
     tell(&text::screened(&found.screening));
+    forecast_again(bench, wanted, (values, pilot), &found.screening.survivors());
     found.untried = untried(wanted, values, found);
     keep(found)?;
     climb(bench, wanted, (values, pilot), found, keep)?;
     bench.until = until;
     confirm(bench, wanted, pilot, found, keep)
+}
+
+/// Tells what each of the tests that screening has left can find.
+fn forecast_again(
+    bench: &Bench<'_>,
+    wanted: &Wanted,
+    (values, pilot): (&Values, &Pilot),
+    survivors: &[usize],
+) {
+    let tests: usize = survivors.iter().map(|at| values[*at].len()).sum();
+    if tests == 0 {
+        return;
+    }
+    let quads = one_of(bench.quads_left(), tests, &wanted.rules);
+    // Where too few are left for any, the tests say so.
+    if let Ok(forecast) = pilot.forecast(&wanted.rules, quads, wanted.seed) {
+        let text = ab::forecast(&forecast, &wanted.rules, bench.quad_time());
+        tell(&format!("of {tests} tests that are left, each: {text}"));
+    }
 }
 
 /// Values of knobs that screening left out, but for those that it played.

@@ -76,7 +76,8 @@ impl Factorial {
     /// that was played once, or has few runs, takes `block_deviation` instead, such as a pilot's.
     #[must_use]
     pub fn main_effects(&self, times: &[Vec<f64>], block_deviation: f64) -> Option<MainEffects> {
-        let of_times: Vec<Vec<f64>> = times.iter().map(|of| self.effects(of)).collect::<Option<_>>()?;
+        let of_times: Vec<Vec<f64>> =
+            times.iter().map(|of| self.effects(of)).collect::<Option<_>>()?;
         let count = times.len() as f64;
         let effect = |factor: usize| of_times.iter().map(|of| of[factor]).sum::<f64>() / count;
         let effects = (0..self.words.len()).map(effect).collect();
@@ -184,7 +185,8 @@ mod tests {
     fn what_runs_and_times_are_on_the_mean_is_no_spread() {
         let design = Factorial::new(4).unwrap();
         // Eight runs, the third time with one response that is off by 8.
-        let time = |time: usize| (0..8).map(|run| (run * run) as f64 + 10.0 * time as f64).collect();
+        let time =
+            |time: usize| (0..8).map(|run| (run * run) as f64 + 10.0 * time as f64).collect();
         let mut times: Vec<Vec<f64>> = (0..3).map(time).collect();
         assert!(design.main_effects(&times, 5.0).unwrap().standard_error < 1e-9);
         times[2][4] += 8.0;

@@ -43,7 +43,8 @@ fn what_was_planted_is_screened_tested_composed_and_confirmed() {
     assert_eq!(found["sku"], Value::from(vec!["1", "0", "0", "2"]), "{}", stderr(&output));
     // Of a with one value and d with two; of b by chance.
     let told = stderr(&output);
-    let again = [3, 4].map(|tests| format!("of {tests} tests that are left, each: with 30 quads of"));
+    let again =
+        [3, 4].map(|tests| format!("of {tests} tests that are left, each: with 30 quads of"));
     assert!(again.iter().any(|again| told.contains(again)), "{told}");
     let kept = |at: usize| found["screening"]["knobs"][at]["kept"].as_bool();
     assert_eq!((kept(0), kept(2), kept(3)), (Some(true), Some(false), Some(true)));
@@ -188,18 +189,27 @@ fn a_setting_that_fails_before_the_interval_of_its_confirmation_is_not_confirmed
     let found = json(&output);
     let told = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("the test against stock was cut short, so it confirms nothing"), "{told}");
+    assert!(
+        told.contains("the test against stock was cut short, so it confirms nothing"),
+        "{told}"
+    );
     assert_eq!(found["tested"][0]["verdict"], "better", "{found}");
     assert_eq!(found["sku"], Value::from(vec!["1"]));
     let claim = &found["confirmed"][0];
-    assert_eq!((&claim["verdict"], &claim["looks"][13]["quads"]), (&"cut_short".into(), &14.into()));
+    assert_eq!(
+        (&claim["verdict"], &claim["looks"][13]["quads"]),
+        (&"cut_short".into(), &14.into())
+    );
     assert!(claim["failed"].as_str().is_some_and(|why| why.contains("exit status: 3")), "{claim}");
     machine.write("fails.count", "0\n");
     let text = stdout(&machine.tune("sku", &[&file]));
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let seen = "The soft SKU is not confirmed: a=1. On fresh blocks, against stock: cut short before its interval; so far -";
     assert!(words.contains(seen), "{text}");
-    assert!(words.ends_with("Keep stock. To decide, mend what ended it, and type the same."), "{text}");
+    assert!(
+        words.ends_with("Keep stock. To decide, mend what ended it, and type the same."),
+        "{text}"
+    );
 }
 
 #[test]
@@ -208,7 +218,8 @@ fn a_setting_whose_generator_is_always_late_ends_its_test_and_what_is_tolerated_
     let file = failing_after(&machine, 37);
     let program = machine.read("fails").replace("exit 3", "late=5000");
     let program = program.replace("awk", "awk -v l=${late:-20}");
-    let program = program.replace("\\\"cost\\\": %.6f}", "\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}");
+    let program =
+        program.replace("\\\"cost\\\": %.6f}", "\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}");
     machine.write("fails", &program.replace(": 1) }", ": 1), l }"));
     let guarded = "guards = [\"/sent_late_p99_us\"]\ntolerate = \"20%\"\n[[knob]]";
     machine.write("sku.toml", &machine.read("sku.toml").replace("[[knob]]", guarded));

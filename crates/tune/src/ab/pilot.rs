@@ -101,7 +101,13 @@ impl Pilot {
         let squares: f64 = effects.iter().map(|effect| effect * effect).sum();
         let noise = (squares / effects.len() as f64).sqrt();
         if quads < rules.level.quads_for_interval() {
-            return Ok(Forecast { quads, noise, smallest_effect: None, power: 0.0, median_quads: None });
+            return Ok(Forecast {
+                quads,
+                noise,
+                smallest_effect: None,
+                power: 0.0,
+                median_quads: None,
+            });
         }
         let plan = PowerPlan::new(&effects, rules.level, quads, seed)?;
         Ok(Forecast {

@@ -74,7 +74,11 @@ pub(in crate::tune) fn is_weak(forecast: &Forecast, rules: &ComparisonRules) -> 
     forecast.smallest_effect.is_none_or(|smallest| smallest > rules.effect)
 }
 
-pub(in crate::tune) fn forecast(forecast: &Forecast, rules: &ComparisonRules, quad: Duration) -> String {
+pub(in crate::tune) fn forecast(
+    forecast: &Forecast,
+    rules: &ComparisonRules,
+    quad: Duration,
+) -> String {
     let smallest = match forecast.smallest_effect {
         Some(effect) => format!("{} would be found in four of five tests", change(effect)),
         None if forecast.quads < rules.level.quads_for_interval() => {
@@ -252,7 +256,9 @@ pub(super) fn verdict(outcome: &Outcome<'_>) -> Option<String> {
             )
         }
         Verdict::CutShort => {
-            format!("It was cut short before its interval, so nothing is claimed. Seen so far: {found}.")
+            format!(
+                "It was cut short before its interval, so nothing is claimed. Seen so far: {found}."
+            )
         }
         Verdict::Noisy => "Most quads were set aside: the machine is too noisy.".into(),
         Verdict::Open => format!(

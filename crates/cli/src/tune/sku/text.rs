@@ -30,7 +30,8 @@ pub(super) fn screened(screening: &Screening) -> String {
 /// A line on one test.
 pub(super) fn tested(test: &Tested) -> String {
     let Void { a, b } = test.void;
-    let void = if a + b > 0 { format!(" ({a} blocks of A and {b} of B void)") } else { String::new() };
+    let void =
+        if a + b > 0 { format!(" ({a} blocks of A and {b} of B void)") } else { String::new() };
     format!("{}: {}{void}", test.name, outcome(test))
 }
 

@@ -11,9 +11,9 @@ use clap::Args;
 use command::run;
 use gauge::Gauge;
 use scenario::ScenarioTarget;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
-use serde_json::Value;
 use tailwater_core::duration::{format_duration, parse_duration};
 use tailwater_tune::ab::{Better, Block, Guard};
 

@@ -185,12 +185,36 @@ fn a_machine_that_is_never_quiet_ends_it_without_a_finding() {
 }
 
 #[test]
+fn a_gain_is_better_from_its_interval_on_and_cut_short_before() {
+    let rules = rules();
+    let program = Program { metric: 0.95, ..SAME };
+    let mut rng = Rng::from_seed(2).split("blocks");
+    let mut comparison = Comparison::new(&rules, &pilot(&rules, 2), 2).expect("rules in range");
+    let mut before = Vec::new();
+    while let Some(order) = comparison.next_order() {
+        let mut blocks = order.arms().map(|arm| program.block(&mut rng, arm));
+        // Each quad counts.
+        blocks.iter_mut().for_each(|block| block.noise = vec![0.0]);
+        comparison.take(order, blocks);
+        before.push(comparison.verdict());
+    }
+    assert_eq!(before.pop(), Some(Verdict::Better));
+    assert_eq!(before.len(), 15, "an interval takes 16 quads");
+    assert_eq!(before[14], Verdict::CutShort, "{before:?}");
+    assert!(!before.contains(&Verdict::Better), "{before:?}");
+}
+
+#[test]
 fn a_forecast_says_what_can_be_found_and_a_pilot_without_noise_is_refused() {
     let rules = rules();
     let forecast = pilot(&rules, 3).forecast(&rules, 60, 3).expect("it has noise");
     let smallest = forecast.smallest_effect.expect("there is one");
     assert!((0.002..0.02).contains(&smallest), "{forecast:?}");
     assert!((NOISE / 2.0..NOISE * 2.0).contains(&forecast.noise), "{forecast:?}");
+    // Without an interval no gain is claimed.
+    let short = pilot(&rules, 3).forecast(&rules, 15, 3).expect("it has noise");
+    assert_eq!((short.smallest_effect, short.power), (None, 0.0));
+    assert_eq!(short.noise, forecast.noise);
     let mut still = Pilot::new(1);
     for _ in 0..PILOT_QUADS {
         let block = Block { metric: 1.0, guards: vec![1.0, 0.0], noise: vec![0.0], invalid: None };

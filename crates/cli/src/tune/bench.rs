@@ -3,12 +3,23 @@
 use super::dial::{Dial, Setting, turn};
 use super::machine::Session;
 use super::noise::Steal;
-use super::targets::Target;
+use super::targets::{Played, Target};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use serde::Serialize;
 use std::time::{Duration, Instant};
 use tailwater_stats::anytime::{Arm, QuadOrder};
 use tailwater_tune::ab::Block;
+
+/// How often a block is made again whose generator was late.
+pub(super) const AGAIN_MAX: u32 = 3;
+
+/// Blocks that were void since their generator was late, of each arm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Void {
+    pub(super) a: u32,
+    pub(super) b: u32,
+}
 
 /// Where blocks are measured.
 pub(super) struct Bench<'a> {
@@ -20,6 +31,8 @@ pub(super) struct Bench<'a> {
     pub(super) until: Instant,
     /// Of the next quad: blocks of one have the same.
     pub(super) seed: u64,
+    /// Blocks that were void so far, whatever they were for.
+    pub(super) void: u32,
     /// How long the longest quad took so far.
     quad: Duration,
 }
@@ -31,14 +44,33 @@ impl<'a> Bench<'a> {
         interrupt: &'a Interrupt,
         (until, seed): (Instant, u64),
     ) -> Self {
-        Self { session, dials, target, interrupt, until, seed, quad: Duration::ZERO }
+        Self { session, dials, target, interrupt, until, seed, void: 0, quad: Duration::ZERO }
     }
 
     /// How many quads fit into the time that is left.
     pub(super) fn quads_left(&self) -> u32 {
-        let left = self.until.saturating_duration_since(Instant::now());
-        let quads = left.as_secs_f64() / self.quad.as_secs_f64().max(1e-3);
+        self.quads_until(self.until)
+    }
+
+    /// How many quads end before then.
+    pub(super) fn quads_until(&self, until: Instant) -> u32 {
+        self.quads_within(until.saturating_duration_since(Instant::now()))
+    }
+
+    /// How many quads fit into so much time.
+    pub(super) fn quads_within(&self, time: Duration) -> u32 {
+        let quads = time.as_secs_f64() / self.quad.as_secs_f64().max(1e-3);
         quads.min(f64::from(u32::MAX)) as u32
+    }
+
+    /// When one of so many tests ends that share the time that is left. Each has time for so many quads at least, as long as
+    /// there is any.
+    pub(super) fn until_one_of(&self, tests: usize, quads_min: u32) -> Instant {
+        let now = Instant::now();
+        let share = self.until.saturating_duration_since(now) / tests.max(1) as u32;
+        // One more, since only a whole quad is begun, and the first one begins a little later than now.
+        let least = self.quad * (quads_min + 1);
+        (now + share.max(least)).min(self.until)
     }
 
     /// The time that a quad took at most.
@@ -46,22 +78,26 @@ impl<'a> Bench<'a> {
         self.quad
     }
 
-    /// Blocks of two settings in this order. `step` hears of each.
+    /// Blocks of two settings in this order. `step` hears of each, and `void` of those before them that were void.
     pub(super) fn quad(
         &mut self,
         order: QuadOrder,
         (a, b): (&Setting, &Setting),
+        void: &mut Void,
         step: &dyn Fn(),
     ) -> Result<[Block; 4], Failure> {
         let began = Instant::now();
         let seed = self.next_seed();
         let mut blocks = Vec::with_capacity(4);
         for arm in order.arms() {
-            let setting = match arm {
-                Arm::A => a,
-                Arm::B => b,
+            let (setting, void) = match arm {
+                Arm::A => (a, &mut void.a),
+                Arm::B => (b, &mut void.b),
             };
-            blocks.push(self.block(setting, seed)?);
+            let before = self.void;
+            let block = self.block(setting, seed);
+            *void += self.void - before;
+            blocks.push(block?);
             step();
         }
         self.quad = self.quad.max(began.elapsed());
@@ -79,17 +115,39 @@ impl<'a> Bench<'a> {
         matches!(failure, Failure::Signal(..)) || self.session.is_over()
     }
 
-    /// One block of a setting.
+    /// One block of a setting, again where its generator was late: what it measured is then not what was asked for. The rule
+    /// does not look at arms, so that what is not different stays so.
+    ///
+    /// # Errors
+    /// Where it was late each time, too.
     pub(super) fn block(&mut self, setting: &Setting, seed: u64) -> Result<Block, Failure> {
+        let mut last = String::new();
+        for _ in 0..=AGAIN_MAX {
+            match self.once(setting, seed)? {
+                Played::Block(block) => return Ok(block),
+                Played::Void(late) => last = late,
+            }
+            self.void += 1;
+        }
+        Err(Failure::work(format!(
+            "the generator was late in {} blocks, one after the other; in the last, {last}; give it a core that is at rest, \
+             or a larger --late-max (late_max in a file)",
+            AGAIN_MAX + 1
+        )))
+    }
+
+    fn once(&mut self, setting: &Setting, seed: u64) -> Result<Played, Failure> {
         turn(&mut self.session, self.dials, setting)?;
         let settle = self.dials.iter().map(Dial::settle).max().unwrap_or_default();
         self.interrupt.rest(settle)?;
         let steal = Steal::begin();
-        let mut block = self.target.block((self.dials, setting), seed, self.interrupt)?;
-        block.noise = vec![steal.until_now()];
+        let mut played = self.target.block((self.dials, setting), seed, self.interrupt)?;
+        if let Played::Block(block) = &mut played {
+            block.noise = vec![steal.until_now()];
+        }
         // A block during which a knob was turned by others says nothing.
         self.session.check()?;
-        Ok(block)
+        Ok(played)
     }
 
     pub(super) fn next_seed(&mut self) -> u64 {

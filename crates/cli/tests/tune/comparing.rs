@@ -231,6 +231,110 @@ fn a_program_that_fails_or_says_nothing_ends_it_with_what_it_said() {
     assert!(stderr(&output).contains("it took longer than 100ms"), "{}", stderr(&output));
 }
 
+/// Costs 2 % less with a larger budget, which is found before an interval is. `lines` come first.
+fn gain_but(lines: &str) -> String {
+    format!(
+        "read b <\"$root/proc/sys/net/core/netdev_budget\"; f=1; [ $b = 600 ] && f=0.98
+{lines}
+awk -v f=$f -v z=$noise 'BEGIN {{ printf \"{{\\\"cost\\\": %.6f}}\\n\", 1000 * f * z }}'"
+    )
+}
+
+#[test]
+fn a_gain_whose_block_fails_before_its_interval_is_cut_short_and_not_better() {
+    let machine = Machine::new("cut");
+    // Behind trial and pilot, in the fifteenth quad.
+    let fails = "if [ $b = 600 ] && [ $n -gt 73 ]; then exit 3; fi";
+    let program = machine.program("cut", &gain_but(fails));
+    let more = ["--metric", "/cost", "--pilot", "4"];
+    let arguments = flags(&[&KNOB[..], &more].concat(), &program);
+    let output = machine.tune("ab", &[&["--json"][..], &arguments].concat());
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(result["verdict"], "cut_short", "{result}");
+    assert_eq!(result["failed"], true, "{result}");
+    let why = result["cut_short"].as_str().expect("why");
+    assert!(why.contains("exit status: 3") && why.contains("the 14 quads before"), "{why}");
+    let last = result["looks"].as_array().and_then(|looks| looks.last()).expect("looks");
+    assert!(last["p_value"].as_f64().is_some_and(|p_value| p_value <= 0.05), "{last}");
+    machine.write("cut.count", "0\n");
+    let text = stdout(&machine.tune("ab", &arguments));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let seen = "It was cut short before its interval, so nothing is claimed. Seen so far: /cost -";
+    let end = "keep what is there. Mend what ended it, and type the same.";
+    assert!(words.contains(seen) && words.ends_with(end), "{text}");
+    assert!(!words.contains("is better") && !words.contains("To keep B"), "{text}");
+    machine.is_as_before().expect("the knob is put back");
+}
+
+#[test]
+fn a_gain_without_quads_for_its_interval_is_cut_short() {
+    let machine = Machine::new("few");
+    let program = machine.program("few", &gain_but(""));
+    let more = ["--metric", "/cost", "--pilot", "4", "--quads", "15"];
+    let arguments = flags(&[&KNOB[..], &more].concat(), &program);
+    let output = machine.tune("ab", &arguments);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("no gain can be claimed, as its interval takes 16"), "{told}");
+    assert!(told.contains("so weak a test is not begun"), "{told}");
+    let output = machine.tune("ab", &[&["--accept-weak", "--json"][..], &arguments].concat());
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!((&result["verdict"], &result["failed"]), (&"cut_short".into(), &false.into()));
+    assert_eq!(result["cut_short"], "its quads were spent");
+    assert!(stderr(&output).contains("there is no result"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_block_with_a_late_generator_is_void_and_made_again() {
+    let machine = Machine::new("late");
+    // What a late one measures is ten times as much.
+    let lines = "late=20; t=1; if [ $((n % 7)) = 0 ]; then late=1001; t=10; fi
+awk -v t=$t -v z=$noise -v l=$late 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}\\n\", 1000 * t * z, l }'";
+    let program = machine.program("late", lines);
+    let knob = ["--knob", "malloc-arenas=1", "--metric", "/cost", "--pilot", "4", "--quads", "20"];
+    let arguments = flags(&knob, &program);
+    let output = machine.tune("ab", &[&["--json"][..], &arguments].concat());
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let count = |key: &str| result[key].as_u64().expect("a number");
+    // Of 17 blocks and those made again, each seventh.
+    assert_eq!(count("void_before"), 2, "{result}");
+    let void = &result["void"];
+    let of_test = void["a"].as_u64().zip(void["b"].as_u64()).map(|(a, b)| a + b);
+    let played = machine.read("late.count").trim().parse::<u64>().expect("a number");
+    assert_eq!(of_test, Some(played / 7 - 2), "{void}");
+    let quads = result["quads"].as_array().expect("a list").iter();
+    let blocks = quads.flat_map(|quad| quad["blocks"].as_array().expect("four"));
+    let costs = blocks.map(|block| block["metric"].as_f64().expect("a number"));
+    assert!(costs.fold(0.0, f64::max) < 2_000.0, "a late block counts: {result}");
+    let text = stdout(&machine.tune("ab", &arguments));
+    assert!(text.contains("Blocks that were void, as their generator was late:"), "{text}");
+    // A larger bound takes them.
+    let more = ["--late-max", "2ms", "--accept-weak", "--json"];
+    let taken = json(&machine.tune("ab", &[&more[..], &arguments].concat()));
+    assert_eq!((&taken["void"]["a"], &taken["void_before"]), (&0.into(), &0.into()), "{taken}");
+}
+
+#[test]
+fn a_setting_whose_generator_is_always_late_ends_it() {
+    let machine = Machine::new("always-late");
+    // From the second quad of the test on.
+    let late = "late=20; if [ $b = 600 ] && [ $n -gt 21 ]; then late=5000; fi
+awk -v z=$noise -v l=$late 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}\\n\", 1000 * z, l }'; exit";
+    let program = machine.program("always", &gain_but(late));
+    let more = ["--metric", "/cost", "--pilot", "4", "--json"];
+    let output = machine.tune("ab", &flags(&[&KNOB[..], &more].concat(), &program));
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let why = result["cut_short"].as_str().expect("why");
+    let said = "the generator was late in 4 blocks, one after the other; in the last, its lateness (p99) was 5000 µs, above 1ms";
+    assert!(why.contains(said), "{why}");
+    assert_eq!((&result["void"]["a"], &result["void"]["b"]), (&0.into(), &4.into()), "{result}");
+    machine.is_as_before().expect("the knob is put back");
+}
+
 #[test]
 fn blocks_of_a_quad_have_one_seed_and_each_quad_its_own() {
     let machine = Machine::new("seeds");
@@ -371,6 +475,8 @@ fn keys_of_a_scenario_are_knobs_and_a_run_is_a_block() {
         "50%",
         "--tolerate",
         "100%",
+        "--late-max",
+        "60s",
     ];
     let arguments = [&QUIET[..], &["--seed", "1"], &more].concat();
     let plan = stdout(&machine.tune("plan", &arguments));

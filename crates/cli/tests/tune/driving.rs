@@ -33,6 +33,8 @@ fn memcached_and_redis_answer_what_they_are_asked() {
             assert!(number("cpu_ns_per_request") > 500.0, "{found}");
             assert!(number("memory_bytes") > 500_000.0, "{found}");
             assert!(number("p50_us") <= number("p99_us"), "{found}");
+            // By this name a comparison knows a block whose generator was late.
+            assert!(number("sent_late_p99_us") >= 0.0, "{found}");
         }
     }
 }

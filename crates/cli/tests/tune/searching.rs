@@ -44,6 +44,11 @@ fn what_was_planted_is_screened_tested_composed_and_confirmed() {
     assert_eq!(found["knobs"], Value::from(vec!["a", "b", "c", "d"]));
     assert!(found["manifest"]["cpus"].as_u64().is_some_and(|cpus| cpus > 0), "{found}");
     assert_eq!(found["sku"], Value::from(vec!["1", "0", "0", "2"]), "{}", stderr(&output));
+    // Of a with one value and d with two; of b by chance.
+    let told = stderr(&output);
+    let again =
+        [3, 4].map(|tests| format!("of {tests} tests that are left, each: with 30 quads of"));
+    assert!(again.iter().any(|again| told.contains(again)), "{told}");
     let kept = |at: usize| found["screening"]["knobs"][at]["kept"].as_bool();
     assert_eq!((kept(0), kept(2), kept(3)), (Some(true), Some(false), Some(true)));
     let gain = |at: usize| {
@@ -148,6 +153,101 @@ fn one_bad_value_costs_itself_alone() {
     );
 }
 
+/// A search over one knob that brings 2 %, of a program that fails with it from a start on. Trial, pilot and screening take 37
+/// blocks; the test that finds the gain ends with its interval after 16 quads, which are 64.
+fn failing_after(machine: &Machine, start: u32) -> String {
+    let lines = format!(
+        "if [ $1 = 1 ] && [ $n -gt {start} ]; then exit 3; fi
+awk -v z=$noise -v a=$1 'BEGIN {{ printf \"{{\\\"cost\\\": %.6f}}\\n\", 1000 * z * (a == 1 ? 0.98 : 1) }}'"
+    );
+    let program = machine.program("fails", &lines);
+    let text = format!(
+        "command = [\"sh\", \"{program}\", \"{{a}}\"]\nmetric = \"/cost\"\neffect = \"1%\"\nsteal_max = \"100%\"\n\
+         quads = 30\nseed = 1\n[[knob]]\nname = \"a\"\nstock = \"0\"\nvalues = [\"1\"]\n"
+    );
+    machine.write("sku.toml", &text);
+    machine.path("sku.toml").display().to_string()
+}
+
+#[test]
+fn a_setting_that_fails_before_its_interval_is_not_adopted() {
+    let machine = Machine::new("sku-fails");
+    // In the fifteenth quad of its test.
+    let file = failing_after(&machine, 37 + 14 * 4);
+    let output = machine.tune("sku", &[&file, "--json"]);
+    let found = json(&output);
+    assert_eq!(output.status.code(), Some(0), "nothing was claimed: {}", stderr(&output));
+    let test = &found["tested"][0];
+    assert_eq!(test["verdict"], "cut_short", "{test}");
+    assert!(test["failed"].as_str().is_some_and(|why| why.contains("exit status: 3")), "{test}");
+    assert_eq!(test["looks"].as_array().map(Vec::len), Some(14), "{test}");
+    assert_eq!(found["sku"], found["stock"], "{found}");
+    assert_eq!(found["confirmed"].as_array().map(Vec::len), Some(0), "{found}");
+}
+
+#[test]
+fn a_setting_that_fails_before_the_interval_of_its_confirmation_is_not_confirmed() {
+    let machine = Machine::new("sku-unconfirmed");
+    // In the fifteenth quad of its confirmation.
+    let start = 37 + 64 + 14 * 4;
+    let file = failing_after(&machine, start);
+    let output = machine.tune("sku", &[&file, "--json"]);
+    let found = json(&output);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("the test against stock was cut short, so it confirms nothing"),
+        "{told}"
+    );
+    assert_eq!(found["tested"][0]["verdict"], "better", "{found}");
+    assert_eq!(found["sku"], Value::from(vec!["1"]));
+    let claim = &found["confirmed"][0];
+    assert_eq!(
+        (&claim["verdict"], &claim["looks"][13]["quads"]),
+        (&"cut_short".into(), &14.into())
+    );
+    assert!(claim["failed"].as_str().is_some_and(|why| why.contains("exit status: 3")), "{claim}");
+    machine.write("fails.count", "0\n");
+    let text = stdout(&machine.tune("sku", &[&file]));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let seen = "The soft SKU is not confirmed: a=1. On fresh blocks, against stock: cut short before its interval; so far -";
+    assert!(words.contains(seen), "{text}");
+    assert!(
+        words.ends_with("Keep stock. To decide, mend what ended it, and type the same."),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_setting_whose_generator_is_always_late_ends_its_test_and_what_is_tolerated_is_told() {
+    let machine = Machine::new("sku-late");
+    let file = failing_after(&machine, 37);
+    let program = machine.read("fails").replace("exit 3", "late=5000");
+    let program = program.replace("awk", "awk -v l=${late:-20}");
+    let program =
+        program.replace("\\\"cost\\\": %.6f}", "\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}");
+    machine.write("fails", &program.replace(": 1) }", ": 1), l }"));
+    let guarded = "guards = [\"/sent_late_p99_us\"]\ntolerate = \"20%\"\n[[knob]]";
+    machine.write("sku.toml", &machine.read("sku.toml").replace("[[knob]]", guarded));
+    let output = machine.tune("sku", &[&file, "--json"]);
+    let found = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let test = &found["tested"][0];
+    let why = test["failed"].as_str().unwrap_or_default();
+    assert!(why.contains("the generator was late in 4 blocks"), "{test}");
+    assert_eq!((&test["void"]["b"], &found["void"]), (&4.into(), &4.into()), "{found}");
+    assert_eq!(found["sku"], found["stock"], "{found}");
+    let tolerated = found["guards"][0]["tolerated"].as_f64().expect("a share");
+    assert!((tolerated - 0.2).abs() < 1e-9, "{tolerated}");
+    machine.write("fails.count", "0\n");
+    let text = stdout(&machine.tune("sku", &[&file]));
+    let told = "Guarded, and how much worse is tolerated: /sent_late_p99_us 20 %.";
+    assert!(text.contains(told), "{text}");
+    assert!(text.contains("(0 blocks of A and 4 of B void)"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Blocks that were void, as their generator was late: 4."), "{text}");
+}
+
 #[test]
 fn a_signal_leaves_what_was_found_so_far() {
     let machine = Machine::new("sku-cut");
@@ -162,6 +262,26 @@ fn a_signal_leaves_what_was_found_so_far() {
     assert_eq!(found["tested"][0]["verdict"], "better", "{found}");
     assert_eq!(found["screening"]["knobs"].as_array().map(Vec::len), Some(4));
     assert_eq!(machine.read("out/tune.json").trim(), stdout(&output).trim());
+}
+
+#[test]
+fn what_is_forecast_is_that_of_each_test_in_its_share_of_the_time_and_of_confirming() {
+    let machine = Machine::new("sku-share");
+    let program = machine.program("cost", COST);
+    let text = file(&machine, &program, "time = \"2min\"\n");
+    let weak = machine.read("sku.toml").replace("effect = \"2%\"", "effect = \"0.001%\"");
+    machine.write("sku.toml", &weak.replace("quads = 30", "quads = 10000"));
+    let output = machine.tune("sku", &[&text]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("so weak a search is not begun"), "{told}");
+    let quads = |what: &str| {
+        let (_, rest) = told.split_once(&format!("the pilot says of {what}: with ")).expect(what);
+        rest.split(' ').next().and_then(|quads| quads.parse::<f64>().ok()).expect("a number")
+    };
+    // 65 % of the time for five values, less what is over and what screening takes, and 35 % for one claim.
+    let share = 5.0 * quads("each of 5 tests") / quads("confirming");
+    assert!((1.0..1.9).contains(&share), "{share}: {told}");
 }
 
 #[test]

@@ -33,6 +33,18 @@ impl Level {
         (1..2_000).find(|quads| most_ln(*quads) >= self.threshold_ln()).unwrap_or(2_000)
     }
 
+    /// Quads without which there is no interval at this level: 16 at 5 %.
+    ///
+    /// An effect that lies beyond all that was seen has turned up the same sign in every quad. With n quads this
+    /// happens once in 2ⁿ⁻¹. Such effects are left out from the n on for which that is a thousandth of the level. The
+    /// interval's level is larger by that thousandth at most. Evidence alone would never reject effects that are far
+    /// enough away: they make V large.
+    #[must_use]
+    pub fn quads_for_interval(self) -> u32 {
+        // The level is 2⁻¹⁰⁷⁴ at least.
+        1 + (1_000.0 / self.0).log2().min(2_000.0).ceil() as u32
+    }
+
     /// The share.
     #[must_use]
     pub const fn alpha(self) -> f64 {
@@ -202,6 +214,13 @@ mod tests {
             assert!(strongest(quads - 1) < level.threshold_ln());
         }
         assert!(Level::new(f64::from_bits(1)).unwrap().quads_min() < 2_000);
+    }
+
+    #[test]
+    fn an_interval_takes_more_quads_at_a_smaller_level() {
+        for (alpha, quads) in [(0.05, 16), (0.025, 17), (0.01, 18), (f64::from_bits(1), 2_001)] {
+            assert_eq!(Level::new(alpha).unwrap().quads_for_interval(), quads, "{alpha}");
+        }
     }
 
     #[test]

@@ -101,26 +101,15 @@ impl Sequence {
 
     /// The effects that are not rejected now; `None` while that may be any.
     ///
-    /// The lowest and the highest are given. Before [`Sequence::quads_for_interval`] quads there is none.
+    /// The lowest and the highest are given. Before [`Level::quads_for_interval`] quads there is none.
     #[must_use]
     pub fn interval(&self) -> Option<(f64, f64)> {
-        if self.quads() < self.quads_for_interval() {
+        if self.quads() < self.level.quads_for_interval() {
             return None;
         }
         let reach = self.reach();
         let mean = self.mean();
         Some(((mean - reach).max(self.least), (mean + reach).min(self.most)))
-    }
-
-    /// How many quads an interval needs.
-    ///
-    /// An effect that lies beyond all that was seen has turned up the same sign in every quad. With n quads this
-    /// happens once in 2ⁿ⁻¹. Such effects are left out from the n on for which that is a thousandth of the level. The
-    /// interval's level is larger by that thousandth at most. Evidence alone would never reject effects that are far
-    /// enough away: they make V large.
-    #[must_use]
-    pub fn quads_for_interval(&self) -> u32 {
-        1 + (1_000.0 / self.level.alpha()).log2().ceil() as u32
     }
 
     /// How far from the mean effects are not rejected, among those that were seen.

@@ -19,7 +19,7 @@ const INVALID: &str = "blocks that cannot count";
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// B is better.
+    /// B is better, and an interval says by how much.
     Better,
     /// B is worse.
     Worse,
@@ -27,6 +27,9 @@ pub enum Verdict {
     Alike,
     /// A guard was raised against B.
     Alarm(String),
+    /// B was found better, and has no interval as yet. What ends here is cut short: by a block that fails, by time, by its quads
+    /// or by noise. Nothing is claimed of it.
+    CutShort,
     /// Most quads are set aside.
     Noisy,
     /// Nothing is shown.
@@ -92,10 +95,9 @@ impl Comparison {
     ///
     /// One that has found B better goes on until that has an interval.
     pub fn next_order(&mut self) -> Option<QuadOrder> {
-        let has_interval = self.sequence.quads() >= self.sequence.quads_for_interval();
         let goes_on = match self.verdict() {
             Verdict::Open => true,
-            Verdict::Better => !has_interval && !self.is_noisy(),
+            Verdict::CutShort => !self.is_noisy(),
             _ => false,
         };
         let spent = self.sequence.quads() >= self.rules.quads_max;
@@ -139,7 +141,10 @@ impl Comparison {
             return Verdict::Alarm(name.clone());
         }
         match (self.sequence.finding(), self.rules.better) {
-            (Finding::Less, Better::Less) | (Finding::More, Better::More) => Verdict::Better,
+            (Finding::Less, Better::Less) | (Finding::More, Better::More) => {
+                let has_interval = self.sequence.interval().is_some();
+                if has_interval { Verdict::Better } else { Verdict::CutShort }
+            }
             (Finding::More, Better::Less) | (Finding::Less, Better::More) => Verdict::Worse,
             (Finding::Open, _) if self.alike.finding() == Equivalent::Yes => Verdict::Alike,
             (Finding::Open, _) if self.is_noisy() => Verdict::Noisy,
@@ -148,7 +153,8 @@ impl Comparison {
     }
 
     /// Whether more quads were set aside than counted, after some.
-    fn is_noisy(&self) -> bool {
+    #[must_use]
+    pub fn is_noisy(&self) -> bool {
         let set_aside = self.quads.len() - self.looks.len();
         set_aside > SET_ASIDE_FREE && set_aside > self.looks.len()
     }

@@ -26,7 +26,8 @@ pub struct Forecast {
     pub quads: u32,
     /// Standard deviation of a quad's effect.
     pub noise: f64,
-    /// The smallest effect that four comparisons of five find; `None` where none is.
+    /// The smallest effect that four comparisons of five find; `None` where none is. With fewer quads than an interval takes
+    /// there is none: no gain is claimed without.
     pub smallest_effect: Option<f64>,
     /// The share of comparisons that find the effect that matters.
     pub power: f64,
@@ -70,6 +71,21 @@ impl Pilot {
         self.quads.iter().filter_map(|quad| quad.effect).collect()
     }
 
+    /// Standard deviation of a block's logarithm, of the quads that count; zero of fewer than two blocks. Where neighbours are
+    /// alike it is larger than the noise of a quad, in which they cancel.
+    #[must_use]
+    pub fn block_deviation(&self) -> f64 {
+        let counted = self.quads.iter().filter(|quad| quad.effect.is_some());
+        let logs: Vec<f64> =
+            counted.flat_map(|quad| &quad.blocks).map(|block| block.metric.ln()).collect();
+        if logs.len() < 2 {
+            return 0.0;
+        }
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let squares: f64 = logs.iter().map(|log| (log - mean) * (log - mean)).sum();
+        (squares / (logs.len() - 1) as f64).sqrt()
+    }
+
     /// What a comparison of so many quads can find.
     ///
     /// # Errors
@@ -81,11 +97,22 @@ impl Pilot {
         seed: u64,
     ) -> Result<Forecast, SettingError> {
         let effects = self.effects();
-        let plan = PowerPlan::new(&effects, rules.level, quads, seed)?;
+        Scale::from_pilot(&effects)?;
         let squares: f64 = effects.iter().map(|effect| effect * effect).sum();
+        let noise = (squares / effects.len() as f64).sqrt();
+        if quads < rules.level.quads_for_interval() {
+            return Ok(Forecast {
+                quads,
+                noise,
+                smallest_effect: None,
+                power: 0.0,
+                median_quads: None,
+            });
+        }
+        let plan = PowerPlan::new(&effects, rules.level, quads, seed)?;
         Ok(Forecast {
             quads,
-            noise: (squares / effects.len() as f64).sqrt(),
+            noise,
             smallest_effect: plan.smallest_effect(POWER),
             power: plan.power(rules.effect),
             median_quads: plan.median_quads(rules.effect),

@@ -1,15 +1,15 @@
 //! The pilot and the quads, within their time.
 
-use super::super::bench::Bench;
+use super::super::bench::{Bench, Void};
 use super::super::dial::Setting;
 use super::super::tell;
-use super::conducted::Conducted;
+use super::conducted::{Compared, Conducted};
 use super::text;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use std::time::Instant;
 use tailwater_stats::anytime::SettingError;
-use tailwater_tune::ab::{Comparison, ComparisonRules, Forecast, Pilot};
+use tailwater_tune::ab::{Comparison, ComparisonRules, Forecast, Pilot, Verdict};
 
 /// How much is measured.
 pub(in crate::tune) struct Budget {
@@ -33,52 +33,46 @@ pub(in crate::tune) fn conduct(
     let pilot = pilot(bench, rules, a, budget)?;
     let quads = rules.quads_max.min(bench.quads_left());
     let forecast = forecast(&pilot, rules, quads, budget, bench)?;
-    let Compared { comparison, seconds, ended, timed_out } =
-        compare(bench, rules, &pilot, (a, b), budget.seed)?;
-    Ok(Conducted { pilot, forecast, comparison, seconds, ended, timed_out })
+    let void_before = bench.void;
+    let all_of_it = bench.until;
+    let compared = compare(bench, rules, &pilot, (a, b), (budget.seed, all_of_it))?;
+    Ok(Conducted { pilot, forecast, compared, void_before })
 }
 
-/// The quads of a test.
-pub(in crate::tune) struct Compared {
-    pub(in crate::tune) comparison: Comparison,
-    /// Of each look, when it was, from the first quad's begin.
-    pub(in crate::tune) seconds: Vec<f64>,
-    /// What ended it before it was done, if something did.
-    pub(in crate::tune) ended: Option<Failure>,
-    /// Whether the time was over.
-    pub(in crate::tune) timed_out: bool,
-}
-
-/// Measures quads until there is a verdict, or no more may be measured.
+/// Measures quads until there is a verdict, or no more may be measured: its share of the time ends then. What has found B better
+/// lacks its interval alone, and goes on beyond its share.
 pub(in crate::tune) fn compare(
     bench: &mut Bench<'_>,
     rules: &ComparisonRules,
     pilot: &Pilot,
     (a, b): (&Setting, &Setting),
-    seed: u64,
+    (seed, share): (u64, Instant),
 ) -> Result<Compared, Failure> {
     let mut comparison = Comparison::new(rules, pilot, seed).map_err(Failure::work)?;
-    let quads = rules.quads_max.min(bench.quads_left()).max(1);
+    let quads = rules.quads_max.min(bench.quads_until(share)).max(1);
     let progress = Progress::new(4 * u64::from(quads));
-    let (began, mut seconds) = (Instant::now(), Vec::new());
+    let (began, mut seconds, mut void) = (Instant::now(), Vec::new(), Void::default());
+    let (mut ended, mut timed_out) = (None, false);
     while let Some(order) = comparison.next_order() {
-        if bench.quads_left() == 0 {
-            return Ok(Compared { comparison, seconds, ended: None, timed_out: true });
+        let is_found = comparison.verdict() == Verdict::CutShort;
+        if bench.quads_until(if is_found { bench.until } else { share }) == 0 {
+            timed_out = true;
+            break;
         }
         progress.say(&text::standing(&comparison));
-        match bench.quad(order, (a, b), &|| progress.step()) {
+        match bench.quad(order, (a, b), &mut void, &|| progress.step()) {
             Ok(blocks) => {
                 comparison.take(order, blocks);
                 // A quad that was set aside is not looked at.
                 seconds.resize(comparison.looks().len(), began.elapsed().as_secs_f64());
             }
             Err(failure) => {
-                let ended = Some(failure.and(&text::so_far(&comparison)));
-                return Ok(Compared { comparison, seconds, ended, timed_out: false });
+                ended = Some(failure.and(&text::so_far(&comparison)));
+                break;
             }
         }
     }
-    Ok(Compared { comparison, seconds, ended: None, timed_out: false })
+    Ok(Compared { comparison, seconds, ended, timed_out, void })
 }
 
 /// Quads in which both arms are A.
@@ -99,19 +93,40 @@ pub(in crate::tune) fn pilot(
             )));
         }
         let order = pilot.throw();
-        let blocks = bench.quad(order, (a, a), &|| progress.step())?;
+        let blocks = bench.quad(order, (a, a), &mut Void::default(), &|| progress.step())?;
         pilot.take(rules, order, blocks);
     }
     Ok(pilot)
 }
 
 /// What can be found, told before anything is tried.
-pub(in crate::tune) fn forecast(
+fn forecast(
     pilot: &Pilot,
     rules: &ComparisonRules,
     quads: u32,
     budget: &Budget,
     bench: &Bench<'_>,
+) -> Result<Forecast, Failure> {
+    let forecast = promise(pilot, rules, quads, budget.seed)?;
+    tell(&format!("the pilot says: {}", text::forecast(&forecast, rules, bench.quad_time())));
+    if text::is_weak(&forecast, rules) && !budget.accept_weak {
+        return Err(Failure::work(
+            "so weak a test is not begun: give longer blocks, more quads or more time, a larger effect, or \
+             --accept-weak",
+        ));
+    }
+    Ok(forecast)
+}
+
+/// What so many quads can find.
+///
+/// # Errors
+/// Where the pilot cannot say, or there is no quad.
+pub(in crate::tune) fn promise(
+    pilot: &Pilot,
+    rules: &ComparisonRules,
+    quads: u32,
+    seed: u64,
 ) -> Result<Forecast, Failure> {
     let mut set_aside = pilot.quads().iter().filter_map(|quad| quad.set_aside.as_deref());
     if 2 * pilot.effects().len() < pilot.quads().len() {
@@ -123,7 +138,7 @@ pub(in crate::tune) fn forecast(
     if quads == 0 {
         return Err(Failure::usage("no time is left after the pilot; give more"));
     }
-    let forecast = pilot.forecast(rules, quads, budget.seed).map_err(|error| match error {
+    pilot.forecast(rules, quads, seed).map_err(|error| match error {
         SettingError::TooFew { .. } => {
             Failure::usage(format!("{error}; give more quads or more time"))
         }
@@ -131,13 +146,5 @@ pub(in crate::tune) fn forecast(
             "every block of the pilot measured the same: there is no noise to compare with, so the quantity does not \
              depend on what happens; give another by --metric",
         ),
-    })?;
-    tell(&text::forecast(&forecast, rules, bench.quad_time()));
-    if text::is_weak(&forecast, rules) && !budget.accept_weak {
-        return Err(Failure::work(
-            "so weak a test is not begun: give longer blocks, more quads or more time, a larger effect, or \
-             --accept-weak",
-        ));
-    }
-    Ok(forecast)
+    })
 }

@@ -7,11 +7,12 @@ mod outcome;
 mod text;
 mod page;
 
-pub(super) use conduct::{Budget, Compared, compare, forecast, pilot};
+pub(super) use conduct::{Budget, compare, pilot, promise};
+pub(super) use conducted::Compared;
 pub(crate) use options::AbOptions;
 pub(super) use options::QUADS_MAX;
 pub(super) use page::evidence;
-pub(super) use text::change;
+pub(super) use text::{change, forecast, is_weak, percent};
 
 use super::bench::Bench;
 use super::dial::{self, Dial, Setting};
@@ -83,7 +84,7 @@ pub(super) fn dry(options: &AbOptions) -> Result<(), Failure> {
     let Prepared { target, dials, a, b } = prepare(options, &root)?;
     let arms = [("A", &a), ("B", &b)];
     let text = plan(&root, (&dials, &target), &arms, options.seed);
-    let rules = text::rules(&rules(options, &target)?, options, target.metric());
+    let rules = text::rules(&rules(options, &target)?, options, &target);
     say(&format!("{text}\n\n{rules}"))
 }
 
@@ -115,9 +116,9 @@ pub(super) fn ab(options: &AbOptions) -> Result<(), Failure> {
         let outcome =
             Outcome::new(options, (&dials, &target), settings, &rules, &conducted, of, keeping);
         deliver(options, &outcome, folder.as_ref())?;
-        match conducted.ended {
+        match &conducted.compared.ended {
             None => conducted.is_sound(),
-            Some(ended) => Err(ended),
+            Some(ended) => Err(ended.clone()),
         }
     });
     both(told, put_back)

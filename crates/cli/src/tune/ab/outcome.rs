@@ -1,8 +1,9 @@
 //! The result of a comparison as one JSON object.
 
+use super::super::bench::Void;
 use super::super::dial::{Dial, Setting};
 use super::super::targets::Target;
-use super::conducted::Conducted;
+use super::conducted::{Compared, Conducted};
 use super::options::AbOptions;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -31,6 +32,12 @@ pub(super) struct Outcome<'a> {
     /// Why it ended before that, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cut_short: Option<String>,
+    /// Whether that was a block that failed, or a signal.
+    pub(super) failed: bool,
+    /// Blocks of the test that were void, and made again.
+    pub(super) void: Void,
+    /// Those of trial and pilot.
+    pub(super) void_before: u32,
     pub(super) guards: Vec<GuardOutcome>,
     pub(super) noise_rules: &'a [NoiseRule],
     pub(super) forecast: Forecast,
@@ -69,9 +76,8 @@ impl<'a> Outcome<'a> {
         let named = |setting: &Setting| {
             dials.iter().map(|dial| dial.name.clone()).zip(setting.iter().cloned()).collect()
         };
-        let time = conducted.timed_out.then(|| "its time was over".to_owned());
-        let cut_short = conducted.ended.as_ref().map(ToString::to_string).or(time);
-        let comparison = &conducted.comparison;
+        let cut_short = conducted.cut_short();
+        let Compared { comparison, seconds, ended, void, .. } = &conducted.compared;
         let guards = comparison.guards().map(|(name, mean, p_value)| {
             let of: Option<&Guard> = rules.guards.iter().find(|guard| guard.name == name);
             let tolerated = of.map_or(0.0, |guard| guard.tolerated.exp_m1());
@@ -90,11 +96,14 @@ impl<'a> Outcome<'a> {
             quads_max: rules.quads_max,
             verdict: comparison.verdict(),
             cut_short,
+            failed: ended.is_some(),
+            void: *void,
+            void_before: conducted.void_before,
             guards: guards.collect(),
             noise_rules: &rules.noise,
             forecast: conducted.forecast,
             looks: comparison.looks(),
-            look_seconds: &conducted.seconds,
+            look_seconds: seconds,
             pilot: conducted.pilot.quads(),
             quads: comparison.quads(),
             seconds: took.as_secs_f64(),

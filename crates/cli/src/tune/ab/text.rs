@@ -1,11 +1,14 @@
 //! What a person reads of a comparison.
 
+use super::super::bench::{AGAIN_MAX, Void};
 use super::super::dial::to_keep;
+use super::super::targets::Target;
 use super::options::{AbOptions, QUADS_MAX};
 use super::outcome::Outcome;
 use crate::terminal::style;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tailwater_core::duration::format_duration;
 use tailwater_report::{grid_within, wrap};
 use tailwater_tune::ab::{Better, Comparison, ComparisonRules, Forecast, Look, Verdict};
 
@@ -17,19 +20,20 @@ pub(in crate::tune) fn change(log_ratio: f64) -> String {
     format!("{:+.2} %", log_ratio.exp_m1() * 100.0)
 }
 
-fn percent(share: f64) -> String {
+pub(in crate::tune) fn percent(share: f64) -> String {
     format!("{} %", (share * 1e6).round() / 1e4)
 }
 
 /// What is fixed before the first block.
-pub(super) fn rules(rules: &ComparisonRules, options: &AbOptions, metric: &str) -> String {
+pub(super) fn rules(rules: &ComparisonRules, options: &AbOptions, target: &Target) -> String {
     let way = match rules.better {
         Better::Less => "less",
         Better::More => "more",
     };
     let mut lines = vec![
         format!(
-            "Compared is {metric}, of which {way} is better. A difference of any size may be found; the test is sized for {}.",
+            "Compared is {}, of which {way} is better. A difference of any size may be found; the test is sized for {}.",
+            target.metric(),
             percent(options.effect)
         ),
         format!(
@@ -58,17 +62,29 @@ pub(super) fn rules(rules: &ComparisonRules, options: &AbOptions, metric: &str) 
             percent(rule.max)
         ));
     }
+    lines.push(format!(
+        "A block whose generator says that it was later than {} (p99) is void, and made again {AGAIN_MAX} times at most.",
+        format_duration(target.late_max())
+    ));
     lines.join("\n")
 }
 
 /// Whether the effect that matters would hardly be found.
-pub(super) fn is_weak(forecast: &Forecast, rules: &ComparisonRules) -> bool {
+pub(in crate::tune) fn is_weak(forecast: &Forecast, rules: &ComparisonRules) -> bool {
     forecast.smallest_effect.is_none_or(|smallest| smallest > rules.effect)
 }
 
-pub(super) fn forecast(forecast: &Forecast, rules: &ComparisonRules, quad: Duration) -> String {
+pub(in crate::tune) fn forecast(
+    forecast: &Forecast,
+    rules: &ComparisonRules,
+    quad: Duration,
+) -> String {
     let smallest = match forecast.smallest_effect {
         Some(effect) => format!("{} would be found in four of five tests", change(effect)),
+        None if forecast.quads < rules.level.quads_for_interval() => {
+            let least = rules.level.quads_for_interval();
+            format!("no gain can be claimed, as its interval takes {least}")
+        }
         None => "no effect would be found in four of five tests".into(),
     };
     let median = forecast.median_quads.map_or_else(String::new, |quads| {
@@ -76,7 +92,7 @@ pub(super) fn forecast(forecast: &Forecast, rules: &ComparisonRules, quad: Durat
         format!(" (half of them within {quads} quads, {time})")
     });
     format!(
-        "the pilot says: with {} quads of {} {smallest}; {} in {:.0} % of them{median}",
+        "with {} quads of {} {smallest}; {} in {:.0} % of them{median}",
         forecast.quads,
         super::for_people(quad),
         change(rules.effect),
@@ -101,7 +117,13 @@ pub(super) fn so_far(comparison: &Comparison) -> String {
 
 pub(super) fn of(outcome: &Outcome<'_>) -> String {
     let width = style().width.unwrap_or(WIDTH);
-    let sentences = [set_aside(outcome), cut_short(outcome), verdict(outcome), Some(next(outcome))];
+    let sentences = [
+        set_aside(outcome),
+        void(outcome),
+        cut_short(outcome),
+        verdict(outcome),
+        Some(next(outcome)),
+    ];
     let sentences = sentences.into_iter().flatten().map(|text| wrap(&text, width.into()));
     let sentences: Vec<String> = sentences.collect();
     // A command is not wrapped, so that it can be copied.
@@ -123,7 +145,12 @@ fn next(outcome: &Outcome<'_>) -> String {
         Verdict::Noisy => {
             "Nothing is decided. Stop what else runs here, or type the same with a larger --steal-max.".into()
         }
-        Verdict::Open => format!("Nothing is decided, so keep what is there. {}", again(outcome)),
+        Verdict::CutShort if outcome.failed => {
+            "Nothing is decided, so keep what is there. Mend what ended it, and type the same.".into()
+        }
+        Verdict::CutShort | Verdict::Open => {
+            format!("Nothing is decided, so keep what is there. {}", again(outcome))
+        }
     }
 }
 
@@ -191,7 +218,7 @@ fn kept<'a>(outcome: &'a Outcome<'_>) -> &'a [String] {
     match outcome.verdict {
         Verdict::Better => &outcome.keeping,
         Verdict::Worse | Verdict::Alarm(_) => &outcome.keeping_a,
-        Verdict::Alike | Verdict::Noisy | Verdict::Open => &[],
+        Verdict::Alike | Verdict::CutShort | Verdict::Noisy | Verdict::Open => &[],
     }
 }
 
@@ -226,6 +253,11 @@ pub(super) fn verdict(outcome: &Outcome<'_>) -> Option<String> {
         Verdict::Alarm(guard) => {
             format!(
                 "A guard ended it: {guard} of B is worse than tolerated. The quantity: {found}."
+            )
+        }
+        Verdict::CutShort => {
+            format!(
+                "It was cut short before its interval, so nothing is claimed. Seen so far: {found}."
             )
         }
         Verdict::Noisy => "Most quads were set aside: the machine is too noisy.".into(),
@@ -269,6 +301,16 @@ fn set_aside(outcome: &Outcome<'_>) -> Option<String> {
     let last = aside.last()?;
     let (count, all) = (aside.len(), outcome.quads.len());
     Some(format!("{count} of {all} quads were set aside whole, the last because {last}."))
+}
+
+/// Blocks that were made again.
+fn void(outcome: &Outcome<'_>) -> Option<String> {
+    let (before, Void { a, b }) = (outcome.void_before, outcome.void);
+    (before + a + b > 0).then(|| {
+        format!(
+            "Blocks that were void, as their generator was late: {a} of A, {b} of B, and {before} of trial and pilot."
+        )
+    })
 }
 
 fn cut_short(outcome: &Outcome<'_>) -> Option<String> {
@@ -330,6 +372,9 @@ mod tests {
             quads_max: 16,
             verdict,
             cut_short: None,
+            failed: false,
+            void: Void::default(),
+            void_before: 0,
             guards: Vec::new(),
             noise_rules: &[],
             forecast: Forecast {
@@ -398,7 +443,7 @@ mod tests {
             assert!(of(&elsewhere(verdict.clone())).ends_with("To keep A:\n  a"), "{verdict:?}");
         }
         assert!(of(&elsewhere(Verdict::Better)).ends_with("To keep B:\n  b"));
-        for verdict in [Verdict::Alike, Verdict::Open, Verdict::Noisy] {
+        for verdict in [Verdict::Alike, Verdict::CutShort, Verdict::Open, Verdict::Noisy] {
             assert!(!of(&elsewhere(verdict.clone())).contains("Keep A"), "{verdict:?}");
         }
     }

@@ -3,7 +3,7 @@
 use super::super::ab::QUADS_MAX;
 use super::super::dial::{Dial, Setting};
 use super::super::machine::Root;
-use super::super::targets::{Target, TargetOptions};
+use super::super::targets::{LATE_MAX, Target, TargetOptions};
 use super::super::{fresh_seed, noise, percent};
 use super::recipes::Recipe;
 use crate::failure::Failure;
@@ -42,6 +42,7 @@ struct Text {
     level: Option<String>,
     steal_max: Option<String>,
     block_limit: Option<String>,
+    late_max: Option<String>,
     time: Option<String>,
     pilot: Option<u32>,
     quads: Option<u32>,
@@ -297,6 +298,7 @@ fn target(described: &Described) -> Result<TargetOptions, Failure> {
         guards: text.guards.clone(),
         tolerate: share("tolerate", text.tolerate.as_deref(), "5%")?,
         block_limit: duration("block_limit", text.block_limit.as_deref(), "10min")?,
+        late_max: duration("late_max", text.late_max.as_deref(), LATE_MAX)?,
         command: text.command.clone(),
     })
 }

@@ -1,8 +1,10 @@
 //! What a search has found so far.
 
+use super::super::bench::Void;
 use super::super::dial::Setting;
 use super::file::{LeftOut, Wanted};
 use super::screen::Screening;
+use crate::failure::Failure;
 use serde::Serialize;
 use tailwater_stats::result::Manifest;
 use tailwater_tune::ab::{Forecast, Look, Verdict};
@@ -20,16 +22,40 @@ pub(super) struct Tested {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) shown_at: Option<f64>,
     pub(super) verdict: Verdict,
-    /// Whether its time was over before a verdict.
+    /// Whether its share of the time was over before a verdict.
     pub(super) timed_out: bool,
     /// What ended it before a verdict, where something did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failed: Option<String>,
+    /// Its blocks that were void, and made again.
+    pub(super) void: Void,
     /// The smallest effect that four of five tests of so many quads find; none where there is none.
     pub(super) smallest_effect: Option<f64>,
     pub(super) looks: Vec<Look>,
     /// Of each look, when it was, from the first quad's begin.
     pub(super) seconds: Vec<f64>,
+}
+
+impl Tested {
+    /// Whether anything may be claimed of it. What is open has its interval first, and no block that failed has ended it.
+    pub(super) fn may_be_claimed(&self) -> bool {
+        let has_interval = self.looks.last().is_some_and(|look| look.interval.is_some());
+        match self.verdict {
+            Verdict::CutShort => false,
+            Verdict::Open => has_interval && self.failed.is_none(),
+            _ => true,
+        }
+    }
+
+    /// Why it says nothing of what was to be confirmed, if so.
+    fn cut_short(&self) -> Option<&str> {
+        match (&self.failed, &self.verdict) {
+            (Some(why), Verdict::Open | Verdict::CutShort) => Some(why),
+            (None, Verdict::CutShort) if self.timed_out => Some("its time was over"),
+            (None, Verdict::CutShort) => Some("its quads were spent or set aside"),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -45,11 +71,20 @@ impl Tested {
             verdict,
             timed_out: false,
             failed: None,
+            void: Void::default(),
             smallest_effect: None,
             looks: vec![look],
             seconds: vec![1.0],
         }
     }
+}
+
+/// What ends a test where it is shown to be worse than is tolerated.
+#[derive(Debug, Serialize)]
+pub(super) struct Guarded {
+    pub(super) name: String,
+    /// As a ratio less one.
+    pub(super) tolerated: f64,
 }
 
 /// All that was found.
@@ -60,9 +95,14 @@ pub(super) struct Found {
     pub(super) title: String,
     pub(super) target: String,
     pub(super) metric: String,
+    /// What must not get worse.
+    pub(super) guards: Vec<Guarded>,
     pub(super) knobs: Vec<String>,
     pub(super) stock: Setting,
+    /// Of one test, within its share of the time.
     pub(super) forecast: Forecast,
+    /// Of one claim, within the share of the time that is kept for confirming.
+    pub(super) confirming: Forecast,
     pub(super) left_out: Vec<LeftOut>,
     pub(super) screening: Screening,
     pub(super) tested: Vec<Tested>,
@@ -75,6 +115,8 @@ pub(super) struct Found {
     /// Why it ended before it was done, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cut_short: Option<String>,
+    /// Blocks that were void since their generator was late, whatever they were for.
+    pub(super) void: u32,
     pub(super) seconds: f64,
 }
 
@@ -83,16 +125,23 @@ impl Found {
     pub(super) fn new(
         wanted: &Wanted,
         manifest: Manifest,
-        (forecast, left_out): (Forecast, Vec<LeftOut>),
+        [forecast, confirming]: [Forecast; 2],
+        left_out: Vec<LeftOut>,
     ) -> Self {
+        let guards = wanted.rules.guards.iter().map(|guard| {
+            let (name, tolerated) = (guard.name.clone(), guard.tolerated.exp_m1());
+            Guarded { name, tolerated }
+        });
         Self {
             manifest,
             title: wanted.title.clone(),
             target: wanted.target.name(),
             metric: wanted.target.metric().to_owned(),
+            guards: guards.collect(),
             knobs: wanted.dials.iter().map(|dial| dial.name.clone()).collect(),
             stock: wanted.stock.clone(),
             forecast,
+            confirming,
             left_out,
             screening: Screening::default(),
             tested: Vec::new(),
@@ -100,7 +149,23 @@ impl Found {
             sku: wanted.stock.clone(),
             confirmed: Vec::new(),
             cut_short: None,
+            void: 0,
             seconds: 0.0,
         }
+    }
+
+    /// A confirmation is one, whatever it says, but for one that was cut short. The first claim decides that: against stock,
+    /// where anything was adopted.
+    ///
+    /// # Errors
+    /// With what cut it short.
+    pub(super) fn is_sound(&self) -> Result<(), Failure> {
+        let cut = self.confirmed.first().and_then(|test| Some((test, test.cut_short()?)));
+        cut.map_or(Ok(()), |(test, why)| {
+            let name = &test.name;
+            Err(Failure::work(format!(
+                "the test against {name} was cut short, so it confirms nothing: {why}"
+            )))
+        })
     }
 }

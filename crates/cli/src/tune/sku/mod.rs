@@ -90,7 +90,7 @@ pub(super) fn sku(options: &SkuOptions) -> Result<(), Failure> {
     let put_back = ab::end(bench.session);
     let told = searched.and_then(|(found, ended)| {
         deliver(options, (&wanted, &root), &found, folder.as_ref())?;
-        ended.map_or(Ok(()), Err)
+        ended.map_or_else(|| found.is_sound(), Err)
     });
     ab::both(told, put_back)
 }

@@ -42,9 +42,25 @@ pub(super) fn parse(name: &str) -> Result<&'static Recipe, String> {
 #[cfg(test)]
 mod tests {
     use super::super::super::machine::Root;
-    use super::super::file::Described;
+    use super::super::file::{Described, Wanted};
     use super::*;
     use std::path::Path;
+
+    /// Of a block that measures 3 s, with its start and warm-up.
+    const BLOCK_SECONDS: f64 = 4.0;
+
+    /// An hour that has no interval for most of what it tests finds nothing.
+    fn has_quads_for_its_values(wanted: &Wanted) {
+        let quads = wanted.time.as_secs_f64() / BLOCK_SECONDS / 4.0;
+        let values: usize = wanted.values.iter().map(Vec::len).sum();
+        let runs = 16 * wanted.replicates;
+        let spent = f64::from(wanted.pilot) + (values as f64 + f64::from(runs)) / 4.0;
+        let of_one = (0.65 * quads - spent) / (values as f64 / 2.0);
+        let least = wanted.rules.level.quads_for_interval();
+        let title = &wanted.title;
+        assert!(of_one >= f64::from(least), "{of_one} quads for each test of {title}");
+        assert!(f64::from(wanted.rules.quads_max) >= of_one, "no cap below them: {title}");
+    }
 
     #[test]
     fn every_recipe_can_be_played_with_each_of_its_values() {
@@ -56,6 +72,7 @@ mod tests {
             let described = Described::known(recipe).unwrap_or_else(|why| panic!("{why}"));
             let wanted = described.on(&root).unwrap_or_else(|why| panic!("{why}"));
             assert!(wanted.dials.len() >= 3, "{}", recipe.name);
+            has_quads_for_its_values(&wanted);
             assert_eq!(parse(recipe.name).map(|found| found.name), Ok(recipe.name));
         }
         assert!(parse("mysql").is_err_and(|why| why.contains("memcached, redis")));

@@ -1,7 +1,6 @@
 //! Screening: which of many knobs seem to matter, from a fractional factorial of single blocks.
 //!
-//! It only chooses what is tested; nothing is concluded from it. A knob is kept when its main effect is larger than its
-//! standard error: a liberal rule, since a knob that is left out is never tested.
+//! It only chooses what is tested; nothing is concluded from it.
 
 use super::super::bench::Bench;
 use super::super::dial::Setting;
@@ -10,15 +9,11 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use serde::Serialize;
 use tailwater_core::Rng;
-use tailwater_tune::ab::{Better, Block};
+use tailwater_tune::ab::{Block, Pilot};
 use tailwater_tune::factorial::Factorial;
 
 /// How often a block is measured that the noise rules set aside.
 const TRIES: u32 = 3;
-
-/// Of a knob whose gain is as large as this many standard errors, four of five searches keep: one for the rule, and the
-/// 80 % quantile of the normal law.
-const KEPT_MOSTLY: f64 = 1.841_6;
 
 /// What screening says.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -75,8 +70,19 @@ fn knobs<'w>(wanted: &'w Wanted, values: &'w [Vec<String>]) -> impl Iterator<Ite
     })
 }
 
-/// Plays the design with the first value of each knob. `noise` is the deviation of a block's logarithm. Where a setting
-/// cannot be measured, or the time would not do, there is no screening, and every knob is tested.
+/// Of so many quads, how many screening takes.
+pub(super) fn takes(wanted: &Wanted, values: &[Vec<String>], quads: u32) -> u32 {
+    let design = Factorial::new(knobs(wanted, values).count());
+    let runs = design.map_or(0, |design| design.runs() as u64);
+    let (blocks, mut taken) = (4 * u64::from(quads), 0_u64);
+    for _ in 0..wanted.replicates {
+        taken += if 2 * runs <= blocks - taken { runs } else { 0 };
+    }
+    taken.div_ceil(4) as u32
+}
+
+/// Plays the design with the first value of each knob. Where a setting cannot be measured, or the time would not do, there
+/// is no screening, and every knob is tested.
 ///
 /// # Errors
 /// With what ends the whole search.
@@ -84,7 +90,7 @@ pub(super) fn screen(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
     values: &[Vec<String>],
-    noise: f64,
+    pilot: &Pilot,
 ) -> Result<Screening, Failure> {
     let mut knobs: Vec<Screened> = knobs(wanted, values).collect();
     let design = Factorial::new(knobs.len()).ok_or_else(|| Failure::usage("too many knobs"))?;
@@ -95,9 +101,9 @@ pub(super) fn screen(
     }
     let progress = Progress::new(design.runs() as u64 * u64::from(wanted.replicates));
     let mut rng = Rng::from_seed(wanted.seed).split("screening");
-    let (mut sums, mut played) = (vec![0.0; knobs.len()], 0_u32);
-    while played < wanted.replicates && (played == 0 || fits(bench)) {
-        progress.say(&format!("screening, {} of {}", played + 1, wanted.replicates));
+    let mut played: Vec<Vec<f64>> = Vec::new();
+    while played.len() < wanted.replicates as usize && (played.is_empty() || fits(bench)) {
+        progress.say(&format!("screening, {} of {}", played.len() + 1, wanted.replicates));
         let seed = bench.next_seed();
         let mut responses = vec![0.0; design.runs()];
         let mut order: Vec<usize> = (0..design.runs()).collect();
@@ -113,28 +119,20 @@ pub(super) fn screen(
             };
             progress.step();
         }
-        let effects = design.effects(&responses).unwrap_or_default();
-        sums.iter_mut().zip(effects).for_each(|(sum, effect)| *sum += effect);
-        played += 1;
+        played.push(responses);
     }
-    // Half of the blocks are high, half low.
-    let blocks = design.runs() as f64 * f64::from(played);
-    let standard_error = 2.0 * noise / blocks.sqrt();
-    for (of, sum) in knobs.iter_mut().zip(sums) {
-        let effect = sum / f64::from(played);
-        let gain = match wanted.rules.better {
-            Better::Less => -effect,
-            Better::More => effect,
-        };
-        // Of several values, others may be good where the first is bad.
-        let several = values[of.at].len() > 1;
-        of.kept = gain > standard_error || (several && gain < -standard_error);
-        of.effect = Some(effect);
+    let found = design
+        .main_effects(&played, pilot.block_deviation())
+        .ok_or_else(|| Failure::work("screening was not played"))?;
+    for (factor, of) in knobs.iter_mut().enumerate() {
+        let has_more_values = values[of.at].len() > 1;
+        of.kept = found.is_worth_a_test(factor, wanted.rules.better, has_more_values);
+        of.effect = found.effects.get(factor).copied();
     }
     Ok(Screening {
         knobs,
-        standard_error: Some(standard_error),
-        smallest_kept: Some(KEPT_MOSTLY * standard_error),
+        standard_error: Some(found.standard_error),
+        smallest_kept: Some(found.smallest_kept()),
         skipped: None,
     })
 }

@@ -6,14 +6,14 @@ use super::super::dial::Setting;
 use super::super::tell;
 use super::file::{LeftOut, Wanted};
 use super::found::{Found, Tested};
-use super::screen::screen;
+use super::screen::{screen, takes as screening_takes};
 use super::text;
 use crate::failure::Failure;
 use crate::machine;
 use std::time::Instant;
 use tailwater_stats::anytime::Level;
 use tailwater_stats::holm;
-use tailwater_tune::ab::{Better, ComparisonRules, Pilot, Verdict};
+use tailwater_tune::ab::{Better, ComparisonRules, Forecast, Pilot, Verdict};
 
 /// The share of the time that is kept for confirming.
 const CONFIRMING: f64 = 0.35;
@@ -40,13 +40,62 @@ pub(super) fn search(
     let budget = Budget { pilot: wanted.pilot, accept_weak, seed: wanted.seed };
     let (values, left_out) = tried(bench, wanted)?;
     let pilot = ab::pilot(bench, &wanted.rules, &wanted.stock, &budget)?;
-    let quads = wanted.rules.quads_max.min(bench.quads_left());
-    let forecast = ab::forecast(&pilot, &wanted.rules, quads, &budget, bench)?;
-    let mut found = Found::new(wanted, manifest, (forecast, left_out));
+    let forecasts = forecasts(bench, wanted, (&values, &pilot), accept_weak)?;
+    let mut found = Found::new(wanted, manifest, forecasts, left_out);
     let ended = go_on(bench, wanted, (&values, &pilot), &mut found, keep).err();
     found.cut_short = ended.as_ref().map(ToString::to_string);
+    found.void = bench.void;
     found.seconds = began.elapsed().as_secs_f64();
     Ok((found, ended))
+}
+
+/// What one test can find within its share of the time, and what one claim can: told before anything is tried. Of knobs that
+/// screening leaves out there are no tests, so that there may be more time for each.
+fn forecasts(
+    bench: &Bench<'_>,
+    wanted: &Wanted,
+    (values, pilot): (&Values, &Pilot),
+    accept_weak: bool,
+) -> Result<[Forecast; 2], Failure> {
+    let left = bench.until.saturating_duration_since(Instant::now());
+    let confirming = wanted.time.mul_f64(CONFIRMING);
+    let tests: usize = values.iter().map(Vec::len).sum();
+    let claims = 1 + wanted.rivals.len();
+    let claim = of_claim(&wanted.rules, claims)?;
+    let of_tests = bench.quads_within(left.saturating_sub(confirming));
+    let of_tests = of_tests - screening_takes(wanted, values, of_tests);
+    let of_test = one_of(of_tests, tests, &wanted.rules);
+    let of_claims = one_of(bench.quads_within(left.min(confirming)), claims, &claim);
+    let of = |what: &str, rules: &ComparisonRules, quads: u32| -> Result<Forecast, Failure> {
+        let forecast = ab::promise(pilot, rules, quads, wanted.seed)?;
+        let text = ab::forecast(&forecast, rules, bench.quad_time());
+        tell(&format!("the pilot says of {what}: {text}"));
+        Ok(forecast)
+    };
+    let all = [
+        of(&format!("each of {tests} tests"), &wanted.rules, of_test)?,
+        of("confirming", &claim, of_claims)?,
+    ];
+    let is_weak = ab::is_weak(&all[0], &wanted.rules) || ab::is_weak(&all[1], &claim);
+    if is_weak && !accept_weak {
+        return Err(Failure::work(
+            "so weak a search is not begun: give longer blocks, more quads, more time, fewer values, a larger effect, or \
+             --accept-weak",
+        ));
+    }
+    Ok(all)
+}
+
+/// Quads of one of so many tests that share these: those that an interval takes at least, as long as there are any.
+fn one_of(quads: u32, tests: usize, rules: &ComparisonRules) -> u32 {
+    let least = rules.level.quads_for_interval().min(quads);
+    (quads / tests.max(1) as u32).max(least).min(rules.quads_max)
+}
+
+/// The rules of one of so many claims, of which none is shown yet.
+fn of_claim(rules: &ComparisonRules, claims: usize) -> Result<ComparisonRules, Failure> {
+    let level = Level::new(rules.level.alpha() / claims as f64).map_err(Failure::work)?;
+    Ok(ComparisonRules { level, ..rules.clone() })
 }
 
 /// Plays each value once, and leaves out those that cannot be measured: one that is wrong costs a block, and not all
@@ -95,13 +144,33 @@ fn go_on(
 ) -> Result<(), Failure> {
     let until = bench.until;
     bench.until = until.checked_sub(wanted.time.mul_f64(CONFIRMING)).unwrap_or(until);
-    found.screening = screen(bench, wanted, values, found.forecast.noise)?;
+    found.screening = screen(bench, wanted, values, pilot)?;
     tell(&text::screened(&found.screening));
+    forecast_again(bench, wanted, (values, pilot), &found.screening.survivors());
     found.untried = untried(wanted, values, found);
     keep(found)?;
     climb(bench, wanted, (values, pilot), found, keep)?;
     bench.until = until;
     confirm(bench, wanted, pilot, found, keep)
+}
+
+/// Tells what each of the tests that screening has left can find.
+fn forecast_again(
+    bench: &Bench<'_>,
+    wanted: &Wanted,
+    (values, pilot): (&Values, &Pilot),
+    survivors: &[usize],
+) {
+    let tests: usize = survivors.iter().map(|at| values[*at].len()).sum();
+    if tests == 0 {
+        return;
+    }
+    let quads = one_of(bench.quads_left(), tests, &wanted.rules);
+    // Where too few are left for any, the tests say so.
+    if let Ok(forecast) = pilot.forecast(&wanted.rules, quads, wanted.seed) {
+        let text = ab::forecast(&forecast, &wanted.rules, bench.quad_time());
+        tell(&format!("of {tests} tests that are left, each: {text}"));
+    }
 }
 
 /// Values of knobs that screening left out, but for those that it played.
@@ -111,7 +180,8 @@ fn untried(wanted: &Wanted, values: &Values, found: &Found) -> Vec<String> {
     others.map(|(at, value)| format!("{}={value}", wanted.dials[at].name)).collect()
 }
 
-/// Tests each survivor's values against what was adopted so far, the most promising first.
+/// Tests each survivor's values against what was adopted so far, the most promising first. They share the time; what one does
+/// not use is left to the others. Where too little is left for an interval, nothing could be adopted, and none is begun.
 fn climb(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
@@ -122,9 +192,10 @@ fn climb(
     let survivors = found.screening.survivors();
     let all: Vec<(usize, &String)> =
         survivors.iter().flat_map(|at| values[*at].iter().map(move |value| (*at, value))).collect();
+    let least = wanted.rules.level.quads_for_interval();
     for (number, (at, value)) in all.iter().enumerate() {
-        if bench.quads_left() == 0 {
-            tell("the time for tests is over; what is left is for confirming");
+        if bench.quads_left() < least {
+            tell("too little time is left for another test; what is left is for confirming");
             let left = all[number..].iter();
             let left = left.map(|(at, value)| format!("{}={value}", wanted.dials[*at].name));
             found.untried.extend(left);
@@ -135,7 +206,8 @@ fn climb(
         tried[*at].clone_from(value);
         let name = format!("{}={value}", wanted.dials[*at].name);
         let arms = (name, &adopted, &tried);
-        let (test, ended) = test(bench, (&wanted.rules, pilot), arms, number as u64)?;
+        let share = bench.until_one_of(all.len() - number, least);
+        let (test, ended) = test(bench, (&wanted.rules, pilot), arms, (number as u64, share))?;
         tell(&text::tested(&test));
         if test.verdict == Verdict::Better {
             found.sku = tried;
@@ -163,15 +235,13 @@ fn confirm(
     let alpha = wanted.rules.level.alpha();
     for (number, (name, setting)) in rivals.iter().enumerate() {
         let shown = shown(&found.confirmed, rivals.len(), alpha).into_iter().filter(|is| *is);
-        let level = alpha / (rivals.len() - shown.count()) as f64;
-        let rules = ComparisonRules {
-            level: Level::new(level).map_err(Failure::work)?,
-            ..wanted.rules.clone()
-        };
+        let rules = of_claim(&wanted.rules, rivals.len() - shown.count())?;
         let arms = (name.clone(), setting, &sku);
+        let least = rules.level.quads_for_interval();
+        let share = bench.until_one_of(rivals.len() - number, least);
         // Apart from the numbers of the tests before.
         let number = u64::from(u32::MAX) + number as u64;
-        let (test, ended) = test(bench, (&rules, pilot), arms, number)?;
+        let (test, ended) = test(bench, (&rules, pilot), arms, (number, share))?;
         tell(&text::tested(&test));
         found.confirmed.push(test);
         let shown = self::shown(&found.confirmed, rivals.len(), alpha);
@@ -189,8 +259,10 @@ fn shown(confirmed: &[Tested], claims: usize, alpha: f64) -> Vec<bool> {
     holm(&p_values, alpha)
 }
 
+/// One where nothing may be claimed: what ended before its interval, or by a block that failed.
 fn p_value(test: &Tested) -> f64 {
-    test.looks.last().map_or(1.0, |look| look.p_value)
+    let last = test.looks.last().filter(|_| test.may_be_claimed());
+    last.map_or(1.0, |look| look.p_value)
 }
 
 /// A claim that was open at its own share of the level may be shown at the larger one that others have left to it.
@@ -214,11 +286,11 @@ fn test(
     bench: &mut Bench<'_>,
     (rules, pilot): (&ComparisonRules, &Pilot),
     (name, a, b): (String, &Setting, &Setting),
-    number: u64,
+    (number, share): (u64, Instant),
 ) -> Result<(Tested, Option<Failure>), Failure> {
     let seed = bench.next_seed().wrapping_add(number << 32);
-    let Compared { comparison, seconds, ended, timed_out } =
-        ab::compare(bench, rules, pilot, (a, b), seed)?;
+    let Compared { comparison, seconds, ended, timed_out, void } =
+        ab::compare(bench, rules, pilot, (a, b), (seed, share))?;
     let quads = comparison.looks().len() as u32;
     let forecast = pilot.forecast(rules, quads, seed).ok();
     let test = Tested {
@@ -230,6 +302,7 @@ fn test(
         verdict: comparison.verdict(),
         timed_out,
         failed: ended.as_ref().map(ToString::to_string),
+        void,
         smallest_effect: forecast.and_then(|forecast| forecast.smallest_effect),
         looks: comparison.looks().to_vec(),
         seconds,
@@ -247,6 +320,45 @@ mod tests {
         let interval = Some((mean - 0.03, mean + 0.03));
         let look = Look { quads: 20, evidence: 1.0 / p_value, p_value, mean, interval };
         Tested::of(verdict, 0.025, look)
+    }
+
+    #[test]
+    fn tests_share_their_quads_and_each_has_those_of_an_interval() {
+        let rules = ComparisonRules {
+            better: Better::Less,
+            level: Level::FIVE_PERCENT,
+            effect: 0.01,
+            quads_max: 60,
+            guards: Vec::new(),
+            noise: Vec::new(),
+        };
+        for (quads, tests, of_one) in
+            [(200, 5, 40), (1_000, 5, 60), (50, 5, 16), (9, 5, 9), (0, 5, 0), (40, 0, 40)]
+        {
+            assert_eq!(one_of(quads, tests, &rules), of_one, "{quads} of {tests}");
+        }
+        let claim = of_claim(&rules, 2).expect("a level");
+        assert_eq!((claim.level.alpha(), one_of(30, 2, &claim)), (0.025, 17));
+    }
+
+    #[test]
+    fn what_was_cut_short_is_shown_at_no_level_and_leaves_no_share() {
+        let whole = || test(0.04, -0.02, Verdict::Open);
+        let mut failed = test(0.04, -0.02, Verdict::Open);
+        failed.failed = Some("exit status: 3".into());
+        let mut late = test(0.04, -0.02, Verdict::Open);
+        late.looks[0].interval = None;
+        let short = test(0.001, -0.02, Verdict::CutShort);
+        let mut claims = vec![whole(), failed, late, short];
+        let none = shown(&claims, 4, 0.05);
+        assert_eq!(none, [false; 4]);
+        settle(&mut claims, &none, (4, 0.05), Better::Less);
+        assert_eq!(claims[3].verdict, Verdict::CutShort);
+        // Not even at the level of a claim that is alone.
+        for claim in claims.chunks(1).skip(1) {
+            assert_eq!(shown(claim, 1, 0.05), [false], "{claim:?}");
+        }
+        assert_eq!(shown(&claims[..1], 1, 0.05), [true]);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! What a person reads of a search.
 
-use super::super::ab::{QUADS_MAX, change};
+use super::super::ab::{QUADS_MAX, change, percent};
+use super::super::bench::Void;
 use super::super::dial::{Setting, keeping, to_keep};
 use super::super::machine::Root;
 use super::file::{LeftOut, Wanted};
-use super::found::{Found, Tested};
+use super::found::{Found, Guarded, Tested};
 use super::screen::{Screened, Screening};
 use crate::terminal::style;
 use tailwater_report::{grid_within, wrap};
@@ -28,7 +29,10 @@ pub(super) fn screened(screening: &Screening) -> String {
 
 /// A line on one test.
 pub(super) fn tested(test: &Tested) -> String {
-    format!("{}: {}", test.name, outcome(test))
+    let Void { a, b } = test.void;
+    let void =
+        if a + b > 0 { format!(" ({a} blocks of A and {b} of B void)") } else { String::new() };
+    format!("{}: {}{void}", test.name, outcome(test))
 }
 
 /// What was tested against what.
@@ -44,6 +48,7 @@ pub(super) fn title(test: &Tested, found: &Found) -> String {
 fn outcome(test: &Tested) -> String {
     let verdict = match (&test.failed, &test.verdict) {
         (Some(why), Verdict::Open) => return format!("not measured to its end: {why}"),
+        (_, Verdict::CutShort) => return cut_short(test),
         (_, Verdict::Better) => "better".to_owned(),
         (_, Verdict::Worse) => "worse".into(),
         (_, Verdict::Alike) => "alike".into(),
@@ -53,6 +58,14 @@ fn outcome(test: &Tested) -> String {
         (None, Verdict::Open) => "open".into(),
     };
     format!("{verdict}{}", size(test))
+}
+
+/// What was seen before the end, of which nothing is claimed.
+fn cut_short(test: &Tested) -> String {
+    let why = test.failed.as_deref().map_or_else(String::new, |why| format!(": {why}"));
+    let time = if test.timed_out { ", its time was over" } else { "" };
+    let seen = size(test);
+    format!("cut short before its interval{time}; so far{}{why}", seen.trim_start_matches(','))
 }
 
 fn size(test: &Tested) -> String {
@@ -69,6 +82,7 @@ fn size(test: &Tested) -> String {
 pub(super) fn of(wanted: &Wanted, found: &Found, root: &Root) -> String {
     let width = style().width.unwrap_or(WIDTH);
     let mut parts = vec![found.title.clone(), format!("{} of {}", found.metric, found.target)];
+    parts.push(wrap(&guarded(found), width.into()));
     parts.push(left_out(found));
     parts.push(if found.screening.knobs.is_empty() {
         String::new()
@@ -145,9 +159,9 @@ fn choice(confirmed: &[Tested]) -> Choice<'_> {
         Verdict::Better => best(rivals).map_or(Choice::Sku, Choice::Rival),
         Verdict::Worse | Verdict::Alike | Verdict::Alarm(_) => Choice::Stock,
         Verdict::Noisy => Choice::Quieter,
-        Verdict::Open if stock.failed.is_some() => Choice::Again,
-        Verdict::Open if stock.timed_out => Choice::Longer,
-        Verdict::Open => Choice::Larger,
+        Verdict::Open | Verdict::CutShort if stock.failed.is_some() => Choice::Again,
+        Verdict::Open | Verdict::CutShort if stock.timed_out => Choice::Longer,
+        Verdict::Open | Verdict::CutShort => Choice::Larger,
     }
 }
 
@@ -169,6 +183,16 @@ fn table_of_screening(found: &Found, width: u16) -> String {
     };
     let rows: Vec<Vec<String>> = of_all.knobs.iter().map(row).collect();
     grid_within(&["screened", "value", "effect", "error", ""], 2, &rows, Some(width))
+}
+
+/// How much worse each guard may be before it ends a test.
+fn guarded(found: &Found) -> String {
+    let word = |of: &Guarded| format!("{} {}", of.name, percent(of.tolerated));
+    let words: Vec<String> = found.guards.iter().map(word).collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("Guarded, and how much worse is tolerated: {}.", words.join(", "))
 }
 
 fn left_out(found: &Found) -> String {
@@ -236,6 +260,10 @@ fn limits(found: &Found) -> String {
     if !found.untried.is_empty() {
         parts.push(format!("Not tried: {}.", found.untried.join(", ")));
     }
+    if found.void > 0 {
+        let void = found.void;
+        parts.push(format!("Blocks that were void, as their generator was late: {void}."));
+    }
     parts.extend(found.cut_short.as_ref().map(|why| format!("It ended early: {why}.")));
     parts.join(" ")
 }
@@ -262,6 +290,18 @@ mod tests {
         assert!(matches!(choice(&[Tested { timed_out: true, ..open() }]), Choice::Longer));
         assert!(matches!(choice(&[Tested { failed: Some("x".into()), ..open() }]), Choice::Again));
         assert!(matches!(choice(&[]), Choice::Again));
+    }
+
+    #[test]
+    fn what_is_cut_short_is_no_confirmation_and_says_what_was_seen() {
+        let cut = || test(Verdict::CutShort, 0.98_f64.ln());
+        let failed = Tested { failed: Some("exit status: 3".into()), ..cut() };
+        let seen = "cut short before its interval; so far -2.00 % after 20 quads: exit status: 3";
+        assert_eq!(outcome(&failed), seen);
+        assert!(matches!(choice(&[failed]), Choice::Again));
+        let late = Tested { timed_out: true, ..cut() };
+        assert!(outcome(&late).starts_with("cut short before its interval, its time was over"));
+        assert!(matches!(choice(&[late]), Choice::Longer));
     }
 
     #[test]

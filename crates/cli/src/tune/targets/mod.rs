@@ -11,13 +11,18 @@ use clap::Args;
 use command::run;
 use gauge::Gauge;
 use scenario::ScenarioTarget;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
-use tailwater_core::duration::parse_duration;
+use tailwater_core::duration::{format_duration, parse_duration};
 use tailwater_tune::ab::{Better, Block, Guard};
 
 /// Added to readings of guards that a command prints, which may be zero.
 const FLOOR: f64 = 1e-6;
+/// Where `tailwater tune drive`, and whoever else wants it judged, says how late its generator was (99th percentile, µs).
+const COMMAND_LATE: &str = "/sent_late_p99_us";
+/// The same of a scenario's run.
+const RUN_LATE: &str = "/runs/0/lateness_p99_us";
 
 #[derive(Args, Debug, Clone)]
 pub(crate) struct TargetOptions {
@@ -46,11 +51,18 @@ pub(crate) struct TargetOptions {
     /// The longest that a block may take.
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = duration)]
     pub(super) block_limit: Duration,
+    /// How late a block's generator may be (99th percentile). A later block is void and made again, three times at most. Of
+    /// commands it holds for those that print /sent_late_p99_us, as tailwater tune drive does.
+    #[arg(long, value_name = "TIME", default_value = LATE_MAX, value_parser = duration)]
+    pub(super) late_max: Duration,
     /// The command to measure, behind --. {seed} in its words becomes the block's seed, {NAME} the value of --knob
     /// NAME=VALUE, {tailwater} this program.
     #[arg(last = true, value_name = "CMD")]
     pub(super) command: Vec<String>,
 }
+
+/// Some thirty times what a generator with a core of its own is late by on a quiet machine.
+pub(super) const LATE_MAX: &str = "1ms";
 
 fn way(text: &str) -> Result<Better, String> {
     match text {
@@ -71,6 +83,14 @@ pub(super) struct Target {
     better: Better,
     guards: Vec<(Guard, Gauge)>,
     limit: Duration,
+    late_max: Duration,
+}
+
+/// What came of a block.
+pub(super) enum Played {
+    Block(Block),
+    /// Its generator was late: how late, in words.
+    Void(String),
 }
 
 enum Kind {
@@ -103,7 +123,8 @@ impl Target {
             guards.push((guard, gauge::at(pointer)?));
         }
         let better = options.better.unwrap_or(metric.usual());
-        Ok(Self { kind, metric, better, guards, limit: options.block_limit })
+        let (limit, late_max) = (options.block_limit, options.late_max);
+        Ok(Self { kind, metric, better, guards, limit, late_max })
     }
 
     pub(super) fn offer(&self) -> Offer<'_> {
@@ -128,6 +149,10 @@ impl Target {
             Kind::Command(words) => words.join(" "),
             Kind::Scenario(scenario) => scenario.name(),
         }
+    }
+
+    pub(super) const fn late_max(&self) -> Duration {
+        self.late_max
     }
 
     pub(super) fn guards(&self) -> Vec<Guard> {
@@ -159,13 +184,27 @@ impl Target {
         all
     }
 
+    /// How late the generator was, where that is too late.
+    fn late(&self, json: &Value) -> Option<String> {
+        let pointer = match &self.kind {
+            Kind::Command(_) => COMMAND_LATE,
+            Kind::Scenario(_) => RUN_LATE,
+        };
+        let late_us = json.pointer(pointer).and_then(Value::as_f64)?;
+        let most = self.late_max;
+        let is_late = late_us > most.as_secs_f64() * 1e6;
+        is_late.then(|| {
+            format!("its lateness (p99) was {late_us:.0} µs, above {}", format_duration(most))
+        })
+    }
+
     /// Measures a block. Its noise is the machine's, and not told here.
     pub(super) fn block(
         &self,
         (dials, setting): (&[Dial], &Setting),
         seed: u64,
         interrupt: &Interrupt,
-    ) -> Result<Block, Failure> {
+    ) -> Result<Played, Failure> {
         let launch = launch(dials, setting);
         let said = match &self.kind {
             Kind::Command(words) => {
@@ -180,6 +219,9 @@ impl Target {
             }
         };
         let json = gauge::json(&said.text).map_err(|why| said.failed(&why))?;
+        if let Some(late) = self.late(&json) {
+            return Ok(Played::Void(late));
+        }
         let invalid = match &self.kind {
             Kind::Command(_) => None,
             Kind::Scenario(_) => scenario::invalid(&json).map_err(|why| said.failed(&why))?,
@@ -187,7 +229,8 @@ impl Target {
         let read = |gauge: &Gauge| gauge.read(&json).map_err(|why| said.failed(&why));
         let guards = self.guards.iter().map(|(_, gauge)| read(gauge));
         let guards = guards.collect::<Result<_, Failure>>()?;
-        Ok(Block { metric: read(&self.metric)?, guards, noise: Vec::new(), invalid })
+        let metric = read(&self.metric)?;
+        Ok(Played::Block(Block { metric, guards, noise: Vec::new(), invalid }))
     }
 }
 

@@ -96,21 +96,21 @@ impl<F: Future, M: Meta> Executor<F, M> {
     pub(crate) fn start(&mut self, mut meta: M, make: impl FnOnce() -> F) -> Started<M, F::Output> {
         held::begin(Duration::ZERO);
         meta.works();
+        let mut body = self.spares.take();
         let made = {
             let _entered = meta.budget().map(budget::enter);
-            caught(make)
+            // Where it stays: a handler's future has hundreds of bytes, and would be moved several times.
+            caught(|| body.put(make()))
         };
         let held = held::end();
-        let future = match made {
-            Ok(future) => future,
-            Err(panicked) => {
-                meta.waits();
-                return Started::Finished(meta, Err(panicked));
-            }
-        };
+        if let Err(panicked) = made {
+            meta.waits();
+            self.spares.give_back(body, self.live());
+            return Started::Finished(meta, Err(panicked));
+        }
         let index = self.free.pop().unwrap_or_else(|| self.add_slot());
         let slot = &mut self.slots[index as usize];
-        let mut task = Task::new(self.spares.place(future), meta, held);
+        let mut task = Task::new(body, meta, held);
         // It moves into its slot only if it waits: most tasks do not.
         let Some(output) = task.poll(&slot.waker, &slot.wake, Duration::ZERO) else {
             slot.task = Some(task);

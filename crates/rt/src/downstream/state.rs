@@ -17,6 +17,7 @@ use std::task::Waker;
 pub(super) struct State {
     /// Where it leaves what its thread is to do.
     notes: Rc<Notes>,
+    /// Empty once nothing of it is wanted any more.
     places: RefCell<Vec<Place>>,
     /// Calls that have not ended.
     open: Cell<usize>,
@@ -47,8 +48,6 @@ enum Place {
     /// On its way with the crew.
     Away(Sent),
     Ended(Outcome),
-    /// No outcome is wanted any more.
-    Over,
 }
 
 impl Place {
@@ -169,8 +168,8 @@ impl State {
     pub(super) fn expire(&self, post: &Post) {
         let places = self.places.borrow().len();
         for place in 0..places {
-            let sent = match &self.places.borrow()[place] {
-                Place::Away(sent) => Some(sent.clone()),
+            let sent = match self.places.borrow().get(place) {
+                Some(Place::Away(sent)) => Some(sent.clone()),
                 _ => None,
             };
             if sent.is_some_and(|sent| post.revoke(&sent)) {
@@ -179,26 +178,21 @@ impl State {
         }
     }
 
-    /// The outcomes. What has not ended is given up.
+    /// The outcomes. What has not ended is given up, and its outcome not wanted any more: nothing is left the next time.
     pub(super) fn take(&self) -> Vec<Outcome> {
         let trip = self.trip.take();
-        let mut recalled = Vec::new();
-        let take = |place: &mut Place| match std::mem::replace(place, Place::Over) {
-            Place::Ended(outcome) => outcome,
-            Place::Open(Some((shard, token))) => {
-                self.notes.give_up(shard, token);
-                Err(CallError::NotAwaited)
+        let outcome = |place: Place| {
+            match place {
+                Place::Ended(outcome) => return outcome,
+                Place::Open(Some((shard, token))) => self.notes.give_up(shard, token),
+                Place::Open(None) => {}
+                // It drops arguments, which may be foreign.
+                Place::Away(sent) => trip.iter().for_each(|trip| trip.post.recall(&sent)),
             }
-            Place::Away(sent) => {
-                recalled.push(sent);
-                Err(CallError::NotAwaited)
-            }
-            Place::Open(None) | Place::Over => Err(CallError::NotAwaited),
+            Err(CallError::NotAwaited)
         };
-        let outcomes = self.places.borrow_mut().iter_mut().map(take).collect();
-        if let Some(Trip { post, fans, key }) = trip {
-            // Behind the borrow: it drops arguments, which may be foreign.
-            recalled.iter().for_each(|sent| post.recall(sent));
+        let outcomes = self.places.take().into_iter().map(outcome).collect();
+        if let Some(Trip { fans, key, .. }) = trip {
             // Last: it may be the last but one that knows of this.
             fans.forget(key);
         }

@@ -7,6 +7,11 @@ use tailwater_core::caught;
 pub(super) struct Body<F>(Pin<Box<Option<F>>>);
 
 impl<F> Body<F> {
+    /// Puts a future into the place, which is empty.
+    pub(super) fn put(&mut self, future: F) {
+        self.0.as_mut().set(Some(future));
+    }
+
     pub(super) fn future(&mut self) -> Option<Pin<&mut F>> {
         self.0.as_mut().as_pin_mut()
     }
@@ -50,11 +55,9 @@ impl<F> Spares<F> {
         Self { boxes: Vec::new(), ended: 0, most: 0 }
     }
 
-    /// Puts a future into a box, a new one if there is no spare one.
-    pub(super) fn place(&mut self, future: F) -> Body<F> {
-        let mut body = self.boxes.pop().unwrap_or_else(|| Body(Box::pin(None)));
-        body.0.as_mut().set(Some(future));
-        body
+    /// An empty box, a new one if there is no spare one.
+    pub(super) fn take(&mut self) -> Body<F> {
+        self.boxes.pop().unwrap_or_else(|| Body(Box::pin(None)))
     }
 
     /// Takes back the box of a task that has ended, when so many others are left.

@@ -70,6 +70,11 @@ impl Clock {
         self.handled_ns >= self.share_ns
     }
 
+    /// The handlers since `began` have had their share, or what was sent between them has: that may take as long again.
+    pub(super) const fn queue_had_its_share(&self, began: Instant) -> bool {
+        self.handlers_had_their_share() || self.now.nanos_since(began) >= 2 * self.share_ns
+    }
+
     /// A handler ran since `before`; how long, in nanoseconds.
     pub(super) fn handled_since(&mut self, before: Instant) -> u64 {
         let taken = self.look().nanos_since(before);
@@ -104,5 +109,25 @@ impl Clock {
 
     pub(super) const fn idle(&self) -> Duration {
         self.now.since(self.last_work)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Handlers that do next to nothing would keep the loop from its sockets for as long as all of their answers take.
+    #[test]
+    fn what_is_sent_between_handlers_has_a_bound_too() {
+        let share = Duration::from_micros(50);
+        let mut clock = Clock::new(share);
+        let began = clock.now;
+        clock.now = began + share * 2 - Duration::from_nanos(1);
+        assert!(!clock.queue_had_its_share(began));
+        clock.now = began + share * 2;
+        assert!(clock.queue_had_its_share(began), "the handlers have had no time at all");
+        clock.now = began + share;
+        clock.handled_ns = share.nanos();
+        assert!(clock.queue_had_its_share(began), "the handlers have had theirs");
     }
 }

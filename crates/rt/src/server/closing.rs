@@ -69,7 +69,10 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let now = self.clock.now();
         let high = self.egress.high();
         let Some(connection) = self.connections.get_mut(key) else { return };
-        if !self.egress.flush(connection, now) {
+        let stands = self.egress.flush(connection, now);
+        // A send takes longer than a short handler, and would count as the time of the next one.
+        self.clock.look();
+        if !stands {
             return self.close(key);
         }
         if let Phase::Closing(due) = &mut connection.phase

@@ -40,7 +40,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if self.clock.handlers_had_their_share() {
             return false;
         }
-        let mut worked = false;
+        let (mut worked, began) = (false, self.clock.now());
         loop {
             let resumed = self.resume();
             let started = self.start_next(service);
@@ -49,7 +49,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             worked |= went_on;
             // What holds a lock until a timer, or is to give up in a queue, must not wait for a turn's end.
             self.timers.fire(self.clock.now());
-            if !went_on || self.clock.handlers_had_their_share() {
+            if !went_on || self.clock.queue_had_its_share(began) {
                 return worked;
             }
         }
@@ -358,5 +358,17 @@ mod tests {
         assert_eq!(unsent(), [true, false], "the connection's other answer is about to come");
         assert_eq!(unsent(), [true, false], "this connection has no other");
         assert_eq!(unsent(), [false, false]);
+    }
+
+    /// Sends to clients took the handlers' share of a turn, so that a mid-tier sent to its leaves for half as many requests.
+    #[test]
+    fn a_send_is_no_handlers_time() {
+        let mut it = loop_of(&waits);
+        let (connection, _client) = open(&mut it.connections);
+        let key = connection.key;
+        connection.output.buffer().push(0);
+        let before = it.clock.now();
+        it.flush(key);
+        assert!(it.clock.now() > before, "the next handler's time would begin before it");
     }
 }

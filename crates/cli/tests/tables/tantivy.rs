@@ -24,7 +24,7 @@ struct Row {
 }
 
 impl Found {
-    fn of(result: &String) -> Self {
+    fn of(result: &str) -> Self {
         serde_json::from_str(result).expect("what tantivy-beside-setalgebra --out writes")
     }
 
@@ -38,7 +38,7 @@ impl Found {
 pub(super) fn bytes(results: &[String]) -> String {
     let heads = ["documents", "postings", "bytes of a posting", "tantivy", "dictionary", "tantivy"];
     let mut table = head(&heads.map(Into::into));
-    for found in results.iter().map(Found::of) {
+    for found in results.iter().map(|result| Found::of(result)) {
         let [ours, theirs] = &found.rows;
         let each = |row: &Row| format!("{:.3}", row.bytes_each);
         let kilobytes = |row: &Row| format!("{} kB", count(row.dictionary_bytes / 1_000));
@@ -53,7 +53,7 @@ pub(super) fn bytes(results: &[String]) -> String {
 pub(super) fn times(results: &[String]) -> String {
     let heads = ["documents", "index", "p50", "p99", "p99.9", "all queries"];
     let mut table = head(&heads.map(Into::into));
-    for found in results.iter().map(Found::of) {
+    for found in results.iter().map(|result| Found::of(result)) {
         for row in &found.rows {
             let times = [row.p50_us, row.p99_us, row.p999_us, row.all_ms * 1e3].map(time);
             table += &line(&[&[found.documents(), row.index.clone()][..], &times].concat());

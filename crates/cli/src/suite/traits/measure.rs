@@ -35,7 +35,7 @@ pub(super) fn service(
         let (cost, last) = cost(&stage, &scenario, rate, &chosen, options.blocks)?;
         (Vec::new(), Some(cost), last)
     } else {
-        // Who is watched answers later: latency comes from runs of their own.
+        // Servers that are watched answer later: latency comes from runs of their own.
         let asked = at(&scenario, &chosen.rps);
         let plain = stage.play(asked.clone(), rate, Watching::Latency)?;
         let watched = stage.play(asked, rate, Watching::InTurn)?;

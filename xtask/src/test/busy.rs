@@ -67,6 +67,6 @@ mod tests {
         assert!(beside(2, || soon(all_compute)), "they rest");
         assert!(catch_unwind(|| beside(2, || panic!("planted"))).is_err(), "it came back");
         // A thread that has been joined is listed a moment longer.
-        assert!(soon(|ticks| ticks.is_empty()), "they go on");
+        assert!(soon(<[u64]>::is_empty), "they go on");
     }
 }

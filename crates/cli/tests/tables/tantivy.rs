@@ -9,6 +9,8 @@ struct Found {
     text: String,
     documents: u64,
     postings: u64,
+    queries: u64,
+    equal_answers: u64,
     rows: [Row; 2],
 }
 
@@ -64,7 +66,7 @@ pub(super) fn times(results: &[String]) -> String {
 
 #[test]
 fn each_set_has_both_indexes() {
-    let result = r#"{"text":"wordnet","documents":117659,"postings":1036184,"rows":[
+    let result = r#"{"text":"wordnet","documents":117659,"postings":1036184,"queries":10,"equal_answers":10,"rows":[
         {"index":"tailwater","bytes_each":3.46,"dictionary_bytes":400000,"p50_us":1.5,"p99_us":20,"p999_us":40,"all_ms":31},
         {"index":"tantivy","bytes_each":1.7412,"dictionary_bytes":600000,"p50_us":2,"p99_us":30,"p999_us":60,"all_ms":41}]}"#;
     let results = [result.to_owned(), result.replace("wordnet", "generated")];
@@ -75,4 +77,17 @@ fn each_set_has_both_indexes() {
     let rows: Vec<&str> = times.lines().skip(2).collect();
     assert_eq!(rows.len(), 4, "{times}");
     assert_eq!(rows[3], "| generated, 117,659 | tantivy | 2.00 µs | 30.0 µs | 60.0 µs | 41.0 ms |");
+}
+
+#[test]
+fn all_answers_of_the_committed_results_were_equal() {
+    for (file, text, documents) in
+        [("tantivy-wordnet", "wordnet", 117_659), ("tantivy-million", "generated", 1_000_000)]
+    {
+        let found = Found::of(&crate::read(&format!("results/{file}.json")));
+        assert_eq!((&*found.text, found.documents), (text, documents), "{file}");
+        assert_eq!((found.queries, found.equal_answers), (10_000, 10_000), "{file}");
+        let indexes = found.rows.map(|row| row.index);
+        assert_eq!(indexes, ["tailwater", "tantivy"], "{file}");
+    }
 }

@@ -28,11 +28,9 @@ pub(super) fn text(found: &Found) -> String {
          threads that began after the warm-up are missing. Parts of latency are of the mean query, and only of the front; CPU \
          time after its answer counts as well. The kernel's share comes from its timer's ticks, and says little at a low load."
             .to_owned(),
-    ];
-    notes.push(
         "Segments that TCP sent again (resent) are those of the whole machine, other programs included."
             .to_owned(),
-    );
+    ];
     let loads = || found.services.iter().flat_map(|one| &one.loads);
     let missing: BTreeSet<&String> = loads().flat_map(|load| &load.watched.missing).collect();
     notes.extend(switches(found).filter(|_| loads().next().is_some()));

@@ -89,8 +89,8 @@ pub struct ServerConfig {
     pub crew_max: Option<usize>,
     /// Longest time that handlers of a loop run before its sockets are drained again, default
     /// 50 µs. Shorter costs system calls (below 20 µs, 1–2 % of capacity); longer hides queueing
-    /// delay in sockets, where the signal cannot see it. To send their answers may take as long
-    /// again. One handler that runs longer is not interrupted.
+    /// delay in sockets, where the signal cannot see it. Of one connection's requests that run as they come, and of those
+    /// that had waited, sends between handlers may take as long again each. One handler that runs longer is not interrupted.
     pub drain_every: Duration,
     /// Objective told to clients; zero tells none.
     pub slo: Duration,

@@ -70,8 +70,9 @@ impl Clock {
         self.handled_ns >= self.share_ns
     }
 
-    /// The handlers since `began` have had their share, or what was sent between them has: that may take as long again.
-    pub(super) const fn queue_had_its_share(&self, began: Instant) -> bool {
+    /// The handlers of this turn have had their share, or what was sent between them since `began` has: that may take as long
+    /// again.
+    pub(super) const fn handlers_and_sends_had_their_share(&self, began: Instant) -> bool {
         self.handlers_had_their_share() || self.now.nanos_since(began) >= 2 * self.share_ns
     }
 
@@ -123,11 +124,14 @@ mod tests {
         let mut clock = Clock::new(share);
         let began = clock.now;
         clock.now = began + share * 2 - Duration::from_nanos(1);
-        assert!(!clock.queue_had_its_share(began));
+        assert!(!clock.handlers_and_sends_had_their_share(began));
         clock.now = began + share * 2;
-        assert!(clock.queue_had_its_share(began), "the handlers have had no time at all");
+        assert!(
+            clock.handlers_and_sends_had_their_share(began),
+            "the handlers have had no time at all"
+        );
         clock.now = began + share;
         clock.handled_ns = share.nanos();
-        assert!(clock.queue_had_its_share(began), "the handlers have had theirs");
+        assert!(clock.handlers_and_sends_had_their_share(began), "the handlers have had theirs");
     }
 }

@@ -9,6 +9,7 @@ use super::runner::Landed;
 use crate::downstream::Downstream;
 use crate::service::{Reply, Service};
 use tailwater_control::{Reached, Reason};
+use tailwater_core::Instant;
 
 /// What becomes of a request at its turn.
 enum Turn {
@@ -24,9 +25,10 @@ enum Turn {
 
 impl<F: Future<Output = Reply>> EventLoop<F> {
     /// Runs the requests that one connection has just brought, while nothing else waits for the loop: no
-    /// woken handler and no timer that is due either. A handler that waits for a timer may hold a lock.
-    pub(super) fn run_hot<S: Service<Future = F>>(&mut self, service: &S) {
-        while !self.clock.handlers_had_their_share()
+    /// woken handler and no timer that is due either. A handler that waits for a timer may hold a lock. The connection's go began
+    /// at `began`: one that brings many requests must not keep the loop from its other sockets while it sends each answer alone.
+    pub(super) fn run_hot<S: Service<Future = F>>(&mut self, service: &S, began: Instant) {
+        while !self.clock.handlers_and_sends_had_their_share(began)
             && !self.runner.has_woken()
             && self.timers.next().is_none_or(|at| at > self.clock.now())
             && self.start_next(service).is_some()
@@ -49,7 +51,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             worked |= went_on;
             // What holds a lock until a timer, or is to give up in a queue, must not wait for a turn's end.
             self.timers.fire(self.clock.now());
-            if !went_on || self.clock.queue_had_its_share(began) {
+            if !went_on || self.clock.handlers_and_sends_had_their_share(began) {
                 return worked;
             }
         }
@@ -268,6 +270,11 @@ mod tests {
         id: u64,
         service: &impl Service<Future = F>,
     ) {
+        put(it, key, id);
+        assert_eq!(it.start_next(service), Some(key));
+    }
+
+    fn put<F: Future<Output = Reply>>(it: &mut EventLoop<F>, key: ConnectionKey, id: u64) {
         let mut job = job(0, id, 1);
         job.origin.key.connection = key;
         let work = &mut it.connections.get_mut(key).unwrap().work;
@@ -275,7 +282,6 @@ mod tests {
         work.bytes += job.origin.bytes;
         it.unanswered += 1;
         it.queue.push(job);
-        assert_eq!(it.start_next(service), Some(key));
     }
 
     fn loop_of<F: Future<Output = Reply>>(_: &impl Service<Future = F>) -> EventLoop<F> {
@@ -358,6 +364,21 @@ mod tests {
         assert_eq!(unsent(), [true, false], "the connection's other answer is about to come");
         assert_eq!(unsent(), [true, false], "this connection has no other");
         assert_eq!(unsent(), [false, false]);
+    }
+
+    /// Where each answer is sent before the next handler begins, handlers that do next to nothing would go on for as long as all
+    /// sends take.
+    #[test]
+    fn a_connection_that_brings_many_requests_has_a_bound_of_sends_too() {
+        let mut it = loop_of(&waits);
+        let (connection, _client) = open(&mut it.connections);
+        let key = connection.key;
+        put(&mut it, key, 1);
+        let share = it.shared.config.drain_every;
+        it.run_hot(&waits, it.clock.now() - share * 2);
+        assert!(!it.queue.is_empty(), "its sends had their share");
+        it.run_hot(&waits, it.clock.now());
+        assert!(it.queue.is_empty());
     }
 
     /// Sends to clients took the handlers' share of a turn, so that a mid-tier sent to its leaves for half as many requests.

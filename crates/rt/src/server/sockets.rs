@@ -84,9 +84,10 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let mut scratch = self.intake.lend_scratch();
         match self.read(key, &mut scratch) {
             Transfer::Bytes(count) => {
+                let began = self.clock.now();
                 self.take(key, &scratch[..count], |it| {
                     if idle {
-                        it.run_hot(service);
+                        it.run_hot(service, began);
                     }
                 });
                 self.settle(key);

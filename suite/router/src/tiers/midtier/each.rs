@@ -18,7 +18,12 @@ pub(super) async fn each(midtier: Arc<MidTier>, request: Request) -> Result<Repl
     asking.until_none_is_strange().await;
     asking.refill();
     asking.look();
-    let asked = standing(&midtier.state().replicas, asking.nodes.nodes(), key);
+    let (asked, cold): (Vec<Known>, Vec<bool>) = {
+        let replicas = &midtier.state().replicas;
+        let asked = standing(replicas, asking.nodes.nodes(), key);
+        let cold = asked.iter().map(|known| replicas.is_cold(known.0)).collect();
+        (asked, cold)
+    };
     let payload = rpc::request(0, rpc::GET, |out| out.extend_from_slice(key));
     let calls: Vec<Call> = asked.iter().map(|known| Call::of(*known, &payload)).collect();
     let outcomes = if calls.is_empty() { Vec::new() } else { asking.call(rpc::GET, calls).await };
@@ -28,8 +33,9 @@ pub(super) async fn each(midtier: Arc<MidTier>, request: Request) -> Result<Repl
         let still = standing(replicas, asking.nodes.nodes(), key);
         let held = |&node: &u16| {
             let place = asked.iter().position(|known| known.0 == node && still.contains(known));
-            let is_cold = replicas.is_cold(node);
-            let holds = place.map_or(Holds::Untold, |at| holds(&outcomes[at], key, is_cold));
+            // One that was refilled meanwhile may have been asked before it had the key.
+            let is_cold = |at: usize| cold[at] || replicas.is_cold(node);
+            let holds = place.map_or(Holds::Untold, |at| holds(&outcomes[at], key, is_cold(at)));
             Held { node, holds }
         };
         asking.nodes.nodes().iter().map(held).collect()

@@ -42,6 +42,8 @@ pub fn compare(fleet: &mut Fleet, pace: Pace, application: &dyn Application) -> 
         }
         if round > 0 {
             rest(fleet, pace, now() + PAUSE * (1 << (round - 1)));
+            // What differed counts if it is told again: a server that has gone meanwhile cannot take it back.
+            open.iter().for_each(|at| found[*at] = Accord::Untold);
         }
         // Late answers of an earlier round have its tokens.
         let first = FIRST_TOKEN + (u64::from(round) << 32);

@@ -18,9 +18,15 @@ pub fn fewest_right(tries: u32, probability: f64, level: f64) -> u32 {
 }
 
 fn exactly(right: u32, tries: u32, probability: f64) -> f64 {
-    let ways = (0..right).map(|at| f64::from(tries - at) / f64::from(at + 1));
-    let each = probability.powf(f64::from(right));
-    ways.product::<f64>() * each * (1.0 - probability).powf(f64::from(tries - right))
+    // What is certain, or never happens, has no logarithm.
+    if probability <= 0.0 || probability >= 1.0 {
+        let all = if probability <= 0.0 { 0 } else { tries };
+        return if right == all { 1.0 } else { 0.0 };
+    }
+    // By logarithms: of a thousand tries the ways are more than a number holds, and each is less likely than one.
+    let ways = (0..right).map(|at| (f64::from(tries - at) / f64::from(at + 1)).ln());
+    let each = f64::from(right) * probability.ln();
+    (ways.sum::<f64>() + each + f64::from(tries - right) * (-probability).ln_1p()).exp()
 }
 
 #[cfg(test)]
@@ -45,7 +51,10 @@ mod tests {
 
     #[test]
     fn all_numbers_together_are_certain() {
-        let all: f64 = (0..=40).map(|right| exactly(right, 40, 0.3)).sum();
-        assert!((all - 1.0).abs() < 1e-12, "{all}");
+        for tries in [40, 5_000] {
+            let all: f64 = (0..=tries).map(|right| exactly(right, tries, 0.3)).sum();
+            assert!((all - 1.0).abs() < 1e-9, "{all}");
+        }
+        assert!((1_400..1_500).contains(&fewest_right(5_000, 0.3, 0.05)));
     }
 }

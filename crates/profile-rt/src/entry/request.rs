@@ -27,7 +27,12 @@ pub(crate) fn start_queued(request: u64, enqueued: Ticks) {
 
 pub(crate) fn start_waited(request: u64, waited_ns: u64) {
     if process::is_recording() {
-        start_queued(request, clock::ticks().saturating_sub(session::ticks_in(waited_ns)));
+        // One reading for both: a thread that loses its core in between would add to the wait.
+        let now = clock::ticks();
+        let enqueued = now.saturating_sub(session::ticks_in(waited_ns));
+        let [queued, started] = [(MarkKind::Enqueue, enqueued), (MarkKind::Start, now)];
+        mark(&[queued, started].map(|(kind, at)| (kind, request, Some(at))));
+        remember(request);
     }
 }
 

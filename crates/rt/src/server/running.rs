@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(unsent(), [false, false]);
     }
 
-    /// Where each answer is sent before the next handler begins, handlers that do next to nothing would go on for as long as all
+    /// Each answer may be sent before the next handler begins. Handlers that do next to nothing would go on for as long as all
     /// sends take.
     #[test]
     fn a_connection_that_brings_many_requests_has_a_bound_of_sends_too() {

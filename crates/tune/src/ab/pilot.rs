@@ -115,7 +115,10 @@ impl Pilot {
             noise,
             smallest_effect: plan.smallest_effect(POWER),
             power: plan.power(rules.effect),
-            median_quads: plan.median_quads(rules.effect),
+            // A finding comes earlier, and a gain is claimed with its interval.
+            median_quads: plan
+                .median_quads(rules.effect)
+                .map(|median| median.max(rules.level.quads_for_interval())),
         })
     }
 

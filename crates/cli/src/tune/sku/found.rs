@@ -37,11 +37,12 @@ pub(super) struct Tested {
 }
 
 impl Tested {
-    /// Whether anything may be claimed of it. What is open has its interval first, and no block that failed has ended it.
+    /// Whether anything may be claimed of it. What is open has its interval first, and no block that failed has ended it. What
+    /// is too noisy says nothing, and leaves its share of the level to the others.
     pub(super) fn may_be_claimed(&self) -> bool {
         let has_interval = self.looks.last().is_some_and(|look| look.interval.is_some());
         match self.verdict {
-            Verdict::CutShort => false,
+            Verdict::CutShort | Verdict::Noisy => false,
             Verdict::Open => has_interval && self.failed.is_none(),
             _ => true,
         }
@@ -50,7 +51,8 @@ impl Tested {
     /// Why it says nothing of what was to be confirmed, if so.
     fn cut_short(&self) -> Option<&str> {
         match (&self.failed, &self.verdict) {
-            (Some(why), Verdict::Open | Verdict::CutShort) => Some(why),
+            (Some(why), Verdict::Open | Verdict::CutShort | Verdict::Noisy) => Some(why),
+            (None, Verdict::Noisy) => Some("most of its quads were set aside"),
             (None, Verdict::CutShort) if self.timed_out => Some("its time was over"),
             (None, Verdict::CutShort) => Some("its quads were spent or set aside"),
             _ => None,

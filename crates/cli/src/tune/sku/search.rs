@@ -148,10 +148,16 @@ fn go_on(
     tell(&text::screened(&found.screening));
     forecast_again(bench, wanted, (values, pilot), &found.screening.survivors());
     found.untried = untried(wanted, values, found);
-    keep(found)?;
+    saved(bench, found, keep)?;
     climb(bench, wanted, (values, pilot), found, keep)?;
     bench.until = until;
     confirm(bench, wanted, pilot, found, keep)
+}
+
+/// Keeps what is found so far, with the blocks that were void: a search that is killed later has told of them.
+fn saved(bench: &Bench<'_>, found: &mut Found, keep: Keep<'_>) -> Result<(), Failure> {
+    found.void = bench.void;
+    keep(found)
 }
 
 /// Tells what each of the tests that screening has left can find.
@@ -213,7 +219,7 @@ fn climb(
             found.sku = tried;
         }
         found.tested.push(test);
-        keep(found)?;
+        saved(bench, found, keep)?;
         ended.map_or(Ok(()), Err)?;
     }
     Ok(())
@@ -246,7 +252,7 @@ fn confirm(
         found.confirmed.push(test);
         let shown = self::shown(&found.confirmed, rivals.len(), alpha);
         settle(&mut found.confirmed, &shown, (rivals.len(), alpha), wanted.rules.better);
-        keep(found)?;
+        saved(bench, found, keep)?;
         ended.map_or(Ok(()), Err)?;
     }
     Ok(())
@@ -259,7 +265,7 @@ fn shown(confirmed: &[Tested], claims: usize, alpha: f64) -> Vec<bool> {
     holm(&p_values, alpha)
 }
 
-/// One where nothing may be claimed: what ended before its interval, or by a block that failed.
+/// One where nothing may be claimed.
 fn p_value(test: &Tested) -> f64 {
     let last = test.looks.last().filter(|_| test.may_be_claimed());
     last.map_or(1.0, |look| look.p_value)

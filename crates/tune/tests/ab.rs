@@ -51,6 +51,7 @@ impl Program {
             guards: vec![tail * of_b(self.tail, 1.0), of_b(self.errors, 0.0)],
             noise: vec![steal],
             invalid: invalid.then(|| "made up".into()),
+            void: 0,
         }
     }
 }
@@ -177,7 +178,8 @@ fn a_machine_that_is_never_quiet_ends_it_without_a_finding() {
     let mut comparison = Comparison::new(&rules, &pilot(&rules, 1), 1).expect("rules in range");
     let mut quads = 0;
     while let Some(order) = comparison.next_order() {
-        let block = Block { metric: 1.0, guards: vec![1.0, 0.0], noise: vec![0.5], invalid: None };
+        let block =
+            Block { metric: 1.0, guards: vec![1.0, 0.0], noise: vec![0.5], invalid: None, void: 0 };
         comparison.take(order, order.arms().map(|_| block.clone()));
         quads += 1;
     }
@@ -217,7 +219,8 @@ fn a_forecast_says_what_can_be_found_and_a_pilot_without_noise_is_refused() {
     assert_eq!(short.noise, forecast.noise);
     let mut still = Pilot::new(1);
     for _ in 0..PILOT_QUADS {
-        let block = Block { metric: 1.0, guards: vec![1.0, 0.0], noise: vec![0.0], invalid: None };
+        let block =
+            Block { metric: 1.0, guards: vec![1.0, 0.0], noise: vec![0.0], invalid: None, void: 0 };
         let order = still.throw();
         still.take(&rules, order, order.arms().map(|_| block.clone()));
     }

@@ -56,7 +56,7 @@ impl Screened {
             let order = pilot.throw();
             let four = order.arms().map(|_| {
                 let metric = blocks.draw().exp();
-                Block { metric, guards: Vec::new(), noise: Vec::new(), invalid: None }
+                Block { metric, guards: Vec::new(), noise: Vec::new(), invalid: None, void: 0 }
             });
             pilot.take(&rules, order, four);
         }

@@ -116,15 +116,16 @@ impl<'a> Bench<'a> {
     }
 
     /// One block of a setting, again where its generator was late: what it measured is then not what was asked for. The rule
-    /// does not look at arms, so that what is not different stays so.
+    /// does not look at arms, so that what is not different stays so. A setting that makes the generator late keeps its luckier
+    /// blocks, so each block says how many were void before it.
     ///
     /// # Errors
     /// Where it was late each time, too.
     pub(super) fn block(&mut self, setting: &Setting, seed: u64) -> Result<Block, Failure> {
         let mut last = String::new();
-        for _ in 0..=AGAIN_MAX {
+        for void in 0..=AGAIN_MAX {
             match self.once(setting, seed)? {
-                Played::Block(block) => return Ok(block),
+                Played::Block(block) => return Ok(Block { void, ..block }),
                 Played::Void(late) => last = late,
             }
             self.void += 1;
@@ -138,8 +139,7 @@ impl<'a> Bench<'a> {
 
     fn once(&mut self, setting: &Setting, seed: u64) -> Result<Played, Failure> {
         turn(&mut self.session, self.dials, setting)?;
-        let settle = self.dials.iter().map(Dial::settle).max().unwrap_or_default();
-        self.interrupt.rest(settle)?;
+        self.interrupt.rest(self.target.settle(self.dials))?;
         let steal = Steal::begin();
         let mut played = self.target.block((self.dials, setting), seed, self.interrupt)?;
         if let Played::Block(block) = &mut played {

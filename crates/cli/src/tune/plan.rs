@@ -24,7 +24,7 @@ pub(super) fn plan(
             let writes = dial.paths().iter().map(|path| root.join(path));
             lines.extend(writes.map(|path| format!("  write {value} to {}", path.display())));
         }
-        let settle = dials.iter().map(Dial::settle).max().unwrap_or_default();
+        let settle = target.settle(dials);
         if !settle.is_zero() {
             lines.push(format!("  wait {} ms", settle.as_millis()));
         }

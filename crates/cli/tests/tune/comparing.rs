@@ -5,8 +5,9 @@ use super::machine::{Machine, SWAPPINESS, json, stderr, stdout};
 use serde_json::Value;
 
 /// No noise of this machine decides: the programs' costs are made up.
-const QUIET: [&str; 2] = ["--steal-max", "100%"];
-/// Whose settling time is short, and whose cost the programs make depend on it.
+/// Nor has its root anything that must settle.
+const QUIET: [&str; 4] = ["--steal-max", "100%", "--settle", "0ms"];
+/// Whose cost the programs make depend on it.
 const KNOB: [&str; 2] = ["--knob", "netdev-budget=600"];
 
 /// Costs 5 % less with a larger budget.
@@ -315,6 +316,25 @@ awk -v t=$t -v z=$noise -v l=$late 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"se
     let more = ["--late-max", "2ms", "--accept-weak", "--json"];
     let taken = json(&machine.tune("ab", &[&more[..], &arguments].concat()));
     assert_eq!((&taken["void"]["a"], &taken["void_before"]), (&0.into(), &0.into()), "{taken}");
+}
+
+#[test]
+fn a_setting_that_makes_blocks_void_is_an_alarm_though_what_is_left_of_them_is_better() {
+    let machine = Machine::new("selected");
+    // B is late in every other of its blocks, and the others cost less.
+    let lines = "late=20
+if [ $b = 600 ]; then
+  if [ -e \"$root/late\" ]; then rm \"$root/late\"; else late=5000; : >\"$root/late\"; fi
+fi
+awk -v f=$f -v z=$noise -v l=$late 'BEGIN { printf \"{\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}\\n\", 1000 * f * z, l }'; exit";
+    let program = machine.program("selected", &gain_but(lines));
+    let more = ["--metric", "/cost", "--pilot", "4", "--json"];
+    let output = machine.tune("ab", &flags(&[&KNOB[..], &more].concat(), &program));
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(result["verdict"]["alarm"], "blocks that cannot count", "{result}");
+    let void = [&result["void"]["a"], &result["void"]["b"]];
+    assert!(void[0] == 0 && void[1].as_u64().is_some_and(|void| void > 4), "{result}");
 }
 
 #[test]

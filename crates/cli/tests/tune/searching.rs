@@ -306,7 +306,7 @@ fn knobs_that_are_files_are_put_back_after_a_search_and_plans_name_each_value() 
 awk -v z=$noise -v b=$b 'BEGIN { print 100 * z * (b == 600 ? 0.9 : 1) }'";
     let program = machine.program("cost", lines);
     let text = format!(
-        "command = [\"sh\", \"{program}\"]\neffect = \"2%\"\nsteal_max = \"100%\"\nquads = 20\npilot = 4\nseed = 1\n\
+        "command = [\"sh\", \"{program}\"]\neffect = \"2%\"\nsteal_max = \"100%\"\nsettle = \"0ms\"\nquads = 20\npilot = 4\nseed = 1\n\
          [[knob]]\nname = \"netdev-budget\"\nvalues = [\"600\"]\n"
     );
     machine.write("sku.toml", &text);

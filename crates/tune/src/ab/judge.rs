@@ -16,6 +16,8 @@ pub struct Block {
     /// Why the block cannot count by its own account, where it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invalid: Option<String>,
+    /// How many before it were void, and made again. What its setting spoils so must not make it look better.
+    pub void: u32,
 }
 
 /// A quad as it went into a comparison.
@@ -30,7 +32,7 @@ pub struct MeasuredQuad {
     /// The same of each guard.
     pub guards: Vec<f64>,
     /// Logarithm of B's blocks that cannot count ÷ those of A, with one added to both. A block cannot count by its own
-    /// account, by a noise rule, or where its quantity has no logarithm.
+    /// account, by a noise rule, or where its quantity has no logarithm. Those that were void and made again are such blocks.
     pub invalid: f64,
     /// Why it is set aside.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +56,9 @@ impl MeasuredQuad {
         let guards = guards.collect();
         let invalid = |wanted: Arm| {
             let arms = order.arms().into_iter().zip(&blocks);
-            arms.filter(|(arm, block)| *arm == wanted && is_spoilt(rules, block)).count() as f64
+            let own = arms.filter(|(arm, _)| *arm == wanted);
+            own.map(|(_, block)| f64::from(block.void) + f64::from(is_spoilt(rules, block)))
+                .sum::<f64>()
         };
         let invalid = ((invalid(Arm::B) + 1.0) / (invalid(Arm::A) + 1.0)).ln();
         let order = match order {
@@ -118,7 +122,7 @@ mod tests {
     }
 
     fn block(metric: f64) -> Block {
-        Block { metric, guards: vec![0.0], noise: vec![0.0], invalid: None }
+        Block { metric, guards: vec![0.0], noise: vec![0.0], invalid: None, void: 0 }
     }
 
     fn judged(blocks: [Block; 4]) -> MeasuredQuad {
@@ -155,6 +159,15 @@ mod tests {
         let quad = judged(blocks);
         assert!((quad.invalid - 3.0_f64.ln()).abs() < 1e-12);
         assert!(quad.set_aside.unwrap().contains("block 2 cannot count: late"));
+    }
+
+    #[test]
+    fn void_blocks_are_counted_for_their_arm_and_set_nothing_aside() {
+        let void = |void| Block { void, ..block(11.0) };
+        let quad = judged([block(10.0), void(2), void(1), block(10.0)]);
+        assert!((quad.invalid - 4.0_f64.ln()).abs() < 1e-12 && quad.effect.is_some(), "{quad:?}");
+        let quad = judged([void(3), block(11.0), void(1), block(11.0)]);
+        assert!((quad.invalid - (2.0_f64 / 4.0).ln()).abs() < 1e-12, "{quad:?}");
     }
 
     #[test]

@@ -346,7 +346,7 @@ mod tests {
     }
 
     const BLOCK: Block =
-        Block { metric: 1.0, guards: Vec::new(), noise: Vec::new(), invalid: None };
+        Block { metric: 1.0, guards: Vec::new(), noise: Vec::new(), invalid: None, void: 0 };
     const QUAD: MeasuredQuad = MeasuredQuad {
         order: "ABBA",
         blocks: [BLOCK; 4],

@@ -43,6 +43,7 @@ struct Text {
     steal_max: Option<String>,
     block_limit: Option<String>,
     late_max: Option<String>,
+    settle: Option<String>,
     time: Option<String>,
     pilot: Option<u32>,
     quads: Option<u32>,
@@ -299,6 +300,11 @@ fn target(described: &Described) -> Result<TargetOptions, Failure> {
         tolerate: share("tolerate", text.tolerate.as_deref(), "5%")?,
         block_limit: duration("block_limit", text.block_limit.as_deref(), "10min")?,
         late_max: duration("late_max", text.late_max.as_deref(), LATE_MAX)?,
+        settle: text
+            .settle
+            .as_deref()
+            .map(|said| duration("settle", Some(said), ""))
+            .transpose()?,
         command: text.command.clone(),
     })
 }

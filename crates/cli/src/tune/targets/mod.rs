@@ -55,6 +55,10 @@ pub(crate) struct TargetOptions {
     /// commands it holds for those that print /sent_late_p99_us, as tailwater tune drive does.
     #[arg(long, value_name = "TIME", default_value = LATE_MAX, value_parser = duration)]
     pub(super) late_max: Duration,
+    /// How long a block waits once its knobs are turned. Left out: as long as the slowest of them takes, which tailwater tune
+    /// knobs tells.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) settle: Option<Duration>,
     /// The command to measure, behind --. {seed} in its words becomes the block's seed, {NAME} the value of --knob
     /// NAME=VALUE, {tailwater} this program.
     #[arg(last = true, value_name = "CMD")]
@@ -84,6 +88,7 @@ pub(super) struct Target {
     guards: Vec<(Guard, Gauge)>,
     limit: Duration,
     late_max: Duration,
+    settle: Option<Duration>,
 }
 
 /// What came of a block.
@@ -123,8 +128,8 @@ impl Target {
             guards.push((guard, gauge::at(pointer)?));
         }
         let better = options.better.unwrap_or(metric.usual());
-        let (limit, late_max) = (options.block_limit, options.late_max);
-        Ok(Self { kind, metric, better, guards, limit, late_max })
+        let TargetOptions { block_limit: limit, late_max, settle, .. } = *options;
+        Ok(Self { kind, metric, better, guards, limit, late_max, settle })
     }
 
     pub(super) fn offer(&self) -> Offer<'_> {
@@ -153,6 +158,12 @@ impl Target {
 
     pub(super) const fn late_max(&self) -> Duration {
         self.late_max
+    }
+
+    /// How long a block waits once these are turned.
+    pub(super) fn settle(&self, dials: &[Dial]) -> Duration {
+        let slowest = || dials.iter().map(Dial::settle).max().unwrap_or_default();
+        self.settle.unwrap_or_else(slowest)
     }
 
     pub(super) fn guards(&self) -> Vec<Guard> {
@@ -230,7 +241,7 @@ impl Target {
         let guards = self.guards.iter().map(|(_, gauge)| read(gauge));
         let guards = guards.collect::<Result<_, Failure>>()?;
         let metric = read(&self.metric)?;
-        Ok(Played::Block(Block { metric, guards, noise: Vec::new(), invalid }))
+        Ok(Played::Block(Block { metric, guards, noise: Vec::new(), invalid, void: 0 }))
     }
 }
 

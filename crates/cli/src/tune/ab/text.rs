@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
 use tailwater_report::{grid_within, wrap};
+use tailwater_stats::anytime::Level;
 use tailwater_tune::ab::{Better, Comparison, ComparisonRules, Forecast, Look, Verdict};
 
 /// Where no terminal says how wide it is.
@@ -199,7 +200,9 @@ fn larger(outcome: &Outcome<'_>, effect: f64, quads_min: u32) -> Result<String, 
             change(smallest * (quads / most).sqrt())
         ));
     }
-    let more = (quads * times).ceil().max(quads_min.into()).min(most);
+    // A gain is claimed with its interval only.
+    let for_interval = Level::new(outcome.level).map_or(0, Level::quads_for_interval);
+    let more = (quads * times).ceil().max(quads_min.max(for_interval).into()).min(most);
     let measured = (outcome.pilot.len() + outcome.quads.len()).max(1);
     let each = outcome.seconds / measured as f64;
     let minutes = (each * (more + outcome.pilot.len() as f64) / 60.0).ceil().max(1.0);

@@ -126,7 +126,8 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
         }
         Choice::Larger => format!(
             "Keep stock. To decide, write quads = {} in the file, and type the same with --within {minutes:.0}min.",
-            (wanted.rules.quads_max * 2).min(QUADS_MAX)
+            // Fewer than an interval takes claim nothing.
+            (wanted.rules.quads_max * 2).clamp(wanted.rules.level.quads_for_interval(), QUADS_MAX)
         ),
         Choice::Quieter => {
             "Keep stock. To decide, stop what else runs here, or write a larger steal_max in the file."

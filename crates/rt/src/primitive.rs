@@ -5,13 +5,17 @@
 mod real {
     pub(crate) use crossbeam_queue::SegQueue as Queue;
     pub(crate) use std::sync::Mutex;
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
+    pub(crate) use std::sync::atomic::{
+        AtomicBool, AtomicIsize, AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
 }
 
 #[cfg(loom)]
 mod real {
     pub(crate) use loom::sync::Mutex;
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
+    pub(crate) use loom::sync::atomic::{
+        AtomicBool, AtomicIsize, AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
     use std::collections::VecDeque;
 
     /// Orders more than crossbeam's queue does: each operation after the one before it. So a model cannot

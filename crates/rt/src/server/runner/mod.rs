@@ -3,6 +3,7 @@
 mod flights;
 mod inline;
 mod member;
+mod places;
 mod pool;
 mod rider;
 mod sleep;

@@ -4,6 +4,7 @@
 //! many requests as there are workers are handed over ahead of time. A loop reserves a place in the ring
 //! before it asks the controller for its last word: a request that is admitted then is always handed over.
 
+use super::places::Places;
 use crate::bell::Bell;
 use crate::handover::Handover;
 use crate::server::job::Job;
@@ -11,8 +12,6 @@ use crate::server::key::FlightKey;
 use crate::staff::Staff;
 use crossbeam_queue::ArrayQueue;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicIsize};
 
 /// A flight as workers name it: the loop's number, and the loop's key.
 pub(crate) type Abroad = (usize, FlightKey);
@@ -26,13 +25,9 @@ pub(crate) struct Handed {
 
 pub(crate) struct Pool {
     ring: ArrayQueue<Handed>,
-    /// Places in the ring that are neither filled nor reserved, as far as there are workers for them. Below zero
-    /// where workers have become fewer and what was handed over for more is still in the ring.
-    places: AtomicIsize,
+    places: Places,
     /// Workers that take no requests empty an overfull ring all the same.
     pub(crate) staff: Staff<Abroad>,
-    /// A loop has more than fits the ring and wants to hear of room.
-    hungry: AtomicBool,
 }
 
 impl Pool {
@@ -40,40 +35,33 @@ impl Pool {
     pub(super) fn new(bells: Vec<impl Bell + Clone + 'static>) -> Self {
         Self {
             ring: ArrayQueue::new(bells.len()),
-            places: AtomicIsize::new(bells.len() as isize),
+            places: Places::new(bells.len()),
             staff: Staff::new(bells),
-            hungry: AtomicBool::new(false),
         }
     }
 
     /// Reserves a place in the ring. False if there is none.
     pub(super) fn reserve(&self) -> bool {
-        let less = |places| (places > 0).then(|| places - 1);
-        // Pairs with `release`: what was in the slot was taken out before, so that a push finds it free.
-        self.places.fetch_update(SeqCst, SeqCst, less).is_ok()
+        self.places.reserve()
     }
 
     /// From now on so many workers take requests; all there are at most. For one caller at a time.
     pub(in crate::server) fn resize(&self, workers: usize) {
         let before = self.staff.resize(workers);
-        // As in `release`: a loop that waits for room is woken by the caller.
-        self.places.fetch_add(self.staff.active() as isize - before as isize, SeqCst);
+        self.places.add(self.staff.active() as isize - before as isize);
     }
 
     /// Workers have become fewer, and what was handed over for more is in the ring: then all take requests, lest they
     /// wait for one that is busy.
     pub(super) fn is_overfull(&self) -> bool {
         // A sleeper need not hear of it: it was rung for what it slept over, or is by `Staff::wake`.
-        self.places.load(SeqCst) < 0
+        self.places.are_overfull()
     }
 
     /// A place is free again. True if a loop waits for one: then all loops are to be woken.
     #[must_use]
     pub(super) fn release(&self) -> bool {
-        // One order with `await_room`: it sees this place, or its wish is seen here.
-        self.places.fetch_add(1, SeqCst);
-        // The load spares the workers' cache line; the exchange lets one of many tell the loops.
-        self.hungry.load(SeqCst) && self.hungry.swap(false, SeqCst)
+        self.places.release()
     }
 
     /// Hands a request over, by a reserved place.
@@ -95,9 +83,7 @@ impl Pool {
 
     /// The caller cannot go on before there is room. True if there is some already.
     pub(super) fn await_room(&self) -> bool {
-        // One order with `release`: it sees this wish, or its place is seen here.
-        self.hungry.store(true, SeqCst);
-        self.places.load(SeqCst) > 0
+        self.places.await_room()
     }
 }
 

@@ -27,6 +27,7 @@ mod profile;
 mod profiler;
 mod ready;
 mod recoveries;
+mod router;
 mod setalgebra;
 mod side_by_side;
 mod skus;
@@ -109,6 +110,8 @@ fn of_one(name: &str, result: &str) -> String {
         "ready-peaks" => ready::peaks(result),
         "ready-shapes" => ready::shapes(result),
         "recoveries" => recoveries::table(result),
+        "router-deaths" => router::deaths(result),
+        "router-proxies" => router::proxies(result),
         "last-credit" => last_credit::table(result),
         "threads" => threads::table(result),
         "setalgebra-lists" => setalgebra::lists(result),

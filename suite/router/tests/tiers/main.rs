@@ -236,6 +236,34 @@ fn every_answer_is_right_by_every_placement_and_choice() {
     }
 }
 
+/// A mid-tier that reads one replica alone gives the right answers, too.
+#[test]
+fn gets_of_a_key_go_to_each_of_its_replicas_unless_the_first_alive_is_asked() {
+    const GETS: u64 = 300;
+    for (choice, replicas) in [("random", 3), ("least-recently-used", 3), ("first-alive", 1)] {
+        let application = few(&[("choice", choice)]);
+        let tiers = Tiers::start(&*application);
+        let received = || -> Vec<u64> {
+            tiers.leaves.iter().flatten().map(|leaf| leaf.totals().received).collect()
+        };
+        let before = received();
+        for _ in 0..GETS {
+            let answer = tiers.client.call(GET.0, wire::get(1, &key_of(0))).wait();
+            assert_eq!(answer.expect("an answer").status, 0);
+        }
+        let gets = || -> Vec<u64> {
+            received().iter().zip(&before).map(|(after, before)| after - before).collect()
+        };
+        eventually("all are counted", || gets().iter().sum::<u64>() >= GETS);
+        let mut gets = gets();
+        gets.sort_unstable_by(|one, other| other.cmp(one));
+        // Of three by chance, fewer than fifty for one of them is as likely as one in 10^11.
+        let asked = gets.iter().filter(|gets| **gets >= 50).count();
+        // Each leaf is asked once besides how it stands.
+        assert!(asked == replicas && gets[replicas] < 10, "{choice}: {gets:?}");
+    }
+}
+
 /// Requests one after the other: what each answers follows from those before it.
 #[test]
 fn one_two_four_and_sixteen_leaves_give_the_same_answers() {

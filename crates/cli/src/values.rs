@@ -18,6 +18,11 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("'{text}' found, a number from 0.01 to 3600 is needed"))
 }
 
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    let found = text.parse().ok().filter(|rate| (1.0..=10_000_000.0).contains(rate));
+    found.ok_or_else(|| format!("'{text}' found, 1 to 10000000 requests per second are needed"))
+}
+
 pub(crate) fn key_value(text: &str) -> Result<(String, String), String> {
     let (key, value) =
         text.split_once('=').ok_or_else(|| format!("'{text}' found, KEY=VALUE is needed"))?;

@@ -141,6 +141,17 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
     let page = fs::read_to_string(out.join("index.html")).expect("a page");
     assert!(page.contains("setalgebra saturates at") && page.contains("latency-setalgebra"));
     assert!(out.join("latency-setalgebra.svg").is_file() && out.join("traits.json").is_file());
+    // From the file alone the same is drawn.
+    let (file, again) = (out.join("traits.json"), folder.0.join("again"));
+    let from = ["suite", "traits", "--from", path(&file), "--out", path(&again)];
+    let said = tailwater(&folder.0, &from);
+    let told = |name: &str| fs::read_to_string(again.join(name)).ok();
+    assert_eq!(told("index.html"), Some(page), "{}", String::from_utf8_lossy(&said.stderr));
+    assert!(told("latency-setalgebra.svg").is_some() && told("traits.json").is_some());
+    let other =
+        tailwater(&folder.0, &["suite", "traits", "--from", path(&again.join("index.html"))]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&other.stderr).contains("is it of suite traits --json?"));
 }
 
 /// So few files may be open that no event of the kernel can be: whoever runs it, on whatever machine.

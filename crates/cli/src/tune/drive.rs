@@ -4,6 +4,7 @@ use super::targets::duration;
 use crate::failure::{Failure, say};
 use crate::group::{bound_to_this, free_port};
 use crate::two_cores;
+use crate::values::rate;
 use clap::Args;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::json;
@@ -54,11 +55,6 @@ fn protocol(text: &str) -> Result<Protocol, String> {
         let names = Protocol::ALL.map(|(name, _)| name).join(" or ");
         format!("'{text}' found, {names} is needed")
     })
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    let found = text.parse().ok().filter(|rate| (1.0..=10_000_000.0).contains(rate));
-    found.ok_or_else(|| format!("'{text}' found, 1 to 10000000 requests per second are needed"))
 }
 
 pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {

@@ -67,6 +67,7 @@ struct Load {
 struct Runs {
     runs: usize,
     valid: usize,
+    answered: f64,
     p50_us: f64,
     p99_us: f64,
     p999_us: f64,
@@ -86,6 +87,8 @@ struct Tier {
 struct Cost {
     #[serde(flatten)]
     whole: Ratios,
+    /// The least share of its requests that a run answered; none in files of before it was told.
+    answered: Option<f64>,
     /// None in files of before each was measured by itself.
     #[serde(default)]
     parts: BTreeMap<String, Ratios>,
@@ -170,8 +173,9 @@ pub(super) fn saturation(result: &str) -> String {
     let mut table = head(&heads.map(Into::into));
     for (stated, service) in each(result) {
         let bound_ms = 1e3 * stated.leaf_cores / stated.saturation_qps;
-        let highest =
-            service.loads.iter().map(|load| &load.plain).rev().find(|runs| runs.valid > 0);
+        // Requests without an answer take CPU time, too.
+        let tells = |runs: &&Runs| runs.valid > 0 && runs.answered >= 0.99;
+        let highest = service.loads.iter().map(|load| &load.plain).rev().find(tells);
         let leaves = || highest?.tiers.get(1)?.per_query.get("core_ms").copied();
         let ours = leaves();
         table += &line(&[
@@ -192,6 +196,7 @@ pub(super) fn latency(result: &str) -> String {
         "service",
         "load, queries/s",
         "of capacity",
+        "answered",
         "p50",
         "p99",
         "p99.9",
@@ -207,6 +212,7 @@ pub(super) fn latency(result: &str) -> String {
                 stated.name.into(),
                 rate(load.rps),
                 format!("{:.0} %", 100.0 * load.of_capacity),
+                format!("{:.1} %", 100.0 * load.plain.answered),
                 time(load.plain.p50_us),
                 time(load.plain.p99_us),
                 time(load.plain.p999_us),
@@ -346,21 +352,15 @@ pub(super) fn switching(result: &str) -> String {
 
 /// What the watch takes, where the files have it, in their order: the watch as it is, then each of its parts all the time.
 pub(super) fn cost(results: &[String]) -> String {
-    let whole = ["service", "pairs", "CPU per query", "CPU goal", "p50", "p99"];
+    let whole = ["service", "pairs", "CPU per answer", "CPU goal", "p50", "p99"];
     let heads: Vec<String> = whole.iter().chain(&PARTS).map(|head| (*head).into()).collect();
     let mut table = head(&heads);
     for (stated, service) in results.iter().flat_map(|result| each(result)) {
         let Some(cost) = service.cost else { continue };
         let pairs = cost.whole.cpu.as_ref().map_or_else(dash, |it| it.pairs.to_string());
         let Ratios { cpu, p50, p99 } = &cost.whole;
-        let mut cells = vec![
-            stated.name.into(),
-            pairs,
-            shown(cpu),
-            verdict(&cost.whole),
-            shown(p50),
-            shown(p99),
-        ];
+        let mut cells =
+            vec![stated.name.into(), pairs, shown(cpu), verdict(&cost), shown(p50), shown(p99)];
         cells.extend(
             PARTS.iter().map(|part| cost.parts.get(*part).map_or_else(dash, |it| shown(&it.cpu))),
         );
@@ -369,12 +369,13 @@ pub(super) fn cost(results: &[String]) -> String {
     table
 }
 
-/// Of CPU per query, as `suite traits --cost` judges it.
+/// Of CPU per answer, as `suite traits --cost` judges it.
 const GOAL: f64 = 1.05;
 
-/// CPU per query has nothing of the watch's own thread: what that takes of the generator's core may show in latency.
-fn verdict(Ratios { cpu, p50, p99 }: &Ratios) -> String {
+/// CPU per answer has nothing of the watch's own thread: what that takes of the generator's core may show in latency.
+fn verdict(Cost { whole: Ratios { cpu, p50, p99 }, answered, .. }: &Cost) -> String {
     let told = match cpu {
+        _ if answered.is_some_and(|share| share < 0.99) => "not told: requests were lost",
         Some(cpu) if cpu.high <= GOAL => "met",
         Some(cpu) if cpu.low > GOAL => "missed",
         _ => "not told",
@@ -419,18 +420,26 @@ fn the_thesis_numbers_stand_beside_those_of_the_file() {
     let result = r#"{"switch_us":{"measured":[1.26,2.04]},"services":[
         {"service":"setalgebra","capacity":{"plateau_rps":40000.4},
          "loads":[{"rps":100,"of_capacity":0.0025,
-          "plain":{"runs":3,"valid":2,"p50_us":150,"p99_us":400,"p999_us":900,
+          "plain":{"runs":3,"valid":2,"answered":0.994,"p50_us":150,"p99_us":400,"p999_us":900,
            "tiers":[{"tier":"","per_query":{"runnable_percent":12.4,"voluntary":2.5,"involuntary":0.5},
                      "switching_percent":{"measured":[3.8,6.1]}},
                     {"tier":"leaf","per_query":{"core_ms":0.05}}]},
-          "watched":{"runs":3,"valid":3,"p50_us":190,"p99_us":700,"p999_us":999,"retransmissions":0.00002,
+          "watched":{"runs":3,"valid":3,"answered":1,"p50_us":190,"p99_us":700,"p999_us":999,"retransmissions":0.00002,
            "tiers":[{"tier":"","per_query":{"futex":0.5}},
                     {"tier":"leaf","per_query":{"wait_p99_us":70}}]}}]}]}"#;
     assert!(
         saturation(result).ends_with("| Set Algebra | 16,500 | 40,000 | ≤ 4.36 | 0.050 | 87 × |\n")
     );
+    let lost = result.replace("0.994", "0.98");
+    assert!(
+        saturation(&lost).ends_with("| ≤ 4.36 | – | – |\n"),
+        "its CPU time is of lost requests, too"
+    );
     let table = latency(result);
-    assert!(table.contains("| 100 | 0 % | 150 µs | 400 µs | 900 µs | – | 2 of 3 |"), "{table}");
+    assert!(
+        table.contains("| 100 | 0 % | 99.4 % | 150 µs | 400 µs | 900 µs | – | 2 of 3 |"),
+        "{table}"
+    );
     assert!(calls(result).contains("| mid-tier | – | 0.50 |"), "{}", calls(result));
     assert!(waits(result).contains("| leaf | – | – | – | 70.0 µs |"), "{}", waits(result));
     assert!(
@@ -468,4 +477,6 @@ fn each_file_has_its_line_of_what_the_watch_takes_with_the_verdict_of_its_interv
         "| Recommend | 6 | × 1.040 (1.051 to 1.070) | missed; p99 rises | – | × 1.300 (1.100 to 2.000) | – | – | – |",
     ];
     assert_eq!(lines, wanted);
+    let lost = results[1].replace("\"cost\":{", "\"cost\":{\"answered\":0.9,");
+    assert!(cost(&[lost]).contains("| not told: requests were lost |"));
 }

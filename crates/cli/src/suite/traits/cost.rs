@@ -1,8 +1,9 @@
 //! What the watch costs: runs with it, with each part of it, and without, in blocks that a drift of the machine does not tell
 //! apart.
 
+use super::answered::{ANSWERED_MIN, answered};
 use crate::job::{Part, Watching};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tailwater_stats::PairedRatio;
 use tailwater_stats::result::Run;
@@ -27,7 +28,7 @@ pub(super) const BLOCKS: u32 = 3;
 const GOAL: f64 = 1.05;
 
 /// What the watch costs a service at a load.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct Cost {
     /// Requests per second.
     pub(super) rps: f64,
@@ -35,7 +36,9 @@ pub(super) struct Cost {
     #[serde(flatten)]
     pub(super) whole: Ratios,
     /// Of each part that watches all the time: what servers pay in its turn.
-    pub(super) parts: BTreeMap<&'static str, Ratios>,
+    pub(super) parts: BTreeMap<String, Ratios>,
+    /// The least share of its requests that one of the runs answered.
+    pub(super) answered: f64,
     /// Runs that noise would set aside elsewhere; here they count in their pair.
     pub(super) noisy: usize,
     /// Answers that were not what was asked for.
@@ -43,9 +46,9 @@ pub(super) struct Cost {
 }
 
 /// With it ÷ without it, from pairs of the same half of a block.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct Ratios {
-    /// CPU time of all tiers per query: a capacity that CPU limits falls by as much.
+    /// CPU time of all tiers per answer: a capacity that CPU limits falls by as much.
     pub(super) cpu: Option<PairedRatio>,
     pub(super) p50: Option<PairedRatio>,
     pub(super) p99: Option<PairedRatio>,
@@ -58,11 +61,12 @@ impl Cost {
     /// From the steps in the order of the blocks.
     pub(super) fn of(rps: f64, steps: &[Step]) -> Self {
         let runs = || steps.iter().filter_map(|(_, run)| run.as_ref());
-        let part = |part: Part| (key(part), Ratios::of(steps, Watching::One(part)));
+        let part = |part: Part| (key(part).to_owned(), Ratios::of(steps, Watching::One(part)));
         Self {
             rps,
             whole: Ratios::of(steps, Watching::InTurn),
             parts: Part::ALL.map(part).into(),
+            answered: runs().map(answered).fold(1.0, f64::min),
             noisy: runs().filter(|run| !run.valid).count(),
             wrong_answers: runs().map(|run| run.wrong_answers).sum(),
         }
@@ -71,12 +75,12 @@ impl Cost {
     /// In sentences.
     pub(super) fn text(&self) -> String {
         let Ratios { cpu, p50, p99 } = &self.whole;
-        let all = [ratio("CPU per query", cpu), ratio("p50", p50), ratio("p99", p99)];
+        let all = [ratio("CPU per answer", cpu), ratio("p50", p50), ratio("p99", p99)];
         let parts: Vec<String> = self.parts.iter().map(|(key, of)| ratio(key, &of.cpu)).collect();
         let pairs = cpu.as_ref().map_or(0, |cpu| cpu.pairs);
         format!(
             "The watch costs, at {:.0} requests/s, in {pairs} pairs with 95 % intervals: {}. {}{} Each part all the time, CPU \
-             per query: {}. {} of these runs were noisy.",
+             per answer: {}. {} of these runs were noisy.",
             self.rps,
             all.join(", "),
             self.verdict(),
@@ -97,13 +101,17 @@ impl Cost {
         }
         format!(
             " But latency rises ({}): the thread that reads the events shares a core with the load, and its time is in no CPU \
-             per query.",
+             per answer.",
             names.join(", ")
         )
     }
 
     fn verdict(&self) -> String {
         match &self.whole.cpu {
+            _ if self.answered < ANSWERED_MIN => format!(
+                "Whether CPU stays within the goal of × {GOAL} is not told: one of the runs answered {:.0} % of its requests.",
+                100.0 * self.answered
+            ),
             Some(cpu) if cpu.high <= GOAL => format!("CPU stays within the goal of × {GOAL}."),
             Some(cpu) if cpu.low > GOAL => format!("CPU misses the goal of × {GOAL}."),
             _ => format!("Whether CPU stays within the goal of × {GOAL} these pairs do not tell."),
@@ -116,7 +124,7 @@ impl Ratios {
         let compared =
             |of: fn(&Run) -> Option<f64>| PairedRatio::of(&pairs(steps, watching, of)).ok();
         Self {
-            cpu: compared(cores_per_query),
+            cpu: compared(cores_per_answer),
             p50: compared(|run| Some(run.p50_us)),
             p99: compared(|run| Some(run.p99_us)),
         }
@@ -151,20 +159,27 @@ fn pairs(steps: &[Step], watching: Watching, of: fn(&Run) -> Option<f64>) -> Vec
     steps.chunks(BLOCK.len() / 2).filter_map(pair).collect()
 }
 
-fn cores_per_query(run: &Run) -> Option<f64> {
+fn cores_per_answer(run: &Run) -> Option<f64> {
     let cores: f64 = run.tiers.iter().map(|tier| tier.cores_used).sum::<Option<_>>()?;
-    Some(cores / run.tiers.first()?.received_rps?)
+    (run.throughput_rps > 0.0).then(|| cores / run.throughput_rps)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::TierReading;
+    use tailwater_stats::result::{Fates, TierReading};
 
     fn run(cores_used: f64) -> Run {
-        let (cores_used, received_rps) = (Some(cores_used), Some(100.0));
-        let tier = TierReading { cores_used, received_rps, ..TierReading::default() };
-        Run { tiers: vec![tier], p50_us: 100.0, p99_us: 9.0, valid: true, ..Run::default() }
+        let tier = TierReading { cores_used: Some(cores_used), ..TierReading::default() };
+        let throughput_rps = 100.0;
+        Run {
+            tiers: vec![tier],
+            throughput_rps,
+            p50_us: 100.0,
+            p99_us: 9.0,
+            valid: true,
+            ..Run::default()
+        }
     }
 
     /// The watch costs a tenth, system calls alone a fifth, and the others nothing.
@@ -186,7 +201,7 @@ mod tests {
         let parts = [of("system calls"), of("waits"), of("softirqs")];
         assert_eq!(parts, [Some(1_200.0), Some(1_000.0), Some(1_000.0)]);
         let text = cost.text();
-        for wanted in ["CPU per query × 1.100", "misses the goal", "system calls × 1.200"] {
+        for wanted in ["CPU per answer × 1.100", "misses the goal", "system calls × 1.200"] {
             assert!(text.contains(wanted), "no {wanted} in {text}");
         }
     }
@@ -199,6 +214,18 @@ mod tests {
         let watched = steps.iter_mut().filter(|(what, _)| *what == Watching::InTurn);
         watched.filter_map(|(_, run)| run.as_mut()).for_each(|run| run.p99_us *= 1.5);
         assert!(text(&steps).contains("misses the goal of × 1.05. But latency rises (p99): "));
+    }
+
+    /// A watch that makes requests expire would save their CPU time.
+    #[test]
+    fn runs_that_answer_too_few_tell_nothing_of_cpu() {
+        let mut steps = steps();
+        let run = steps[1].1.as_mut().expect("each has one");
+        run.fates = Fates { ok: 97, shed: 3, ..Fates::default() };
+        let text = Cost::of(1_000.0, &steps).text();
+        assert!(text.contains("is not told: one of the runs answered 97 % of"), "{text}");
+        steps[1].1.as_mut().expect("each has one").fates.ok = 300;
+        assert!(Cost::of(1_000.0, &steps).text().contains("misses the goal"));
     }
 
     #[test]
@@ -221,7 +248,7 @@ mod tests {
         steps[8].1 = None;
         let found = |steps: &[Step], what| {
             let of_pair = |(one, other): (f64, f64)| (one * 100.0, other * 100.0);
-            pairs(steps, what, cores_per_query).into_iter().map(of_pair).collect::<Vec<_>>()
+            pairs(steps, what, cores_per_answer).into_iter().map(of_pair).collect::<Vec<_>>()
         };
         assert_eq!(found(&steps, Watching::InTurn), [(0.10, 0.11); 5]);
         assert_eq!(found(&steps, Watching::One(Part::Calls)), [(0.10, 0.12); 6]);

@@ -1,15 +1,16 @@
 //! What was found: medians over the runs of a load that count, of those without the watch and of those with it.
 
+use super::answered::answered;
 use super::cost::Cost;
 use super::loads::Loads;
 use super::quantity::{OF_EVERY_RUN, PLAIN, Quantity, Seen, WATCHED};
 use super::switching::{self, BySource};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tailwater_stats::result::{CapacityReading, DataUsed, Experiment, Manifest, Run, Spread};
 
 /// Every service that was asked for.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct Found {
     /// Where, when and with what.
     pub(super) manifest: Manifest,
@@ -19,11 +20,13 @@ pub(super) struct Found {
 }
 
 /// One service.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct ServiceFound {
     pub(super) service: String,
     /// As the scenario has it.
     pub(super) title: String,
+    /// How the mid-tier's threads share the work, as --model has it.
+    pub(super) model: String,
     /// The closed-loop sweep.
     pub(super) capacity: CapacityReading,
     /// What it was asked at.
@@ -37,7 +40,7 @@ pub(super) struct ServiceFound {
 }
 
 /// A service at a load, which was played twice.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct LoadFound {
     /// Requests per second.
     pub(super) rps: f64,
@@ -50,7 +53,7 @@ pub(super) struct LoadFound {
 }
 
 /// The runs of a load that were watched alike.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct RunsFound {
     pub(super) runs: usize,
     /// Those that count. With none the numbers are of runs that do not.
@@ -59,6 +62,8 @@ pub(super) struct RunsFound {
     pub(super) invalid_because: BTreeSet<String>,
     /// Answers that were not what was asked for; one voids its run.
     pub(super) wrong_answers: u64,
+    /// The least share of its requests that one of the runs answered: latency is of these alone.
+    pub(super) answered: f64,
     /// Answers per second.
     pub(super) throughput_rps: f64,
     pub(super) p50_us: f64,
@@ -78,15 +83,15 @@ pub(super) struct RunsFound {
 }
 
 /// A tier at a load.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct TierFound {
     /// Empty for the front.
     pub(super) tier: String,
     pub(super) nodes: u32,
     /// By key; see `quantity.rs`.
-    pub(super) per_query: BTreeMap<&'static str, f64>,
+    pub(super) per_query: BTreeMap<String, f64>,
     /// What its switches take of its CPU time.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) switching_percent: BySource,
     /// System calls by the kernel's names; empty without the watch.
     pub(super) syscalls: BTreeMap<String, f64>,
@@ -140,6 +145,7 @@ fn runs_found(runs: &[&Run], quantities: &[Quantity], switch_us: &BySource) -> R
         valid: valid.len(),
         invalid_because: runs.iter().flat_map(|run| run.invalid_because.iter().cloned()).collect(),
         wrong_answers: runs.iter().map(|run| run.wrong_answers).sum(),
+        answered: counted.iter().map(|run| answered(run)).fold(1.0, f64::min),
         throughput_rps: median(|run| run.throughput_rps),
         p50_us: median(|run| run.p50_us),
         p99_us: median(|run| run.p99_us),
@@ -166,9 +172,9 @@ fn tier((runs, at): (&[&Run], usize), quantities: &[Quantity], switch_us: &BySou
     let per_query = quantities.iter().filter_map(|quantity| {
         let values: Vec<f64> = seen.iter().filter_map(|one| (quantity.of)(one)).collect();
         let is_told = values.len() == seen.len() || !OF_EVERY_RUN.contains(&quantity.key);
-        Some((quantity.key, median(values).filter(|_| is_told)?))
+        Some((quantity.key.to_owned(), median(values).filter(|_| is_told)?))
     });
-    let per_query: BTreeMap<&'static str, f64> = per_query.collect();
+    let per_query: BTreeMap<String, f64> = per_query.collect();
     let mut calls: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for (name, count) in seen.iter().flat_map(Seen::calls_by_name) {
         calls.entry(name.to_owned()).or_default().push(count);
@@ -192,6 +198,7 @@ fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 pub(super) mod tests {
     use super::super::quantity::tests::run;
     use super::*;
+    use tailwater_stats::result::Fates;
 
     /// A load of three runs, of which two count.
     pub(in super::super) fn experiment() -> Experiment {
@@ -200,6 +207,7 @@ pub(super) mod tests {
             let traits = run.traits.as_mut().expect("it was watched");
             traits.latency = vec![(0.5, p50_us), (1.0, 2.0 * p50_us)];
             traits.retransmissions_per_s = Some(50.0);
+            run.fates = Fates { ok: p50_us as u64, lost: 2, ..Fates::default() };
             if !valid {
                 run.invalid_because.push("noise".into());
             }
@@ -244,6 +252,7 @@ pub(super) mod tests {
         assert_eq!((low.rps, low.of_capacity, high.rps), (100.0, 0.1, 900.0));
         let (low, high) = (&low.watched, &high.watched);
         assert_eq!((low.runs, low.valid), (3, 2));
+        assert_eq!(low.answered, 100.0 / 102.0, "the least of those that count");
         assert_eq!((low.p50_us, low.retransmissions), (110.0, Some(0.5)));
         assert_eq!(low.latency, [(0.5, 100.0), (1.0, 200.0)], "of a run that took place");
         assert_eq!(low.invalid_because, ["noise".to_owned()].into());

@@ -1,6 +1,6 @@
 //! Which loads a service is asked at.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The thesis' loads in requests per second (§2.5.2). The second number is the share of capacity that stands in for it
 /// where the machine does not bear it.
@@ -13,7 +13,7 @@ const BORNE: f64 = 0.9;
 const APART: f64 = 1.5;
 
 /// What a service is asked at.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Loads {
     /// Requests per second, rising.
     pub(super) rps: Vec<f64>,
@@ -40,8 +40,10 @@ impl Loads {
 
     /// Lowest and highest, which show that it works.
     pub(super) fn shorten(self) -> Self {
-        let ends = [self.rps.first(), self.rps.last()];
-        Self { rps: ends.into_iter().flatten().copied().collect(), ..self }
+        let mut rps: Vec<f64> =
+            [self.rps.first(), self.rps.last()].into_iter().flatten().copied().collect();
+        rps.dedup();
+        Self { rps, ..self }
     }
 }
 
@@ -62,6 +64,8 @@ mod tests {
         assert_eq!(of(1_112.0), (vec![100.0, 556.0, 1_001.0], vec![1_000.0, 10_000.0]));
         assert_eq!(of(50.0), (vec![5.0, 25.0, 45.0], vec![100.0, 1_000.0, 10_000.0]));
         assert_eq!(Loads::of(5_000.0).shorten().rps, [100.0, 4_500.0]);
+        let alone = Loads { rps: vec![700.0], left_out: Vec::new() };
+        assert_eq!(alone.shorten().rps, [700.0]);
     }
 
     #[test]

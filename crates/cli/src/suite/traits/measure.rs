@@ -12,6 +12,7 @@ use crate::job::Watching;
 use crate::run::{Stage, is_short};
 use crate::suite::choice::Choice;
 use crate::suite::place;
+use std::time::Duration;
 use tailwater_core::Rate;
 use tailwater_stats::result::{Experiment, Manifest};
 use tailwater_workload::Scenario;
@@ -28,7 +29,10 @@ pub(super) fn service(
     let scenario = scenario(&choice, options)?;
     let stage = Stage::prepare(&scenario, &options.data, interrupt)?;
     let capacity = stage.capacity(&scenario)?;
-    let chosen = Loads::of(capacity.plateau_rps);
+    let chosen = match options.rate {
+        Some(rps) => Loads { rps: vec![rps], left_out: Vec::new() },
+        None => Loads::of(capacity.plateau_rps),
+    };
     let chosen = if is_short(options.short) { chosen.shorten() } else { chosen };
     let rate = Rate(capacity.plateau_rps);
     let (loads, cost, experiment) = if options.cost {
@@ -43,8 +47,13 @@ pub(super) fn service(
     };
     let Experiment { manifest, data, .. } = experiment;
     let (service, title) = (name.to_owned(), scenario.title.clone());
-    Ok((ServiceFound { service, title, capacity, chosen, loads, cost, data }, manifest))
+    let model = scenario.server.model.to_string();
+    Ok((ServiceFound { service, title, model, capacity, chosen, loads, cost, data }, manifest))
 }
+
+/// How long an answer may take. The scenarios' own objectives are deadlines of a few ms: what is given up there has no latency, so
+/// tails would end where the deadline is.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 fn scenario(choice: &Choice<'_>, options: &TraitsOptions) -> Result<Scenario, Failure> {
     let mut scenario = choice.scenario()?;
@@ -56,6 +65,8 @@ fn scenario(choice: &Choice<'_>, options: &TraitsOptions) -> Result<Scenario, Fa
     scenario.seed = options.seed.unwrap_or(scenario.seed);
     scenario.repetitions = options.repetitions.unwrap_or(scenario.repetitions);
     scenario.clients.scheduling = options.scheduling.unwrap_or(scenario.clients.scheduling);
+    scenario.server.model = options.model.unwrap_or(scenario.server.model);
+    scenario.slo = vec![PATIENCE];
     // The first of each is without control: what is refused would have no system calls.
     scenario.controllers.truncate(1);
     Ok(scenario)
@@ -99,6 +110,17 @@ mod tests {
     struct Typed {
         #[command(flatten)]
         options: TraitsOptions,
+    }
+
+    #[test]
+    fn no_request_is_given_up_at_the_objective_of_its_scenario() {
+        for service in SERVICES {
+            let choice = Choice { service: service.kind.name, set: &[], leaves: None };
+            let own = choice.scenario().expect("a scenario").slo;
+            let options = Typed::parse_from(["traits"]).options;
+            let played = scenario(&choice, &options).expect("a scenario").slo;
+            assert!(own[0] < PATIENCE && played == [PATIENCE], "{}: {own:?}", service.kind.name);
+        }
     }
 
     /// A generator that spins would starve the leaves then.

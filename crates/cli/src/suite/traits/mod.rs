@@ -1,12 +1,14 @@
 //! `tailwater suite traits`: what services ask of the operating system, as chapter II of the thesis characterises them.
 //!
 //! Sriraman, *Enabling Hyperscale Web Services* (2021), §2.5: saturation, latency at three loads, and per tier system calls,
-//! context switches, waits for a core and softirqs. `measure` plays the runs, `found` has their medians, `quantity` says
-//! what is told of a tier, `switching` what its switches take, `text` and `page` show it, `cost` says what watching takes.
+//! context switches, waits for a core and softirqs. `measure` plays the runs, and `found` has their medians.
+//! `quantity` says what is told of a tier, `switching` what its switches take, `answered` how many requests had an answer.
+//! `text` and `page` show it, `cost` says what watching takes.
 
 mod loads;
 mod quantity;
 mod switching;
+mod answered;
 mod found;
 mod cost;
 mod measure;
@@ -17,23 +19,27 @@ use super::SERVICES;
 use crate::data_folder::DataFolder;
 use crate::failure::{Failure, say};
 use crate::folder::Folder;
+use crate::input::text_of;
 use crate::interrupt::Interrupt;
 use crate::run::{Conclusion, is_short};
-use crate::values::{duration, key_value};
+use crate::values::{duration, key_value, rate};
 use clap::Args;
 use cost::BLOCKS;
 use found::{Found, LoadFound, RunsFound, ServiceFound};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tailwater_core::pace::Scheduling;
+use tailwater_core::threads::Model;
 use tailwater_stats::result::Manifest;
 use tailwater_workload::limits::REPETITIONS_MAX;
 
 pub(super) const HELP: &str = "Examples:
   tailwater suite traits
   tailwater suite traits setalgebra router --duration 10s --repetitions 5 --out traits
-  tailwater suite traits hdsearch --cost --json > hdsearch.json
+  tailwater suite traits hdsearch --cost --rate 700 --json > hdsearch.json
   tailwater suite traits hdsearch --scheduling fifo:1
+  tailwater suite traits setalgebra --model adb:4
+  tailwater suite traits --from results/suite-traits.json --out traits
 
 Loads are the thesis': 100, 1,000 and 10,000 requests per second; of one that the machine does not bear, a share of \
 capacity stands in. Counts of system calls, waits for a core and softirqs take root, or CAP_PERFMON and a tracefs that may \
@@ -42,6 +48,9 @@ code is 1.";
 
 #[derive(Args, Debug)]
 pub(crate) struct TraitsOptions {
+    /// Shows what was found before, and measures nothing: a file of --json, or traits.json of --out.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["services", "set", "leaves", "model", "rate", "repetitions", "seed", "scheduling", "cost", "short"])]
+    from: Option<PathBuf>,
     /// The services, as tailwater suite list names them; left out: all.
     #[arg(value_name = "NAME")]
     services: Vec<String>,
@@ -51,6 +60,13 @@ pub(crate) struct TraitsOptions {
     /// Instead of the scenarios' numbers of leaves.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     leaves: Option<u32>,
+    /// How the mid-tier's threads share the work, instead of the scenarios': adb:4 is the thesis' design (tailwater serve
+    /// --help has the words).
+    #[arg(long)]
+    model: Option<Model>,
+    /// Asks at this rate alone, in requests per second, instead of the thesis' loads.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    rate: Option<f64>,
     /// How long each run is measured; the thesis has 30 s.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     duration: Duration,
@@ -91,6 +107,19 @@ const JSON: &str = "traits.json";
 pub(super) fn traits(options: &TraitsOptions) -> Result<(), Failure> {
     let names = services(options)?;
     let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
+    let found = match &options.from {
+        Some(file) => earlier(file)?,
+        None => measured(&names, options)?,
+    };
+    let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
+    if let Some(folder) = &folder {
+        write(folder, &found, &json)?;
+    }
+    say(&if options.json { json } else { text::text(&found) })?;
+    conclusion(&found).verdict(is_short(options.short))
+}
+
+fn measured(names: &[&str], options: &TraitsOptions) -> Result<Found, Failure> {
     let interrupt = Interrupt::watch()?;
     let switch_us = switching::costs()?;
     let mut found = Found { manifest: Manifest::default(), switch_us, services: Vec::new() };
@@ -99,12 +128,16 @@ pub(super) fn traits(options: &TraitsOptions) -> Result<(), Failure> {
         found.services.push(service);
         found.manifest = manifest;
     }
-    let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
-    if let Some(folder) = &folder {
-        write(folder, &found, &json)?;
-    }
-    say(&if options.json { json } else { text::text(&found) })?;
-    conclusion(&found).verdict(is_short(options.short))
+    Ok(found)
+}
+
+/// What a file says that was written before.
+fn earlier(file: &Path) -> Result<Found, Failure> {
+    let text =
+        text_of(file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::usage(format!("{}: {error}; is it of suite traits --json?", file.display()))
+    })
 }
 
 /// The services by name; all where none is named.

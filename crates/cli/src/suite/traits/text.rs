@@ -1,5 +1,6 @@
 //! What people read: tables that fit 80 columns.
 
+use super::answered::ANSWERED_MIN;
 use super::found::{Found, LoadFound, RunsFound, ServiceFound, TierFound};
 use super::quantity::{PLAIN, Quantity, WATCHED};
 use super::switching::{MEASURED, PUBLISHED};
@@ -27,6 +28,8 @@ pub(super) fn text(found: &Found) -> String {
         "Counts and times are of all threads of a tier, divided by the queries that the front received; system calls of \
          threads that began after the warm-up are missing. Parts of latency are of the mean query, and only of the front; CPU \
          time after its answer counts as well. The kernel's share comes from its timer's ticks, and says little at a low load."
+            .to_owned(),
+        "A request may take a second here, whatever the scenario's objective: what is given up at one has no latency."
             .to_owned(),
         "Segments that TCP sent again (resent) are those of the whole machine, other programs included."
             .to_owned(),
@@ -78,6 +81,7 @@ fn latencies(found: &ServiceFound) -> String {
             vec![
                 format!("{}{mark}", rate(*rps)),
                 percent(*of_capacity),
+                percent(plain.answered),
                 time(plain.p50_us),
                 time(plain.p99_us),
                 time(plain.p999_us),
@@ -90,6 +94,7 @@ fn latencies(found: &ServiceFound) -> String {
     let heads = [
         "requests/s",
         "of capacity %",
+        "answered %",
         "p50",
         "p99",
         "p99.9",
@@ -115,8 +120,8 @@ enum Cell {
 impl Cell {
     fn of(&self, tier: &TierFound) -> Option<String> {
         match self {
-            Self::PerQuery(key) => tier.per_query.get(key).copied().map(decimals),
-            Self::Switching(source) => tier.switching_percent.get(source).copied().map(range),
+            Self::PerQuery(key) => tier.per_query.get(*key).copied().map(decimals),
+            Self::Switching(source) => tier.switching_percent.get(*source).copied().map(range),
         }
     }
 }
@@ -182,6 +187,13 @@ fn doubt(load: &LoadFound) -> Option<String> {
         format!("{what}: {}", why.join("; "))
     });
     let mut parts: Vec<String> = none.collect();
+    let few = kinds.into_iter().filter(|(_, runs)| runs.answered < ANSWERED_MIN);
+    parts.extend(few.map(|(_, runs)| {
+        format!(
+            "a run answered {} % of its requests, of which alone its latency is",
+            percent(runs.answered)
+        )
+    }));
     if load.watched.events_lost > 0 {
         parts.push(format!("{} events of the kernel were lost", count(load.watched.events_lost)));
     }
@@ -234,7 +246,8 @@ pub(super) mod tests {
     use tailwater_stats::result::{CapacityReading, Manifest};
 
     pub(in super::super) fn found() -> Found {
-        let switch_us: BySource = [(MEASURED, (1.0, 2.0)), (PUBLISHED, (5.0, 20.0))].into();
+        let switch_us: BySource =
+            [(MEASURED.into(), (1.0, 2.0)), (PUBLISHED.into(), (5.0, 20.0))].into();
         let mut loads = loads(&experiment(), &experiment(), &switch_us);
         loads[0]
             .watched
@@ -243,6 +256,7 @@ pub(super) mod tests {
         let one = ServiceFound {
             service: "setalgebra".into(),
             title: "Set Algebra".into(),
+            model: "aib".into(),
             capacity: CapacityReading { plateau_rps: 1_000.0, ..CapacityReading::default() },
             chosen: Loads::of(1_000.0),
             loads,
@@ -266,6 +280,7 @@ pub(super) mod tests {
             "900 !",
             "no run counts: noise",
             "no watched run counts: noise",
+            "a run answered 98",
             "type this.",
             "percentiles of waits and softirqs are of their fifth alone",
             "5 to 20 µs are published; here two threads",

@@ -29,7 +29,7 @@ pub(super) struct Pool {
     stranded: AtomicU32,
     /// When the next update is due. The loop that moves it forward makes the update.
     due_ns: AtomicU64,
-    /// The regulator's fraction, as bits; touched only by the loop that claimed the update.
+    /// The regulator's fraction, as bits; touched only by the loop that claimed the update, of either law.
     carry_bits: AtomicU64,
     /// [`Reading::mean_delay`]; touched as the fraction is.
     mean_delay_ns: AtomicU64,
@@ -280,6 +280,8 @@ impl Pool {
         match self.config.law {
             Law::Delay => self.steer(now, turn),
             Law::Efficiency(law) if law.delay_steers => {
+                // Each law's update is claimed for itself. Of two loops that share the pool each may make one at the same time;
+                // one step is lost then, and the next iteration decides from what is there.
                 let judged = self.judge(now, &law);
                 let steered = self.steer(now, turn);
                 match (judged, steered) {

@@ -46,10 +46,11 @@ fn each_service_has_a_line() {
 
 /// As docs/data.md says.
 #[test]
-fn the_first_success_of_set_algebra_comes_within_a_minute() {
+fn the_first_success_comes_within_a_minute_but_for_hdsearch() {
     let result = crate::read("results/firstrun.json");
     let Found { services } = serde_json::from_str(&result).expect("a result");
     assert!(services.len() == 4 && services.iter().all(|it| it.valid > 0), "each counts");
-    let first = services.iter().find(|it| it.service == "setalgebra").expect("it has a line");
-    assert!(first.first_s <= 60.0, "{} s", first.first_s);
+    for First { service, first_s, .. } in services {
+        assert!(first_s <= 60.0 || service == "hdsearch", "{service}: {first_s} s");
+    }
 }

@@ -7,6 +7,29 @@ fn read(result: &str) -> Frontier {
     serde_json::from_str(result).expect("what tailwater-hdsearch frontier --out writes")
 }
 
+/// How hard each set is to search, and what it was measured on: a line for each result.
+pub(super) fn sets(results: &[String]) -> String {
+    let (dimension, contrast) = ("intrinsic dimension", "relative contrast");
+    let heads = ["set", "queries", dimension, contrast, "every point", "machine", "remarks"];
+    let mut table = head(&heads.map(Into::into));
+    for frontier in results.iter().map(|result| read(result)) {
+        let Frontier { set, queries, shape, machine, remarks, all_us, .. } = frontier;
+        let told = |number: Option<f64>, digits: usize| {
+            number.map_or("–".to_owned(), |number| format!("{number:.digits$}"))
+        };
+        table += &line(&[
+            set,
+            queries.to_string(),
+            told(shape.map(|shape| shape.dimension), 1),
+            told(shape.map(|shape| shape.contrast), 2),
+            us(all_us),
+            machine,
+            if remarks.is_empty() { "–".to_owned() } else { remarks.join("; ") },
+        ]);
+    }
+    table
+}
+
 /// The settings that no other of the same index beats in recall@10 and in candidates.
 pub(super) fn best(result: &str) -> String {
     let heads = [
@@ -112,6 +135,11 @@ fn the_best_are_those_that_no_other_beats_and_goals_are_reached_by_the_cheapest(
         table.ends_with("| ivf | of 90 | 0.50 | 0.10 | 0.500 | 90 | 9.00 % | 2 µs | 8 µs |\n"),
         "{table}"
     );
+    let remarked = result.replace("\"all_us\":1", "\"remarks\":[\"busy\",\"old\"],\"all_us\":2");
+    let sets = sets(&[result.replace("\"set\":\"\"", "\"set\":\"some\""), remarked]);
+    let rows: Vec<&str> = sets.lines().skip(2).collect();
+    assert_eq!(rows[0], "| some | 1 | – | – | 1 µs |  | – |");
+    assert!(rows[1].ends_with("| 2 µs |  | busy; old |"), "{sets}");
     let goals = goals(&result);
     let rows: Vec<&str> = goals.lines().skip(4).take(2).collect();
     let about = GOALS[1].about;

@@ -51,6 +51,7 @@ pub(crate) fn draw(name: &str, results: &[String]) -> String {
         _ if name == "connections" => connections::table(results),
         _ if name == "crowds" => crowds::table(results),
         _ if name == "guide" => guide::table(results),
+        _ if name == "hdsearch-sets" => hdsearch::sets(results),
         _ if name == "loops" => loops::table(results),
         _ if name == "over" => by_variant::over(results),
         _ if name == "profile-clocked" => profiler::clocked(results),

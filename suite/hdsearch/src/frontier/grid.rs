@@ -61,9 +61,9 @@ impl Grid {
         Self {
             bits: [bits.saturating_sub(4).max(2), bits.saturating_sub(1).max(3), bits + 2].into(),
             tables: vec![1, 4, 8, 16],
-            lsh_probes: vec![1, 8, 16, 32, 64, 128],
+            lsh_probes: vec![1, 8, 16, 32, 48, 64, 128],
             lists: lists.into_iter().filter(|&lists| lists > 1).collect(),
-            ivf_probes: vec![1, 2, 4, 8, 16, 24, 32, 48, 64, 128],
+            ivf_probes: vec![1, 2, 4, 8, 16, 24, 28, 32, 48, 64, 128],
         }
     }
 

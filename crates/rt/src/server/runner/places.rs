@@ -28,13 +28,13 @@ impl Places {
 
     /// There are so many more of them, or fewer. A loop that waits for room is woken by the caller.
     pub(super) fn add(&self, more: isize) {
-        // Nothing is passed on with it. One order with `Staff::resize` before it, as `are_overfull` needs.
+        // Nothing is passed on with it. `Pool::resize` has it in one order with the number of workers.
         self.0.fetch_add(more * PLACE, SeqCst);
     }
 
     /// More are filled than there are workers for.
     pub(super) fn are_overfull(&self) -> bool {
-        // Pairs with `add`: who sees fewer workers than there were sees this, too.
+        // Pairs with `add`: who sees fewer workers than there were sees fewer places, too.
         self.0.load(SeqCst) < 0
     }
 

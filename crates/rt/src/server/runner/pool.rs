@@ -47,8 +47,15 @@ impl Pool {
 
     /// From now on so many workers take requests; all there are at most. For one caller at a time.
     pub(in crate::server) fn resize(&self, workers: usize) {
-        let before = self.staff.resize(workers);
-        self.places.add(self.staff.active() as isize - before as isize);
+        let more = workers.min(self.staff.threads()) as isize - self.staff.active() as isize;
+        // Places become fewer before workers do: one that is told to take no more sees that the ring is overfull.
+        if more < 0 {
+            self.places.add(more);
+        }
+        self.staff.resize(workers);
+        if more > 0 {
+            self.places.add(more);
+        }
     }
 
     /// Workers have become fewer, and what was handed over for more is in the ring: then all take requests, lest they

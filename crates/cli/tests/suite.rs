@@ -147,11 +147,15 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
     let said = tailwater(&folder.0, &from);
     let told = |name: &str| fs::read_to_string(again.join(name)).ok();
     assert_eq!(told("index.html"), Some(page), "{}", String::from_utf8_lossy(&said.stderr));
+    assert_eq!(said.status.code(), Some(0), "it was short, as it says");
     assert!(told("latency-setalgebra.svg").is_some() && told("traits.json").is_some());
     let other =
         tailwater(&folder.0, &["suite", "traits", "--from", path(&again.join("index.html"))]);
     assert_eq!(other.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&other.stderr).contains("is it of suite traits --json?"));
+    assert!(
+        String::from_utf8_lossy(&other.stderr)
+            .contains("is it of suite traits --json, of this version?")
+    );
 }
 
 /// So few files may be open that no event of the kernel can be: whoever runs it, on whatever machine.

@@ -14,6 +14,9 @@ use tailwater_stats::result::{CapacityReading, DataUsed, Experiment, Manifest, R
 pub(super) struct Found {
     /// Where, when and with what.
     pub(super) manifest: Manifest,
+    /// Whether it shows only that everything works; no file says so of before this was told.
+    #[serde(default)]
+    pub(super) short: bool,
     /// What it costs to switch threads, in µs.
     pub(super) switch_us: BySource,
     pub(super) services: Vec<ServiceFound>,

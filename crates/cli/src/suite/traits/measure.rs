@@ -14,6 +14,7 @@ use crate::suite::choice::Choice;
 use crate::suite::place;
 use std::time::Duration;
 use tailwater_core::Rate;
+use tailwater_stats::Rules;
 use tailwater_stats::result::{Experiment, Manifest};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{Amount, Course};
@@ -55,6 +56,15 @@ pub(super) fn service(
 /// tails would end where the deadline is.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// With [`PATIENCE`], and its generator no later than its own objective lets it be: of a second half of one would do.
+fn patient(scenario: &mut Scenario) {
+    let share = &mut scenario.validity.lateness_of_slo_max;
+    let usual = Rules::default().lateness_of_slo_max;
+    let own = scenario.slo[0].as_secs_f64() / PATIENCE.as_secs_f64();
+    *share = Some(share.unwrap_or(usual) * own);
+    scenario.slo = vec![PATIENCE];
+}
+
 fn scenario(choice: &Choice<'_>, options: &TraitsOptions) -> Result<Scenario, Failure> {
     let mut scenario = choice.scenario()?;
     place(&mut scenario)?;
@@ -66,7 +76,7 @@ fn scenario(choice: &Choice<'_>, options: &TraitsOptions) -> Result<Scenario, Fa
     scenario.repetitions = options.repetitions.unwrap_or(scenario.repetitions);
     scenario.clients.scheduling = options.scheduling.unwrap_or(scenario.clients.scheduling);
     scenario.server.model = options.model.unwrap_or(scenario.server.model);
-    scenario.slo = vec![PATIENCE];
+    patient(&mut scenario);
     // The first of each is without control: what is refused would have no system calls.
     scenario.controllers.truncate(1);
     Ok(scenario)
@@ -116,10 +126,17 @@ mod tests {
     fn no_request_is_given_up_at_the_objective_of_its_scenario() {
         for service in SERVICES {
             let choice = Choice { service: service.kind.name, set: &[], leaves: None };
-            let own = choice.scenario().expect("a scenario").slo;
+            let own = choice.scenario().expect("a scenario");
             let options = Typed::parse_from(["traits"]).options;
-            let played = scenario(&choice, &options).expect("a scenario").slo;
-            assert!(own[0] < PATIENCE && played == [PATIENCE], "{}: {own:?}", service.kind.name);
+            let played = scenario(&choice, &options).expect("a scenario");
+            let name = service.kind.name;
+            assert!(own.slo[0] < PATIENCE && played.slo == [PATIENCE], "{name}: {:?}", own.slo);
+            // How late its generator may be stays the same.
+            let late = |of: &Scenario, usual: f64| {
+                of.validity.lateness_of_slo_max.unwrap_or(usual) * of.slo[0].as_secs_f64()
+            };
+            let (own, played) = (late(&own, 0.5), late(&played, 1.0));
+            assert!((own - played).abs() < 1e-9, "{name}: {own} s, and now {played}");
         }
     }
 

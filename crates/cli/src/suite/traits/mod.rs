@@ -49,7 +49,7 @@ code is 1.";
 #[derive(Args, Debug)]
 pub(crate) struct TraitsOptions {
     /// Shows what was found before, and measures nothing: a file of --json, or traits.json of --out.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["services", "set", "leaves", "model", "rate", "repetitions", "seed", "scheduling", "cost", "short"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["services", "set", "leaves", "model", "rate", "duration", "repetitions", "seed", "scheduling", "cost", "short", "data"])]
     from: Option<PathBuf>,
     /// The services, as tailwater suite list names them; left out: all.
     #[arg(value_name = "NAME")]
@@ -116,13 +116,14 @@ pub(super) fn traits(options: &TraitsOptions) -> Result<(), Failure> {
         write(folder, &found, &json)?;
     }
     say(&if options.json { json } else { text::text(&found) })?;
-    conclusion(&found).verdict(is_short(options.short))
+    conclusion(&found).verdict(found.short)
 }
 
 fn measured(names: &[&str], options: &TraitsOptions) -> Result<Found, Failure> {
     let interrupt = Interrupt::watch()?;
     let switch_us = switching::costs()?;
-    let mut found = Found { manifest: Manifest::default(), switch_us, services: Vec::new() };
+    let short = is_short(options.short);
+    let mut found = Found { manifest: Manifest::default(), short, switch_us, services: Vec::new() };
     for name in names {
         let (service, manifest) = measure::service(name, options, &interrupt, &found.switch_us)?;
         found.services.push(service);
@@ -135,9 +136,12 @@ fn measured(names: &[&str], options: &TraitsOptions) -> Result<Found, Failure> {
 fn earlier(file: &Path) -> Result<Found, Failure> {
     let text =
         text_of(file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
-    serde_json::from_str(&text).map_err(|error| {
-        Failure::usage(format!("{}: {error}; is it of suite traits --json?", file.display()))
-    })
+    let trouble = |why: &str| {
+        let file = file.display();
+        Failure::usage(format!("{file}: {why}; is it of suite traits --json, of this version?"))
+    };
+    let found: Found = serde_json::from_str(&text).map_err(|error| trouble(&error.to_string()))?;
+    if found.services.is_empty() { Err(trouble("it has no service")) } else { Ok(found) }
 }
 
 /// The services by name; all where none is named.

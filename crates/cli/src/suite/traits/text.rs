@@ -29,7 +29,8 @@ pub(super) fn text(found: &Found) -> String {
          threads that began after the warm-up are missing. Parts of latency are of the mean query, and only of the front; CPU \
          time after its answer counts as well. The kernel's share comes from its timer's ticks, and says little at a low load."
             .to_owned(),
-        "A request may take a second here, whatever the scenario's objective: what is given up at one has no latency."
+        "A load is told in per cent of capacity, too. A request may take a second here, whatever the scenario's objective: what \
+         is given up at one has no latency."
             .to_owned(),
         "Segments that TCP sent again (resent) are those of the whole machine, other programs included."
             .to_owned(),
@@ -58,9 +59,11 @@ fn service(found: &ServiceFound) -> String {
 }
 
 fn saturation(found: &ServiceFound) -> String {
-    let ServiceFound { service, capacity, chosen, .. } = found;
-    let mut text =
-        format!("{service} saturates at {} requests/s (closed loop).", rate(capacity.plateau_rps));
+    let ServiceFound { service, model, capacity, chosen, .. } = found;
+    let mut text = format!(
+        "{service} saturates at {} requests/s (closed loop; its mid-tier is {model}).",
+        rate(capacity.plateau_rps)
+    );
     if !chosen.left_out.is_empty() {
         let loads: Vec<String> = chosen.left_out.iter().map(|load| rate(*load)).collect();
         text.push_str(&format!(
@@ -93,7 +96,7 @@ fn latencies(found: &ServiceFound) -> String {
         .collect();
     let heads = [
         "requests/s",
-        "of capacity %",
+        "load %",
         "answered %",
         "p50",
         "p99",
@@ -263,7 +266,7 @@ pub(super) mod tests {
             cost: None,
             data: Vec::new(),
         };
-        Found { manifest: Manifest::default(), switch_us, services: vec![one] }
+        Found { manifest: Manifest::default(), short: false, switch_us, services: vec![one] }
     }
 
     #[test]

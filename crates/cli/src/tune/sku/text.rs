@@ -9,6 +9,7 @@ use super::found::{Found, Guarded, Tested};
 use super::screen::{Screened, Screening};
 use crate::terminal::style;
 use tailwater_report::{grid_within, wrap};
+use tailwater_stats::anytime::Level;
 use tailwater_tune::ab::Verdict;
 
 /// Where no terminal says how wide it is.
@@ -126,8 +127,7 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
         }
         Choice::Larger => format!(
             "Keep stock. To decide, write quads = {} in the file, and type the same with --within {minutes:.0}min.",
-            // Fewer than an interval takes claim nothing.
-            (wanted.rules.quads_max * 2).clamp(wanted.rules.level.quads_for_interval(), QUADS_MAX)
+            (wanted.rules.quads_max * 2).clamp(for_interval(wanted, found), QUADS_MAX)
         ),
         Choice::Quieter => {
             "Keep stock. To decide, stop what else runs here, or write a larger steal_max in the file."
@@ -135,6 +135,13 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
         }
         Choice::Again => "Keep stock. To decide, mend what ended it, and type the same.".into(),
     }
+}
+
+/// Quads without which the first of as many claims has no interval, and nothing is claimed.
+fn for_interval(wanted: &Wanted, found: &Found) -> u32 {
+    let claims = found.confirmed.len().max(1);
+    let level = Level::new(wanted.rules.level.alpha() / claims as f64);
+    level.map_or(0, Level::quads_for_interval).min(QUADS_MAX)
 }
 
 /// What the claims come to.

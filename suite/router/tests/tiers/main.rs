@@ -259,8 +259,8 @@ fn gets_of_a_key_go_to_each_of_its_replicas_unless_the_first_alive_is_asked() {
         gets.sort_unstable_by(|one, other| other.cmp(one));
         // Of three by chance, fewer than fifty for one of them is as likely as one in 10^11.
         let asked = gets.iter().filter(|gets| **gets >= 50).count();
-        // Each leaf is asked once besides how it stands.
-        assert!(asked == replicas && gets[replicas] < 10, "{choice}: {gets:?}");
+        // Besides, each leaf is asked how it stands.
+        assert_eq!(asked, replicas, "{choice}: {gets:?}");
     }
 }
 

@@ -56,7 +56,8 @@ pub(super) fn service(
 /// tails would end where the deadline is.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// With [`PATIENCE`], and its generator no later than its own objective lets it be: of a second half of one would do.
+/// With [`PATIENCE`], and a generator that is no later than the scenario's own objective lets it be. That rule is a share of the
+/// objective, so that half of a second would be allowed otherwise.
 fn patient(scenario: &mut Scenario) {
     let share = &mut scenario.validity.lateness_of_slo_max;
     let usual = Rules::default().lateness_of_slo_max;

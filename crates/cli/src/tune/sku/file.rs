@@ -229,7 +229,7 @@ fn wanted(described: &Described, root: &Root) -> Result<Wanted, Failure> {
     let pilot = text.pilot.unwrap_or(8);
     bounded("pilot", pilot as usize, (4, 1_000))?;
     let rules = rules(text, &target)?;
-    let time = duration("time", text.time.as_deref(), "60min")?;
+    let time = duration("time", text.time.as_deref().unwrap_or("60min"))?;
     for (at, tried) in values.iter().enumerate() {
         for value in tried {
             let mut setting: Setting = stock.clone();
@@ -298,13 +298,9 @@ fn target(described: &Described) -> Result<TargetOptions, Failure> {
         }),
         guards: text.guards.clone(),
         tolerate: share("tolerate", text.tolerate.as_deref(), "5%")?,
-        block_limit: duration("block_limit", text.block_limit.as_deref(), "10min")?,
-        late_max: duration("late_max", text.late_max.as_deref(), LATE_MAX)?,
-        settle: text
-            .settle
-            .as_deref()
-            .map(|said| duration("settle", Some(said), ""))
-            .transpose()?,
+        block_limit: duration("block_limit", text.block_limit.as_deref().unwrap_or("10min"))?,
+        late_max: duration("late_max", text.late_max.as_deref().unwrap_or(LATE_MAX))?,
+        settle: text.settle.as_deref().map(|said| duration("settle", said)).transpose()?,
         command: text.command.clone(),
     })
 }
@@ -385,8 +381,8 @@ fn share(key: &str, said: Option<&str>, usual: &str) -> Result<f64, Failure> {
     percent(said.unwrap_or(usual)).map_err(|why| Failure::usage(format!("{key}: {why}")))
 }
 
-fn duration(key: &str, said: Option<&str>, usual: &str) -> Result<Duration, Failure> {
-    parse_duration(said.unwrap_or(usual)).map_err(|why| Failure::usage(format!("{key}: {why}")))
+fn duration(key: &str, said: &str) -> Result<Duration, Failure> {
+    parse_duration(said).map_err(|why| Failure::usage(format!("{key}: {why}")))
 }
 
 fn bounded(what: &str, found: usize, (low, high): (usize, usize)) -> Result<(), Failure> {

@@ -8,6 +8,7 @@ use profiled::{
 };
 use serde_json::Value;
 use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -209,8 +210,13 @@ fn a_recorder_in_another_process_is_told_the_same() {
     let folder = folder("clocked-attached");
     let log = folder.join("log");
     let mut command = Command::new(program());
-    command.arg("serve").arg(&log).stdin(Stdio::piped()).env_remove("LD_LIBRARY_PATH");
-    let mut served = command.spawn().expect("it starts");
+    command.arg("serve").arg(&log).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut served = command.env_remove("LD_LIBRARY_PATH").spawn().expect("it starts");
+    // It has no shadow stacks before its runtime begins.
+    let mut said = String::new();
+    let stdout = served.stdout.take().expect("it is piped");
+    BufReader::new(stdout).read_line(&mut said).expect("it says something");
+    assert_eq!(said, "serves\n");
     let trace = folder.join("x.trace");
     let mut attach = Command::new(&tools().tailwater);
     attach.args(["profile", "attach", &served.id().to_string(), "--for", "300ms", "-o"]);

@@ -3,7 +3,7 @@
  *     clocked calls ROUNDS FILE     two threads call handle, which works for some microseconds
  *     clocked ways ROUNDS FILE      every way out of a function
  *     clocked quick ROUNDS          calls that do nothing
- *     clocked serve FILE            calls of handle until the standard input ends
+ *     clocked serve FILE            calls of handle, with a line after the first, until the standard input ends
  *
  * FILE then has a line for each call: function, thread, generation, and the readings before, within, within and after. */
 #include "tailwater/profile.h"
@@ -196,6 +196,9 @@ int main(int count, char **words) {
         };
         if (pthread_create(&reader, nullptr, read_all, nullptr))
             return 1;
+        call(50000);
+        puts("serves");
+        fflush(stdout);
         while (!ends && made < FACTS - 1)
             call(50000);
         return write_to(words[2]);

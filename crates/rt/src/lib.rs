@@ -24,6 +24,8 @@ pub mod downstream;
 mod executor;
 mod framing;
 mod handover;
+#[cfg(all(test, loom))]
+mod models;
 pub mod net;
 pub mod poll;
 mod primitive;

@@ -211,6 +211,6 @@ impl Crew {
 }
 
 #[cfg(all(test, loom))]
-pub(super) mod models;
+mod models;
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -92,7 +92,7 @@ mod models {
     use super::super::room::Room;
     use super::*;
     use crate::client::CallError;
-    use crate::downstream::crew::models::{Rings, model};
+    use crate::models::{Rings, model};
     use loom::thread;
 
     fn returned(place: usize, room: &Room) -> Returned {
@@ -106,7 +106,7 @@ mod models {
         while found.len() < outcomes {
             match home.take() {
                 Some(it) => found.push(it.place),
-                None => home.sleep(|| bell.0.wait()),
+                None => home.sleep(|| bell.wait()),
             }
         }
         found.sort_unstable();

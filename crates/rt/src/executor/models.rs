@@ -2,8 +2,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p tailwater-rt --release --lib models`.
 
 use super::*;
-use crate::bell::Bell;
-use loom::sync::Notify;
+use crate::models::{Rings, model};
 use loom::sync::atomic::AtomicU64;
 use loom::thread::{self, JoinHandle};
 use std::future::poll_fn;
@@ -17,26 +16,10 @@ impl Meta for u32 {
     }
 }
 
-/// A ring stays until a sleep ends by it.
-#[derive(Clone)]
-struct Rings(Arc<Notify>);
-
-impl Bell for Rings {
-    fn ring(&self) {
-        self.0.notify();
-    }
-}
-
 type Handed = Arc<Mutex<Option<Waker>>>;
 
-fn model(work: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(work);
-}
-
 fn executor<F: Future>() -> (Executor<F, u32>, Arc<Doorbell>, Rings) {
-    let rings = Rings(Arc::new(Notify::new()));
+    let rings = Rings::new();
     let doorbell = Arc::new(Doorbell::new(Box::new(rings.clone())));
     (Executor::new(doorbell.clone(), 2, false), doorbell, rings)
 }
@@ -125,7 +108,7 @@ fn a_sleeping_executor_is_woken() {
         while run(&mut executor).is_empty() {
             doorbell.lie_down();
             if !executor.has_ready() {
-                rings.0.wait();
+                rings.wait();
             }
             doorbell.get_up();
         }

@@ -4,31 +4,9 @@
 use super::super::room::Room;
 use super::*;
 use crate::bell::Doorbell;
-use loom::sync::Notify;
+use crate::models::{Rings, model};
 use loom::thread::{self, JoinHandle};
 use tailwater_core::{Instant, MethodId};
-
-/// A ring stays until a sleep ends by it.
-#[derive(Clone)]
-pub(in crate::downstream) struct Rings(pub(in crate::downstream) Arc<Notify>);
-
-impl Rings {
-    pub(in crate::downstream) fn new() -> Self {
-        Self(Arc::new(Notify::new()))
-    }
-}
-
-impl Bell for Rings {
-    fn ring(&self) {
-        self.0.notify();
-    }
-}
-
-pub(in crate::downstream) fn model(work: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(work);
-}
 
 /// The last that a member is told. Its end is told as cancels are: loom's sequentially consistent flags are weaker than
 /// real ones, and `stop` is one.
@@ -47,7 +25,7 @@ impl Begun {
     fn until(&self, last: LegKey) -> Vec<LegKey> {
         let mut found = self.all();
         while !found.contains(&last) {
-            self.1.0.wait();
+            self.1.wait();
             found.extend(self.all());
         }
         found
@@ -76,7 +54,7 @@ fn member(crew: &Arc<Crew>, index: usize, bell: Rings, begun: &Begun) -> JoinHan
                     begun.0.push(key);
                     begun.1.ring();
                 }
-                None => was_rung = crew.rest(index, true, || bell.0.wait()),
+                None => was_rung = crew.rest(index, true, || bell.wait()),
             }
         }
     })

@@ -1,6 +1,6 @@
 //! Places in the ring between loops and workers, and how a loop hears that one is free.
 
-use crate::primitive::AtomicIsize;
+use crate::primitive::{AtomicIsize, latest};
 use std::sync::atomic::Ordering::SeqCst;
 
 /// In the word, beside [`PLACE`] for each that is free: a loop has more than fits the ring and wants to hear of room.
@@ -28,14 +28,14 @@ impl Places {
 
     /// There are so many more of them, or fewer. A loop that waits for room is woken by the caller.
     pub(super) fn add(&self, more: isize) {
-        // Nothing is passed on with it. `Pool::resize` has it in one order with the number of workers.
+        // Nothing is passed on with it. Before the doorbells are looked at: the publishing of rule 2 in `bell.rs`.
         self.0.fetch_add(more * PLACE, SeqCst);
     }
 
     /// More are filled than there are workers for.
     pub(super) fn are_overfull(&self) -> bool {
-        // Pairs with `add`: who sees fewer workers than there were sees fewer places, too.
-        self.0.load(SeqCst) < 0
+        // Pairs with `add`. A sleeper asks after it lay down: the look for work of rule 1 in `bell.rs`.
+        latest(&self.0) < 0
     }
 
     /// One is free again. True if a loop waits for one: then all loops are to be woken.

@@ -7,10 +7,10 @@
 use super::places::Places;
 use crate::bell::Bell;
 use crate::handover::Handover;
+use crate::primitive::ArrayQueue;
 use crate::server::job::Job;
 use crate::server::key::FlightKey;
 use crate::staff::Staff;
-use crossbeam_queue::ArrayQueue;
 use std::sync::Arc;
 
 /// A flight as workers name it: the loop's number, and the loop's key.
@@ -23,14 +23,14 @@ pub(crate) struct Handed {
     pub(super) job: Job,
 }
 
-pub(crate) struct Pool {
-    ring: ArrayQueue<Handed>,
+pub(crate) struct Pool<T = Handed> {
+    ring: ArrayQueue<T>,
     places: Places,
     /// Workers that take no requests empty an overfull ring all the same.
     pub(crate) staff: Staff<Abroad>,
 }
 
-impl Pool {
+impl<T> Pool<T> {
     /// With a worker for each bell; all of them take requests.
     pub(super) fn new(bells: Vec<impl Bell + Clone + 'static>) -> Self {
         Self {
@@ -45,24 +45,12 @@ impl Pool {
         self.places.reserve()
     }
 
-    /// From now on so many workers take requests; all there are at most. For one caller at a time.
+    /// From now on so many workers take requests; all there are at most. For one caller at a time, who calls [`Staff::wake`]
+    /// afterwards.
     pub(in crate::server) fn resize(&self, workers: usize) {
         let more = workers.min(self.staff.threads()) as isize - self.staff.active() as isize;
-        // Places become fewer before workers do: one that is told to take no more sees that the ring is overfull.
-        if more < 0 {
-            self.places.add(more);
-        }
         self.staff.resize(workers);
-        if more > 0 {
-            self.places.add(more);
-        }
-    }
-
-    /// Workers have become fewer, and what was handed over for more is in the ring: then all take requests, lest they
-    /// wait for one that is busy.
-    pub(super) fn is_overfull(&self) -> bool {
-        // A sleeper need not hear of it: it was rung for what it slept over, or is by `Staff::wake`.
-        self.places.are_overfull()
+        self.places.add(more);
     }
 
     /// A place is free again. True if a loop waits for one: then all loops are to be woken.
@@ -72,25 +60,78 @@ impl Pool {
     }
 
     /// Hands a request over, by a reserved place.
-    pub(super) fn push(&self, handed: Handed) {
+    pub(super) fn push(&self, handed: T) {
         let fits = self.ring.push(handed);
         assert!(fits.is_ok(), "a reserved place is free");
         self.staff.rouse();
+        // Its place was reserved before workers became fewer. Those that take no more lie down where `rouse` does not ring.
+        if self.is_overfull() {
+            self.staff.wake();
+        }
     }
 
-    /// Takes a request, and frees its place. True beside it if a loop waits for one.
-    pub(super) fn pop(&self) -> Option<(Handed, bool)> {
-        let handed = self.ring.pop()?;
+    /// The next request for a worker, and its place is free. True beside it if a loop waits for one. The worker `was_rung`
+    /// if its last sleep ended for a request: though others have become enough meanwhile, it takes that one.
+    pub(super) fn next(&self, worker: usize, was_rung: bool) -> Option<(T, bool)> {
+        let is_asked = self.staff.is_active(worker) || was_rung || self.is_overfull();
+        let handed = is_asked.then(|| self.ring.pop()).flatten()?;
         Some((handed, self.release()))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.ring.is_empty()
+    /// A worker sleeps until it is woken; see [`Staff::rest`].
+    pub(super) fn rest(&self, worker: usize, has_room: bool, sleep: impl FnOnce()) -> bool {
+        let has_item = || !self.ring.is_empty();
+        self.staff.rest(worker, has_room, has_item, || {
+            if !(has_room && self.is_overfull() && has_item()) {
+                sleep();
+            }
+        })
+    }
+
+    /// Workers have become fewer, and what was handed over for more is in the ring or will be: then all take requests, lest
+    /// they wait for one that is busy.
+    fn is_overfull(&self) -> bool {
+        self.places.are_overfull()
     }
 
     /// The caller cannot go on before there is room. True if there is some already.
     pub(super) fn await_room(&self) -> bool {
         self.places.await_room()
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::models::{Rings, model};
+    use loom::thread;
+
+    /// Of two workers the first is in a long handler: it never looks. The second takes no more, but for one of two requests
+    /// that have their places. If it sleeps beside them, that is a deadlock, which loom tells.
+    #[test]
+    fn one_of_two_is_begun_though_both_are_handed_over_while_workers_become_fewer() {
+        model(|| {
+            let bell = Rings::new();
+            let pool = Arc::new(Pool::new(vec![Rings::new(), bell.clone()]));
+            // A loop asks the controller between this and the push.
+            assert!(pool.reserve() && pool.reserve());
+            let (begins, shrinks) = (pool.clone(), pool.clone());
+            let second = thread::spawn(move || {
+                let mut was_rung = false;
+                while begins.next(1, was_rung).is_none() {
+                    was_rung = begins.rest(1, true, || bell.wait());
+                }
+            });
+            // As `Threads::set_model` has it.
+            let shrinks = thread::spawn(move || {
+                shrinks.resize(1);
+                shrinks.staff.wake();
+            });
+            pool.push(());
+            pool.push(());
+            shrinks.join().unwrap();
+            second.join().unwrap();
+        });
     }
 }
 
@@ -127,11 +168,33 @@ mod tests {
         pool.push(handed(1));
         pool.push(handed(2));
         assert!(!pool.reserve(), "both places are filled");
-        let (first, awaited) = pool.pop().expect("it was pushed");
+        let (first, awaited) = pool.next(0, false).expect("it was pushed");
         assert_eq!((first.job.origin.key.id.0, awaited), (1, true), "a loop waits for room");
         assert!(pool.reserve() && !pool.reserve());
-        assert!(pool.pop().is_some_and(|(_, awaited)| !awaited), "told once");
-        assert!(pool.pop().is_none());
+        assert!(pool.next(0, false).is_some_and(|(_, awaited)| !awaited), "told once");
+        assert!(pool.next(0, false).is_none());
+    }
+
+    /// It looked before they were handed over, and lies down once it is told to take no more.
+    #[test]
+    fn a_worker_that_takes_no_more_does_not_sleep_beside_what_was_handed_to_more() {
+        let pool = pool(2);
+        let sleeps = || {
+            let mut sleeps = false;
+            pool.rest(1, true, || sleeps = true);
+            sleeps
+        };
+        assert!(pool.next(1, false).is_none() && sleeps());
+        for id in [1, 2] {
+            assert!(pool.reserve());
+            pool.push(handed(id));
+        }
+        pool.resize(1);
+        assert!(!sleeps() && pool.next(1, false).is_some());
+        assert!(
+            sleeps() && pool.next(1, false).is_none(),
+            "the other is for the worker that is left"
+        );
     }
 
     #[test]
@@ -144,12 +207,13 @@ mod tests {
         pool.resize(1);
         assert!(pool.staff.is_active(0) && !pool.staff.is_active(1));
         assert!(pool.is_overfull(), "two of three in the ring are beyond the one worker");
-        let left = std::iter::from_fn(|| {
-            let (handed, _) = pool.pop()?;
+        let next = |worker| {
+            let (handed, _) = pool.next(worker, false)?;
             Some((handed.job.origin.key.id.0, pool.reserve()))
-        });
-        // With the last one the first place is free, and taken at once.
-        assert_eq!(left.collect::<Vec<_>>(), [(1, false), (2, false), (3, true)]);
+        };
+        let taken = [next(1), next(2), next(2), next(0)];
+        // One waits for the worker that is left. With that the first place is free, and taken at once.
+        assert_eq!(taken, [Some((1, false)), Some((2, false)), None, Some((3, true))]);
         pool.resize(9);
         assert!(pool.staff.is_active(2) && !pool.staff.is_active(3), "there are no more");
         assert!(pool.reserve() && pool.reserve() && !pool.reserve(), "one of three is taken");

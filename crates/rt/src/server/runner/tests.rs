@@ -53,7 +53,7 @@ fn whether_a_worker_had_begun_what_is_cut_is_told() {
         let never = |_: Request| std::future::pending();
         assert!(runner.start(job(0, id, 1), at(1), &mut it.work, &never).is_none());
     }
-    let (handed, _) = pool.pop().expect("the first is there");
+    let (handed, _) = pool.next(0, false).expect("the first is there");
     assert!(handed.handover.take(0), "a worker begins it");
     let cuts = std::iter::from_fn(|| runner.cut_overdue(at(11), &mut connections));
     let begun: Vec<_> = cuts.map(|cut| (cut.origin.key.id.0, cut.begun)).collect();

@@ -29,7 +29,7 @@ pub(super) struct Worker<F> {
     calls: Option<Calls>,
     /// Whose model its handlers follow.
     epoch: u64,
-    /// It was woken for a request: though others have become enough meanwhile, it takes that one.
+    /// It was woken for a request; see [`Pool::next`].
     was_rung: bool,
 }
 
@@ -153,13 +153,13 @@ impl<F: Future<Output = Reply>> Worker<F> {
 
     fn take<S: Service<Future = F>>(&mut self, service: &S) -> bool {
         let was_rung = std::mem::take(&mut self.was_rung);
-        let is_asked = self.pool.staff.is_active(self.index) || was_rung || self.pool.is_overfull();
-        if !is_asked || !self.executor.has_room() {
+        if !self.executor.has_room() {
             return false;
         }
-        let Some((Handed { flight, handover, mut job }, awaited)) = self.pool.pop() else {
+        let Some((handed, awaited)) = self.pool.next(self.index, was_rung) else {
             return false;
         };
+        let Handed { flight, handover, mut job } = handed;
         if awaited {
             self.shared.wake_loops();
         }
@@ -203,8 +203,7 @@ impl<F: Future<Output = Reply>> Worker<F> {
     /// Sleeps until there is work or a timer is due.
     fn rest(&mut self, timer: Option<Instant>) {
         let Self { pool, executor, calls, .. } = self;
-        let (has_room, has_item) = (executor.has_room(), || !pool.is_empty());
-        self.was_rung = pool.staff.rest(self.index, has_room, has_item, || {
+        self.was_rung = pool.rest(self.index, executor.has_room(), || {
             if !executor.has_ready() {
                 sleep(calls.as_mut(), timer);
             }

@@ -263,6 +263,8 @@ enum Next {
 }
 
 #[cfg(test)]
+mod heedless;
+#[cfg(test)]
 mod sabotage;
 #[cfg(test)]
 mod tests;

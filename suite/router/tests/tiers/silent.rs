@@ -3,8 +3,7 @@
 use super::common::Gate;
 use super::*;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use tailwater_keyvalue::rpc;
+use std::sync::atomic::AtomicU32;
 use tailwater_router::placement::{Placement, Rule};
 use tailwater_rt::client::CallOptions;
 use tailwater_rt::time::sleep;

@@ -12,6 +12,7 @@ mod real {
 
     /// The word as it is in the one order of all sequentially consistent operations.
     pub(crate) fn latest(word: &AtomicIsize) -> isize {
+        // One order with all others: what it pairs with stands at its users.
         word.load(SeqCst)
     }
 }
@@ -27,6 +28,7 @@ mod real {
 
     /// A change of nothing: loom's loads may miss what was stored before them, as sequentially consistent ones may not.
     pub(crate) fn latest(word: &AtomicIsize) -> isize {
+        // As above.
         word.fetch_or(0, SeqCst)
     }
 

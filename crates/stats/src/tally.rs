@@ -179,11 +179,7 @@ impl Tally {
     /// When the two were made for different specs.
     pub fn merge(&mut self, other: &Self) {
         assert_eq!(self.spec, other.spec, "tallies of different specs cannot be merged");
-        self.fates.ok += other.fates.ok;
-        self.fates.late += other.fates.late;
-        self.fates.expired += other.fates.expired;
-        self.fates.shed += other.fates.shed;
-        self.fates.lost += other.fates.lost;
+        self.fates += other.fates;
         self.unsent += other.unsent;
         self.partial += other.partial;
         for (reason, count) in &other.shed_by_reason {

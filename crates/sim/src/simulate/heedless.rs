@@ -4,7 +4,7 @@ use super::*;
 use crate::experiment::{capacity, world_of};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tailwater_control::breakwater::CreditGate;
-use tailwater_control::catalog::Spec;
+use tailwater_control::catalog::{DEFAULT, Spec};
 use tailwater_control::client::{Expiry, Permit};
 use tailwater_control::{Call, Client, ClientConfig, Gate, Offer, Reply};
 use tailwater_core::Pause;
@@ -16,7 +16,7 @@ warm_up = "200ms"
 duration = "300ms"
 clients.count = 200
 demand.of_capacity = 1.5
-controller = { name = "breakwater" }
+controller = { name = "CONTROLLER" }
 server.service = { distribution = "exponential", mean = "10us" }
 "#;
 
@@ -63,12 +63,12 @@ impl Gate for Heedless {
 /// `docs/protocol.md` says so. The referee, which knows nothing of pauses, blames nobody either.
 #[test]
 fn clients_that_ignore_pauses_lose_nothing_by_it() {
-    let scenario = Scenario::parse("x.toml", TEXT).unwrap();
+    let scenario = Scenario::parse("x.toml", &TEXT.replace("CONTROLLER", DEFAULT)).unwrap();
     let configuration = scenario.configurations().remove(0);
     let world = world_of(&scenario, &configuration, 1);
     let plan = configuration.demand_plan(capacity(&scenario, world.clients).unwrap());
     let stream = Stream::new(&plan, world.clients, &scenario.server.service, 1).unwrap();
-    let controller = Spec::named("breakwater").build(&world.node.site(world.slo, 1)).unwrap();
+    let controller = Spec::named(DEFAULT).build(&world.node.site(world.slo, 1)).unwrap();
     // The two kinds differ in that alone.
     let config = ClientConfig {
         queue_max: 64,

@@ -6,6 +6,8 @@ use super::readings::{
 use crate::connections::ConnectionReading;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::iter::Sum;
+use std::ops::AddAssign;
 
 /// One run of one controller at one demand.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -181,6 +183,24 @@ impl Fates {
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.ok + self.late + self.expired + self.shed + self.lost
+    }
+}
+
+impl AddAssign for Fates {
+    fn add_assign(&mut self, other: Self) {
+        self.ok += other.ok;
+        self.late += other.late;
+        self.expired += other.expired;
+        self.shed += other.shed;
+        self.lost += other.lost;
+    }
+}
+
+impl Sum for Fates {
+    fn sum<I: Iterator<Item = Self>>(fates: I) -> Self {
+        let mut sum = Self::default();
+        fates.for_each(|one| sum += one);
+        sum
     }
 }
 

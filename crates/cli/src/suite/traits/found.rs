@@ -7,7 +7,9 @@ use super::quantity::{OF_EVERY_RUN, PLAIN, Quantity, Seen, WATCHED};
 use super::switching::{self, BySource};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use tailwater_stats::result::{CapacityReading, DataUsed, Experiment, Manifest, Run, Spread};
+use tailwater_stats::result::{
+    CapacityReading, DataUsed, Experiment, Fates, Manifest, Run, Spread,
+};
 
 /// Every service that was asked for.
 #[derive(Serialize, Deserialize)]
@@ -67,6 +69,9 @@ pub(super) struct RunsFound {
     pub(super) wrong_answers: u64,
     /// The least share of its requests that one of the runs answered: latency is of these alone.
     pub(super) answered: f64,
+    /// What became of the requests of all runs that count; none in files of before it was told.
+    #[serde(default)]
+    pub(super) fates: Fates,
     /// Answers per second.
     pub(super) throughput_rps: f64,
     pub(super) p50_us: f64,
@@ -149,6 +154,7 @@ fn runs_found(runs: &[&Run], quantities: &[Quantity], switch_us: &BySource) -> R
         invalid_because: runs.iter().flat_map(|run| run.invalid_because.iter().cloned()).collect(),
         wrong_answers: runs.iter().map(|run| run.wrong_answers).sum(),
         answered: counted.iter().map(|run| answered(run)).fold(1.0, f64::min),
+        fates: counted.iter().map(|run| run.fates).sum(),
         throughput_rps: median(|run| run.throughput_rps),
         p50_us: median(|run| run.p50_us),
         p99_us: median(|run| run.p99_us),
@@ -201,7 +207,6 @@ fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 pub(super) mod tests {
     use super::super::quantity::tests::run;
     use super::*;
-    use tailwater_stats::result::Fates;
 
     /// A load of three runs, of which two count.
     pub(in super::super) fn experiment() -> Experiment {
@@ -256,6 +261,7 @@ pub(super) mod tests {
         let (low, high) = (&low.watched, &high.watched);
         assert_eq!((low.runs, low.valid), (3, 2));
         assert_eq!(low.answered, 100.0 / 102.0, "the least of those that count");
+        assert_eq!((low.fates.ok, low.fates.lost), (220, 4), "of both that count");
         assert_eq!((low.p50_us, low.retransmissions), (110.0, Some(0.5)));
         assert_eq!(low.latency, [(0.5, 100.0), (1.0, 200.0)], "of a run that took place");
         assert_eq!(low.invalid_because, ["noise".to_owned()].into());

@@ -6,6 +6,7 @@ use super::quantity::{PLAIN, Quantity, WATCHED};
 use super::switching::{MEASURED, PUBLISHED};
 use std::collections::BTreeSet;
 use tailwater_report::{count, grid_within, percent, time, wrap};
+use tailwater_stats::result::Fates;
 
 /// Of a terminal.
 const WIDTH: u16 = 80;
@@ -18,7 +19,10 @@ const NEVER: [&str; 2] = [
 ];
 
 pub(super) fn text(found: &Found) -> String {
-    let services: Vec<String> = found.services.iter().map(service).collect();
+    let short = "A short version, of one repetition. It shows that all works; its numbers say nothing else.";
+    let short = found.short.then(|| wrap(short, WIDTH.into()));
+    let services: Vec<String> =
+        short.into_iter().chain(found.services.iter().map(service)).collect();
     let mut notes = vec![
         "Latency, and what stands under \"per query\", is of runs without the watch. What stands under \"watched\", and what was \
          resent, is of as many runs of the same load with it; its parts took a fifth of the time each, and --cost tells what \
@@ -193,8 +197,9 @@ fn doubt(load: &LoadFound) -> Option<String> {
     let few = kinds.into_iter().filter(|(_, runs)| runs.answered < ANSWERED_MIN);
     parts.extend(few.map(|(_, runs)| {
         format!(
-            "a run answered {} % of its requests, of which alone its latency is",
-            percent(runs.answered)
+            "a run answered {} % of its requests, of which alone its latency is{}",
+            percent(runs.answered),
+            unanswered(&runs.fates)
         )
     }));
     if load.watched.events_lost > 0 {
@@ -203,6 +208,16 @@ fn doubt(load: &LoadFound) -> Option<String> {
     let at = rate(load.rps);
     (!parts.is_empty())
         .then(|| wrap(&format!("At {at} requests/s {}.", parts.join("; ")), WIDTH.into()))
+}
+
+/// What became of requests without an answer: a bound refuses, a client gives up, a server loses.
+fn unanswered(fates: &Fates) -> String {
+    let kinds = [(fates.shed, "refused"), (fates.expired, "given up unsent"), (fates.lost, "lost")];
+    let share = |number| percent(number as f64 / fates.total() as f64);
+    let told = kinds.into_iter().filter(|(number, _)| *number > 0);
+    let told: Vec<String> =
+        told.map(|(number, what)| format!("{} % were {what}", share(number))).collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
 }
 
 fn rate(rps: f64) -> String {
@@ -284,6 +299,7 @@ pub(super) mod tests {
             "no run counts: noise",
             "no watched run counts: noise",
             "a run answered 98",
+            "% were lost)",
             "type this.",
             "percentiles of waits and softirqs are of their fifth alone",
             "5 to 20 µs are published; here two threads",
@@ -297,6 +313,14 @@ pub(super) mod tests {
         let futex = text.lines().find(|line| line.contains("futex")).expect("a row");
         let cells: Vec<&str> = futex.split_whitespace().collect();
         assert_eq!(cells, ["futex", "1.00", "–", "1.00", "–"]);
+    }
+
+    #[test]
+    fn a_short_version_says_so_first() {
+        let short = Found { short: true, ..found() };
+        assert!(
+            text(&short).starts_with("A short version,") && !text(&found()).contains("A short")
+        );
     }
 
     #[test]

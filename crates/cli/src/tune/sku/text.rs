@@ -117,18 +117,22 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
     if changed(wanted, found).is_empty() {
         return best(&found.confirmed).map_or_else(|| keep("stock", &found.stock), better);
     }
-    let minutes = (wanted.time.as_secs_f64() * 2.0 / 60.0).ceil();
+    let minutes = |times: f64| (wanted.time.as_secs_f64() * times / 60.0).ceil();
     match choice(&found.confirmed) {
         Choice::Sku => keep("it", &found.sku),
         Choice::Stock => keep("stock", &found.stock),
         Choice::Rival(rival) => better(rival),
         Choice::Longer => {
-            format!("Keep stock. To decide, type the same with --within {minutes:.0}min.")
+            format!("Keep stock. To decide, type the same with --within {}min.", minutes(2.0))
         }
-        Choice::Larger => format!(
-            "Keep stock. To decide, write quads = {} in the file, and type the same with --within {minutes:.0}min.",
-            (wanted.rules.quads_max * 2).clamp(for_interval(wanted, found), QUADS_MAX)
-        ),
+        Choice::Larger => {
+            let quads = (wanted.rules.quads_max * 2).clamp(for_interval(wanted), QUADS_MAX);
+            let times = f64::from(quads) / f64::from(wanted.rules.quads_max);
+            format!(
+                "Keep stock. To decide, write quads = {quads} in the file, and type the same with --within {}min.",
+                minutes(times.max(2.0))
+            )
+        }
         Choice::Quieter => {
             "Keep stock. To decide, stop what else runs here, or write a larger steal_max in the file."
                 .into()
@@ -138,8 +142,9 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
 }
 
 /// Quads without which the first of as many claims has no interval, and nothing is claimed.
-fn for_interval(wanted: &Wanted, found: &Found) -> u32 {
-    let claims = found.confirmed.len().max(1);
+fn for_interval(wanted: &Wanted) -> u32 {
+    // One against stock, and one against each rival that is not the SKU itself.
+    let claims = 1 + wanted.rivals.len();
     let level = Level::new(wanted.rules.level.alpha() / claims as f64);
     level.map_or(0, Level::quads_for_interval).min(QUADS_MAX)
 }

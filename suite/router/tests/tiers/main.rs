@@ -263,9 +263,8 @@ fn gets_of_a_key_go_to_each_of_its_replicas_unless_the_first_alive_is_asked() {
         // Of three by chance, fewer than fifty for one of them is as likely as one in 10^10.
         assert!(gets[..replicas].iter().all(|gets| *gets >= 50), "{choice}: {gets:?}");
         assert_eq!(gets[3], 0, "{choice}: one leaf has no copy");
-        // A busy machine may lose one for a while. Then the next is asked.
-        let others: u64 = gets[replicas..].iter().sum();
-        assert!(others == 0 || tiers.upheavals().lost > 0, "{choice}: {gets:?}");
+        // One that is not reached yet, or is lost on a busy machine for a while, is passed by: the next is asked.
+        assert!(gets[replicas..].iter().all(|gets| *gets < 50), "{choice}: {gets:?}");
     }
 }
 

@@ -141,6 +141,18 @@ mod tests {
         }
     }
 
+    /// As a scenario of one's own may have it; ours have none.
+    #[test]
+    fn a_share_of_the_objective_that_the_scenario_has_for_lateness_is_of_its_own_objective() {
+        let choice = Choice { service: SERVICES[0].kind.name, set: &[], leaves: None };
+        let mut scenario = choice.scenario().expect("a scenario");
+        scenario.slo = vec![PATIENCE / 100];
+        scenario.validity.lateness_of_slo_max = Some(0.1);
+        patient(&mut scenario);
+        let share = scenario.validity.lateness_of_slo_max.expect("it has one");
+        assert!((share - 0.001).abs() < 1e-12, "{share}");
+    }
+
     /// A generator that spins would starve the leaves then.
     #[test]
     fn generators_of_all_services_sleep_and_are_scheduled_as_is_asked() {

@@ -210,14 +210,18 @@ fn doubt(load: &LoadFound) -> Option<String> {
         .then(|| wrap(&format!("At {at} requests/s {}.", parts.join("; ")), WIDTH.into()))
 }
 
-/// What became of requests without an answer: a bound refuses, a client gives up, a server loses.
+/// What became of requests without an answer, of all runs that count: a bound refuses, a client gives up, no answer comes.
 fn unanswered(fates: &Fates) -> String {
-    let kinds = [(fates.shed, "refused"), (fates.expired, "given up unsent"), (fates.lost, "lost")];
+    let kinds = [
+        (fates.shed, "refused"),
+        (fates.expired, "given up unsent"),
+        (fates.lost, "never answered"),
+    ];
     let share = |number| percent(number as f64 / fates.total() as f64);
     let told = kinds.into_iter().filter(|(number, _)| *number > 0);
     let told: Vec<String> =
         told.map(|(number, what)| format!("{} % were {what}", share(number))).collect();
-    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+    if told.is_empty() { String::new() } else { format!(" (of all runs {})", told.join(", ")) }
 }
 
 fn rate(rps: f64) -> String {
@@ -299,7 +303,7 @@ pub(super) mod tests {
             "no run counts: noise",
             "no watched run counts: noise",
             "a run answered 98",
-            "% were lost)",
+            "(of all runs 1.8 % were never answered)",
             "type this.",
             "percentiles of waits and softirqs are of their fifth alone",
             "5 to 20 µs are published; here two threads",

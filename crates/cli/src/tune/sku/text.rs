@@ -143,7 +143,7 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
 
 /// Quads without which the first of as many claims has no interval, and nothing is claimed.
 fn for_interval(wanted: &Wanted) -> u32 {
-    // One against stock, and one against each rival that is not the SKU itself.
+    // One against stock, and one against each rival: as many as the plan has.
     let claims = 1 + wanted.rivals.len();
     let level = Level::new(wanted.rules.level.alpha() / claims as f64);
     level.map_or(0, Level::quads_for_interval).min(QUADS_MAX)

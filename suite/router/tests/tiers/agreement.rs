@@ -6,7 +6,6 @@ use tailwater_core::pace::Pace;
 use tailwater_keyvalue::rpc;
 use tailwater_load::Fleet;
 use tailwater_load::compare::{Compared, compare};
-use tailwater_router::placement::{Placement, Rule};
 use tailwater_rt::time::sleep;
 
 /// A leaf that carries out the first write behind the second one.
@@ -41,8 +40,7 @@ fn compared(tiers: &Tiers, application: &dyn Application) -> Compared {
 fn after_two_writes(swaps: bool) -> Compared {
     let settings = [("keys", "1"), ("sets", "100"), ("memory", "8"), ("silence", "60s")];
     let application = made(&settings).expect("made");
-    let names: Vec<String> = (0..LEAVES).map(|leaf| format!("leaf-{leaf}")).collect();
-    let placement = Placement::new(Rule::Jump, &names, 3).expect("sound");
+    let placement = placement();
     let third = u32::from(placement.of(&key_of(0)).nodes()[2]);
     let start = |number: u32| match swaps && number == third {
         true => swapping(&*application, number),

@@ -2,7 +2,6 @@
 
 use super::*;
 use std::collections::BTreeMap;
-use tailwater_router::placement::{Placement, Rule};
 
 /// What is planted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,8 +28,7 @@ enum Bug {
 /// How many answers of a service with this fault are found wrong.
 fn wrong(bug: Bug) -> usize {
     let application = few(&[]);
-    let names: Vec<String> = (0..LEAVES).map(|leaf| format!("leaf-{leaf}")).collect();
-    let placement = Placement::new(Rule::Jump, &names, 3).expect("sound");
+    let placement = placement();
     let fresh = || -> BTreeMap<Vec<u8>, Vec<u8>> {
         (0..40).map(|key| (key_of(key), preloaded(key))).collect()
     };

@@ -4,7 +4,6 @@ use super::common::Gate;
 use super::*;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicU32;
-use tailwater_router::placement::{Placement, Rule};
 use tailwater_rt::client::CallOptions;
 use tailwater_rt::time::sleep;
 
@@ -148,8 +147,7 @@ fn an_emptied_leaf_is_given_what_others_hold_without_being_asked_for_it() {
     assert!(tiers.set_all(1));
     let counting = |address| leaf_that(&*application, (1, Some(address)), rpc::ADD, is_given);
     tiers.restart_as(1, counting);
-    let names: Vec<String> = (0..LEAVES).map(|leaf| format!("leaf-{leaf}")).collect();
-    let placement = Placement::new(Rule::Jump, &names, 3).expect("sound");
+    let placement = placement();
     let belongs = |key: &u32| placement.of(&key_of(*key)).nodes().contains(&1);
     let wanted = (0..KEYS).filter(belongs).count();
     assert!(wanted > 20, "{wanted}");

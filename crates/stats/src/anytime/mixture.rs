@@ -22,6 +22,12 @@ impl Level {
         (alpha > 0.0 && alpha < 1.0).then_some(Self(alpha)).ok_or_else(found)
     }
 
+    /// What each of so many hypotheses may have, that all together have this (Bonferroni).
+    #[must_use]
+    pub fn divided(self, among: usize) -> Self {
+        Self((self.0 / among.max(1) as f64).max(f64::MIN_POSITIVE))
+    }
+
     /// Quads without which nothing is ever found at this level, whatever they show: 10 at 5 %.
     ///
     /// After n quads evidence is √(ρ/(V + ρ))·exp(S²/(2(V + ρ))), and S² is nV at most. That is largest where V is

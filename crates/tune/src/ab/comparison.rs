@@ -6,7 +6,7 @@ use super::rules::{Better, ComparisonRules};
 use serde::Serialize;
 use tailwater_core::Rng;
 use tailwater_stats::anytime::{
-    Alarm, Coin, Equivalence, Equivalent, Finding, Level, QuadOrder, Sequence, SettingError,
+    Alarm, Coin, Equivalence, Equivalent, Finding, QuadOrder, Sequence, SettingError,
 };
 
 /// Quads that are set aside before their share is looked at. The guard on blocks that cannot count needs some twelve to
@@ -73,7 +73,7 @@ impl Comparison {
         let scale = pilot.scale()?;
         // Together the guards are wrong as often as the level says.
         let guards = rules.guards.len() + 1;
-        let level = Level::new(rules.level.alpha() / guards as f64)?;
+        let level = rules.level.divided(guards);
         let mut alarms = Vec::with_capacity(guards);
         for (at, guard) in rules.guards.iter().enumerate() {
             let alarm = Alarm::new(level, pilot.guard_scale(at, guard)?, guard.tolerated)?;

@@ -11,7 +11,6 @@ use super::text;
 use crate::failure::Failure;
 use crate::machine;
 use std::time::Instant;
-use tailwater_stats::anytime::Level;
 use tailwater_stats::holm;
 use tailwater_tune::ab::{Better, ComparisonRules, Forecast, Pilot, Verdict};
 
@@ -61,7 +60,7 @@ fn forecasts(
     let confirming = wanted.time.mul_f64(CONFIRMING);
     let tests: usize = values.iter().map(Vec::len).sum();
     let claims = 1 + wanted.rivals.len();
-    let claim = of_claim(&wanted.rules, claims)?;
+    let claim = of_claim(&wanted.rules, claims);
     let of_tests = bench.quads_within(left.saturating_sub(confirming));
     let of_tests = of_tests - screening_takes(wanted, values, of_tests);
     let of_test = one_of(of_tests, tests, &wanted.rules);
@@ -93,9 +92,8 @@ fn one_of(quads: u32, tests: usize, rules: &ComparisonRules) -> u32 {
 }
 
 /// The rules of one of so many claims, of which none is shown yet.
-fn of_claim(rules: &ComparisonRules, claims: usize) -> Result<ComparisonRules, Failure> {
-    let level = Level::new(rules.level.alpha() / claims as f64).map_err(Failure::work)?;
-    Ok(ComparisonRules { level, ..rules.clone() })
+fn of_claim(rules: &ComparisonRules, claims: usize) -> ComparisonRules {
+    ComparisonRules { level: rules.level.divided(claims), ..rules.clone() }
 }
 
 /// Plays each value once, and leaves out those that cannot be measured: one that is wrong costs a block, and not all
@@ -241,7 +239,7 @@ fn confirm(
     let alpha = wanted.rules.level.alpha();
     for (number, (name, setting)) in rivals.iter().enumerate() {
         let shown = shown(&found.confirmed, rivals.len(), alpha).into_iter().filter(|is| *is);
-        let rules = of_claim(&wanted.rules, rivals.len() - shown.count())?;
+        let rules = of_claim(&wanted.rules, rivals.len() - shown.count());
         let arms = (name.clone(), setting, &sku);
         let least = rules.level.quads_for_interval();
         let share = bench.until_one_of(rivals.len() - number, least);
@@ -320,6 +318,7 @@ fn test(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_stats::anytime::Level;
     use tailwater_tune::ab::Look;
 
     fn test(p_value: f64, mean: f64, verdict: Verdict) -> Tested {
@@ -343,7 +342,7 @@ mod tests {
         {
             assert_eq!(one_of(quads, tests, &rules), of_one, "{quads} of {tests}");
         }
-        let claim = of_claim(&rules, 2).expect("a level");
+        let claim = of_claim(&rules, 2);
         assert_eq!((claim.level.alpha(), one_of(30, 2, &claim)), (0.025, 17));
     }
 

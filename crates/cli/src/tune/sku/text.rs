@@ -8,9 +8,9 @@ use super::file::{LeftOut, Wanted};
 use super::found::{Found, Guarded, Tested};
 use super::screen::{Screened, Screening};
 use crate::terminal::style;
+use std::time::Duration;
 use tailwater_report::{grid_within, wrap};
-use tailwater_stats::anytime::Level;
-use tailwater_tune::ab::Verdict;
+use tailwater_tune::ab::{ComparisonRules, Verdict};
 
 /// Where no terminal says how wide it is.
 const WIDTH: u16 = 100;
@@ -117,22 +117,15 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
     if changed(wanted, found).is_empty() {
         return best(&found.confirmed).map_or_else(|| keep("stock", &found.stock), better);
     }
-    let minutes = |times: f64| (wanted.time.as_secs_f64() * times / 60.0).ceil();
     match choice(&found.confirmed) {
         Choice::Sku => keep("it", &found.sku),
         Choice::Stock => keep("stock", &found.stock),
         Choice::Rival(rival) => better(rival),
         Choice::Longer => {
-            format!("Keep stock. To decide, type the same with --within {}min.", minutes(2.0))
+            let within = minutes(wanted.time.mul_f64(2.0));
+            format!("Keep stock. To decide, type the same with --within {within}min.")
         }
-        Choice::Larger => {
-            let quads = (wanted.rules.quads_max * 2).clamp(for_interval(wanted), QUADS_MAX);
-            let times = f64::from(quads) / f64::from(wanted.rules.quads_max);
-            format!(
-                "Keep stock. To decide, write quads = {quads} in the file, and type the same with --within {}min.",
-                minutes(times.max(2.0))
-            )
-        }
+        Choice::Larger => larger(&wanted.rules, wanted.time, 1 + wanted.rivals.len()),
         Choice::Quieter => {
             "Keep stock. To decide, stop what else runs here, or write a larger steal_max in the file."
                 .into()
@@ -141,12 +134,25 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
     }
 }
 
-/// Quads without which the first of as many claims has no interval, and nothing is claimed.
-fn for_interval(wanted: &Wanted) -> u32 {
-    // One against stock, and one against each rival: as many as the plan has.
-    let claims = 1 + wanted.rivals.len();
-    let level = Level::new(wanted.rules.level.alpha() / claims as f64);
-    level.map_or(0, Level::quads_for_interval).min(QUADS_MAX)
+/// Twice the quads, or those without which the first of so many claims has no interval; and time for as many.
+fn larger(rules: &ComparisonRules, time: Duration, claims: usize) -> String {
+    let had = rules.quads_max;
+    if had >= QUADS_MAX {
+        return format!(
+            "Keep stock. {had} quads are the most, and they did not decide: a longer block tells more."
+        );
+    }
+    let least = rules.level.divided(claims).quads_for_interval();
+    let quads = (2 * had).max(least).min(QUADS_MAX);
+    let within = minutes(time.mul_f64((f64::from(quads) / f64::from(had)).max(2.0)));
+    format!(
+        "Keep stock. To decide, write quads = {quads} in the file, and type the same with --within {within}min."
+    )
+}
+
+/// Begun ones are whole.
+fn minutes(time: Duration) -> u64 {
+    time.as_secs().div_ceil(60)
 }
 
 /// What the claims come to.
@@ -284,7 +290,8 @@ fn limits(found: &Found) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_tune::ab::Look;
+    use tailwater_stats::anytime::Level;
+    use tailwater_tune::ab::{Better, Look};
 
     fn test(verdict: Verdict, mean: f64) -> Tested {
         let look = Look { quads: 20, evidence: 1.0, p_value: 0.5, mean, interval: None };
@@ -303,6 +310,32 @@ mod tests {
         assert!(matches!(choice(&[Tested { timed_out: true, ..open() }]), Choice::Longer));
         assert!(matches!(choice(&[Tested { failed: Some("x".into()), ..open() }]), Choice::Again));
         assert!(matches!(choice(&[]), Choice::Again));
+    }
+
+    #[test]
+    fn a_larger_test_has_quads_for_an_interval_and_time_for_its_quads() {
+        let said = |quads_max, claims| {
+            let rules = ComparisonRules {
+                better: Better::Less,
+                level: Level::FIVE_PERCENT,
+                effect: 0.01,
+                quads_max,
+                guards: Vec::new(),
+                noise: Vec::new(),
+            };
+            larger(&rules, Duration::from_secs(3_600), claims)
+        };
+        for (quads_max, claims, quads, minutes) in
+            [(40, 1, 80, 120), (4, 1, 16, 240), (4, 2, 17, 255), (9_000, 1, QUADS_MAX, 120)]
+        {
+            let said = said(quads_max, claims);
+            let wanted = format!(
+                "quads = {quads} in the file, and type the same with --within {minutes}min."
+            );
+            assert!(said.ends_with(&wanted), "{said}");
+        }
+        let most = said(QUADS_MAX, 1);
+        assert!(most.contains("are the most") && !most.contains("--within"), "{most}");
     }
 
     #[test]

@@ -8,8 +8,9 @@ const LOADS: [f64; 3] = [100.0, 1_000.0, 10_000.0];
 /// Shares of capacity that stand in for loads which the machine does not bear.
 const SHARES: [f64; 3] = [0.6, 0.3, 0.1];
 
-/// The largest share of capacity at which latency is that of a service and not of a queue that grows. Capacity is of a
-/// closed loop, where queries under way share system calls and wake-ups: an open loop bears less.
+/// The largest share of capacity that is asked for. Capacity is of a closed loop, where queries under way share system calls
+/// and wake-ups: an open loop bears less. At 0.9 HDSearch left requests unanswered. At 0.56 and 0.60 it answered all, with
+/// a p99 of 76 ms in one sitting and 18 ms in another: this is the edge.
 const BORNE: f64 = 0.6;
 
 /// Loads that are nearer to each other tell the same. The square is below the ratio of two shares, so that a load which

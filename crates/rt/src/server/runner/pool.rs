@@ -74,7 +74,10 @@ impl<T> Pool<T> {
     /// if its last sleep ended for a request: though others have become enough meanwhile, it takes that one.
     pub(super) fn next(&self, worker: usize, was_rung: bool) -> Option<(T, bool)> {
         let is_asked = self.staff.is_active(worker) || was_rung || self.is_overfull();
-        let handed = is_asked.then(|| self.ring.pop()).flatten()?;
+        if !is_asked {
+            return None;
+        }
+        let handed = self.ring.pop()?;
         Some((handed, self.release()))
     }
 
@@ -191,10 +194,9 @@ mod tests {
         }
         pool.resize(1);
         assert!(!sleeps() && pool.next(1, false).is_some());
-        assert!(
-            sleeps() && pool.next(1, false).is_none(),
-            "the other is for the worker that is left"
-        );
+        let other_is_left = "the other is for the worker that is left";
+        assert!(sleeps() && pool.next(1, false).is_none(), "{other_is_left}");
+        assert!(pool.next(1, true).is_some(), "unless it was rung for that one");
     }
 
     #[test]

@@ -17,6 +17,7 @@ fn rules() -> ComparisonRules {
         level: Level::FIVE_PERCENT,
         effect: 0.01,
         quads_max: 100,
+        has_losses_measured: false,
         guards: vec![
             Guard { name: "p99.9".into(), floor: 1e-9, tolerated: 0.05 },
             Guard { name: "errors".into(), floor: 1e-3, tolerated: 0.0 },
@@ -186,24 +187,35 @@ fn a_machine_that_is_never_quiet_ends_it_without_a_finding() {
     assert_eq!((comparison.verdict(), quads), (Verdict::Noisy, 17));
 }
 
-#[test]
-fn a_gain_is_better_from_its_interval_on_and_cut_short_before() {
-    let rules = rules();
-    let program = Program { metric: 0.95, ..SAME };
+/// What is said after each quad of a comparison, all of which count.
+fn verdicts(rules: &ComparisonRules, program: Program) -> Vec<Verdict> {
     let mut rng = Rng::from_seed(2).split("blocks");
-    let mut comparison = Comparison::new(&rules, &pilot(&rules, 2), 2).expect("rules in range");
-    let mut before = Vec::new();
+    let mut comparison = Comparison::new(rules, &pilot(rules, 2), 2).expect("rules in range");
+    let mut verdicts = Vec::new();
     while let Some(order) = comparison.next_order() {
         let mut blocks = order.arms().map(|arm| program.block(&mut rng, arm));
-        // Each quad counts.
         blocks.iter_mut().for_each(|block| block.noise = vec![0.0]);
         comparison.take(order, blocks);
-        before.push(comparison.verdict());
+        verdicts.push(comparison.verdict());
     }
-    assert_eq!(before.pop(), Some(Verdict::Better));
-    assert_eq!(before.len(), 15, "an interval takes 16 quads");
-    assert_eq!(before[14], Verdict::CutShort, "{before:?}");
-    assert!(!before.contains(&Verdict::Better), "{before:?}");
+    verdicts
+}
+
+#[test]
+fn a_gain_and_a_loss_that_is_measured_are_told_from_their_interval_on_and_cut_short_before() {
+    let measured = ComparisonRules { has_losses_measured: true, ..rules() };
+    for (rules, metric, told) in
+        [(rules(), 0.95, Verdict::Better), (measured, 1.05, Verdict::Worse)]
+    {
+        let mut before = verdicts(&rules, Program { metric, ..SAME });
+        assert_eq!(before.pop(), Some(told.clone()));
+        assert_eq!(before.len(), 15, "an interval takes 16 quads");
+        assert_eq!(before[14], Verdict::CutShort, "{before:?}");
+        assert!(!before.contains(&told), "{before:?}");
+    }
+    // One that ends a test ends it at once.
+    let loss = verdicts(&rules(), Program { metric: 1.05, ..SAME });
+    assert!(loss.len() < 16 && loss.last() == Some(&Verdict::Worse), "{loss:?}");
 }
 
 #[test]

@@ -44,6 +44,7 @@ impl Screened {
             level: Level::FIVE_PERCENT,
             effect: 0.01,
             quads_max: 40,
+            has_losses_measured: false,
             guards: Vec::new(),
             noise: Vec::new(),
         };

@@ -105,9 +105,10 @@ impl<'a> Bench<'a> {
     }
 
     /// A block that nothing is concluded from: whether the setting can be measured at all, before time is spent on others.
+    /// One whose generator was late each time is: guards count such blocks of a test.
     pub(super) fn trial(&mut self, setting: &Setting) -> Result<(), Failure> {
         let seed = self.next_seed();
-        self.block(setting, seed).map(drop)
+        self.unless_late(setting, seed).map(drop)
     }
 
     /// Whether no setting can be measured after this failure; otherwise it was that of its setting.
@@ -122,19 +123,27 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// Where it was late each time, too.
     pub(super) fn block(&mut self, setting: &Setting, seed: u64) -> Result<Block, Failure> {
+        match self.unless_late(setting, seed)? {
+            Played::Block(block) => Ok(block),
+            Played::Void(last) => Err(Failure::work(format!(
+                "the generator was late in {} blocks, one after the other; in the last, {last}; give it a core that is at \
+                 rest, or a larger --late-max (late_max in a file)",
+                AGAIN_MAX + 1
+            ))),
+        }
+    }
+
+    /// Why it was late the last time, where it always was.
+    fn unless_late(&mut self, setting: &Setting, seed: u64) -> Result<Played, Failure> {
         let mut last = String::new();
         for void in 0..=AGAIN_MAX {
             match self.once(setting, seed)? {
-                Played::Block(block) => return Ok(Block { void, ..block }),
+                Played::Block(block) => return Ok(Played::Block(Block { void, ..block })),
                 Played::Void(late) => last = late,
             }
             self.void += 1;
         }
-        Err(Failure::work(format!(
-            "the generator was late in {} blocks, one after the other; in the last, {last}; give it a core that is at rest, \
-             or a larger --late-max (late_max in a file)",
-            AGAIN_MAX + 1
-        )))
+        Ok(Played::Void(last))
     }
 
     fn once(&mut self, setting: &Setting, seed: u64) -> Result<Played, Failure> {

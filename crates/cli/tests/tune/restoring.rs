@@ -65,6 +65,13 @@ fn killed(rng: &mut Rng, (seed, lane, moment): (u64, u32, u32), turned: &AtomicU
     if [BUDGET, RMEM].iter().any(|knob| !machine.says_stock(knob)) {
         turned.fetch_add(1, Ordering::Relaxed);
     }
+    if rng.chance(0.5) {
+        // What is being put back is put back again.
+        let mut undo = machine.start("undo", &[]);
+        std::thread::park_timeout(Duration::from_micros(rng.below(20_000).into()));
+        send(&undo, Signal::KILL);
+        undo.wait().expect("our child");
+    }
     let next = if rng.chance(0.5) {
         machine.tune("undo", &[])
     } else {

@@ -249,6 +249,37 @@ fn a_setting_whose_generator_is_always_late_ends_its_test_and_what_is_tolerated_
 }
 
 #[test]
+fn a_value_that_is_tried_in_a_busy_moment_is_tested_all_the_same() {
+    let machine = Machine::new("sku-busy");
+    // Each of the four tries that its trial has is late, and none later.
+    let lines = "if [ $n -le 4 ]; then late=5000; fi
+awk -v z=$noise -v a=$1 -v l=${late:-20} 'BEGIN {
+  printf \"{\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}\\n\", 1000 * z * (a == 1 ? 0.98 : 1), l }'";
+    let file = failing_after(&machine, 0);
+    machine.program("fails", lines);
+    let output = machine.tune("sku", &[&file, "--json"]);
+    let found = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!((&found["left_out"], &found["void"]), (&Value::Array(Vec::new()), &4.into()));
+    assert_eq!(found["sku"], Value::from(vec!["1"]), "{found}");
+}
+
+#[test]
+fn a_block_that_fails_once_in_screening_costs_a_turn_and_not_the_screening() {
+    let machine = Machine::new("sku-turn");
+    // Trials and the pilot take 37 blocks, the two replicates of screening eight each.
+    let program = machine.program("cost", &format!("if [ $n = 41 ]; then exit 3; fi\n{COST}"));
+    let file = file(&machine, &program, "");
+    let output = machine.tune("sku", &[&file, "--json"]);
+    let found = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let screening = &found["screening"];
+    assert!(screening["skipped"].is_null(), "{screening}");
+    let kept = |at: usize| screening["knobs"][at]["kept"].as_bool();
+    assert_eq!((kept(0), kept(2), kept(3)), (Some(true), Some(false), Some(true)), "{screening}");
+}
+
+#[test]
 fn a_signal_leaves_what_was_found_so_far() {
     let machine = Machine::new("sku-cut");
     let lines = format!("if [ $n -gt 150 ]; then kill -TERM $PPID; exec sleep 600; fi\n{COST}");
@@ -297,6 +328,20 @@ fn within_its_time_it_ends_and_says_what_was_not_tried() {
     let tests = found["tested"].as_array().into_iter().flatten();
     let cut = tests.filter(|test| test["timed_out"] == true).count();
     assert!(over || cut > 0, "the file's time is 60 minutes: {found}");
+}
+
+#[test]
+fn screening_leaves_the_time_for_confirming_however_slow_its_blocks_are() {
+    let machine = Machine::new("sku-slow");
+    // Behind trials and the pilot each takes two seconds: a replicate of eight would take more than the 13 that tests have.
+    let program = machine.program("cost", &format!("if [ $n -gt 21 ]; then sleep 2; fi\n{COST}"));
+    let file = file(&machine, &program, "pilot = 4\n");
+    let output = machine.tune("sku", &[&file, "--json", "--accept-weak", "--within", "20s"]);
+    let found = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(found["screening"]["skipped"].is_string(), "{found}");
+    let untried = found["untried"].as_array().map(Vec::len);
+    assert_eq!((found["tested"].as_array().map(Vec::len), untried), (Some(0), Some(5)), "{found}");
 }
 
 #[test]

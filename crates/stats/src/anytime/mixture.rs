@@ -22,10 +22,11 @@ impl Level {
         (alpha > 0.0 && alpha < 1.0).then_some(Self(alpha)).ok_or_else(found)
     }
 
-    /// What each of so many hypotheses may have, that all together have this (Bonferroni).
+    /// What each of so many hypotheses may have, that all together have this (Bonferroni). None count as one. A share below
+    /// 2⁻¹⁰⁷⁴, which has no number, is that.
     #[must_use]
     pub fn divided(self, among: usize) -> Self {
-        Self((self.0 / among.max(1) as f64).max(f64::MIN_POSITIVE))
+        Self((self.0 / among.max(1) as f64).max(f64::from_bits(1)))
     }
 
     /// Quads without which nothing is ever found at this level, whatever they show: 10 at 5 %.
@@ -153,6 +154,15 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_level_is_divided_among_hypotheses_and_never_nothing() {
+        let level = |alpha| Level::new(alpha).unwrap();
+        let of = |alpha, among| level(alpha).divided(among).alpha();
+        assert_eq!([0, 1, 2, 5].map(|among| of(0.05, among)), [0.05, 0.05, 0.025, 0.01]);
+        let least = f64::from_bits(1);
+        assert_eq!((of(least, 1), of(least, 7)), (least, least));
+    }
 
     /// The mixture's integral by the trapezoidal rule, from λ = `from` on.
     fn integral(sums: Sums, rho: f64, from: f64) -> f64 {

@@ -27,7 +27,7 @@ pub enum Verdict {
     Alike,
     /// A guard was raised against B.
     Alarm(String),
-    /// B was found better, and has no interval as yet. What ends here is cut short: by a block that fails, by time, by its quads
+    /// B was found better, or worse where losses are measured, and has no interval as yet. What ends here is cut short: by a block that fails, by time, by its quads
     /// or by noise. Nothing is claimed of it.
     CutShort,
     /// Most quads are set aside.
@@ -93,7 +93,8 @@ impl Comparison {
 
     /// The order of the next quad; `None` when the comparison has ended.
     ///
-    /// One that has found B better goes on until that has an interval.
+    /// One that has found B better goes on until that has an interval; so does one that has found it worse, where losses are
+    /// measured.
     pub fn next_order(&mut self) -> Option<QuadOrder> {
         let goes_on = match self.verdict() {
             Verdict::Open => true,
@@ -140,12 +141,19 @@ impl Comparison {
         if let Some((name, _)) = self.alarms.iter().find(|(_, alarm)| alarm.is_raised()) {
             return Verdict::Alarm(name.clone());
         }
+        let has_interval = self.sequence.interval().is_some();
         match (self.sequence.finding(), self.rules.better) {
             (Finding::Less, Better::Less) | (Finding::More, Better::More) => {
-                let has_interval = self.sequence.interval().is_some();
-                if has_interval { Verdict::Better } else { Verdict::CutShort }
+                if has_interval {
+                    Verdict::Better
+                } else {
+                    Verdict::CutShort
+                }
             }
-            (Finding::More, Better::Less) | (Finding::Less, Better::More) => Verdict::Worse,
+            (Finding::More, Better::Less) | (Finding::Less, Better::More) => {
+                let is_told = has_interval || !self.rules.has_losses_measured;
+                if is_told { Verdict::Worse } else { Verdict::CutShort }
+            }
             (Finding::Open, _) if self.alike.finding() == Equivalent::Yes => Verdict::Alike,
             (Finding::Open, _) if self.is_noisy() => Verdict::Noisy,
             (Finding::Open, _) => Verdict::Open,

@@ -116,6 +116,7 @@ mod tests {
             level: Level::FIVE_PERCENT,
             effect: 0.01,
             quads_max: 10,
+            has_losses_measured: false,
             guards: vec![Guard { name: "errors".into(), floor: 0.001, tolerated: 0.0 }],
             noise: vec![NoiseRule { name: "steal".into(), max: 0.02 }],
         }

@@ -14,6 +14,9 @@ pub struct ComparisonRules {
     pub effect: f64,
     /// Quads that count, at most.
     pub quads_max: u32,
+    /// Whether B is called worse with the interval of its loss only, as it is called better. Where a loss ends a test for which
+    /// it does not matter how large it is, that would cost quads for nothing.
+    pub has_losses_measured: bool,
     /// What must not get worse.
     pub guards: Vec<Guard>,
     /// What sets a quad aside.

@@ -82,6 +82,7 @@ pub(super) fn rules(options: &AbOptions, target: &Target) -> Result<ComparisonRu
         level: Level::new(options.level).map_err(Failure::usage)?,
         effect: options.effect.ln_1p(),
         quads_max: options.quads,
+        has_losses_measured: false,
         guards: target.guards(),
         noise: vec![noise::rule(options.steal_max)],
     })

@@ -317,6 +317,7 @@ fn rules(text: &Text, target: &Target) -> Result<ComparisonRules, Failure> {
         level: Level::new(share("level", text.level.as_deref(), "5%")?).map_err(Failure::usage)?,
         effect: effect.ln_1p(),
         quads_max: quads,
+        has_losses_measured: false,
         guards: target.guards(),
         noise: vec![noise::rule(share("steal_max", text.steal_max.as_deref(), "2%")?)],
     })

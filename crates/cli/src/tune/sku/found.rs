@@ -24,6 +24,8 @@ pub(super) struct Tested {
     pub(super) verdict: Verdict,
     /// Whether its share of the time was over before a verdict.
     pub(super) timed_out: bool,
+    /// Whether more quads were set aside than counted, after some.
+    pub(super) noisy: bool,
     /// What ended it before a verdict, where something did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failed: Option<String>,
@@ -53,8 +55,9 @@ impl Tested {
         match (&self.failed, &self.verdict) {
             (Some(why), Verdict::Open | Verdict::CutShort | Verdict::Noisy) => Some(why),
             (None, Verdict::Noisy) => Some("most of its quads were set aside"),
+            (None, Verdict::CutShort) if self.noisy => Some("most of its quads were set aside"),
             (None, Verdict::CutShort) if self.timed_out => Some("its time was over"),
-            (None, Verdict::CutShort) => Some("its quads were spent or set aside"),
+            (None, Verdict::CutShort) => Some("its quads were spent"),
             _ => None,
         }
     }
@@ -72,6 +75,7 @@ impl Tested {
             shown_at: None,
             verdict,
             timed_out: false,
+            noisy: false,
             failed: None,
             void: Void::default(),
             smallest_effect: None,

@@ -8,6 +8,8 @@ use super::file::Wanted;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use serde::Serialize;
+use std::collections::VecDeque;
+use std::time::Instant;
 use tailwater_core::Rng;
 use tailwater_tune::ab::{Block, Pilot};
 use tailwater_tune::factorial::Factorial;
@@ -102,24 +104,22 @@ pub(super) fn screen(
     let progress = Progress::new(design.runs() as u64 * u64::from(wanted.replicates));
     let mut rng = Rng::from_seed(wanted.seed).split("screening");
     let mut played: Vec<Vec<f64>> = Vec::new();
+    let mut ended = None;
     while played.len() < wanted.replicates as usize && (played.is_empty() || fits(bench)) {
         progress.say(&format!("screening, {} of {}", played.len() + 1, wanted.replicates));
-        let seed = bench.next_seed();
-        let mut responses = vec![0.0; design.runs()];
         let mut order: Vec<usize> = (0..design.runs()).collect();
         rng.shuffle(&mut order);
-        for run in order {
-            let setting = setting(wanted, &knobs, &design.levels(run));
-            responses[run] = match response(bench, wanted, &setting, seed) {
-                Ok(response) => response,
-                Err(failure) if bench.is_over(&failure) => return Err(failure),
-                Err(failure) => {
-                    return Ok(Screening::skipped(wanted, values, failure.to_string()));
-                }
-            };
-            progress.step();
+        let setting = |run: usize| setting(wanted, &knobs, &design.levels(run));
+        match replicate(bench, wanted, (order, &setting), &progress)? {
+            Ok(responses) => played.push(responses),
+            Err(why) => {
+                ended = Some(why);
+                break;
+            }
         }
-        played.push(responses);
+    }
+    if let (true, Some(why)) = (played.is_empty(), ended) {
+        return Ok(Screening::skipped(wanted, values, why));
     }
     let found = design
         .main_effects(&played, pilot.block_deviation())
@@ -146,17 +146,51 @@ fn setting(wanted: &Wanted, knobs: &[Screened], high: &[bool]) -> Setting {
     setting
 }
 
-/// The logarithm of what a block measured, once that is quiet enough.
+/// Each run of the design once, in this order. One whose block cannot count has another turn after the others: a noisy minute
+/// is no fault of a setting. With why there is none, where a run failed twice or the time for tests is over.
+///
+/// # Errors
+/// With what ends the whole search.
+fn replicate(
+    bench: &mut Bench<'_>,
+    wanted: &Wanted,
+    (order, setting): (Vec<usize>, &dyn Fn(usize) -> Setting),
+    progress: &Progress,
+) -> Result<Result<Vec<f64>, String>, Failure> {
+    let seed = bench.next_seed();
+    let mut responses = vec![0.0; order.len()];
+    let mut turns: VecDeque<(usize, bool)> = order.into_iter().map(|run| (run, false)).collect();
+    while let Some((run, is_second)) = turns.pop_front() {
+        match response(bench, wanted, &setting(run), seed) {
+            Ok(Some(response)) => responses[run] = response,
+            Ok(None) => return Ok(Err("its blocks took longer than the time for tests".into())),
+            Err(failure) if bench.is_over(&failure) => return Err(failure),
+            Err(failure) if is_second => return Ok(Err(failure.to_string())),
+            Err(_) => {
+                turns.push_back((run, true));
+                continue;
+            }
+        }
+        progress.step();
+    }
+    Ok(Ok(responses))
+}
+
+/// The logarithm of what a block measured, once that is quiet enough; none where the time for tests is over by then.
 fn response(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
     setting: &Setting,
     seed: u64,
-) -> Result<f64, Failure> {
+) -> Result<Option<f64>, Failure> {
     for _ in 0..TRIES {
+        // Blocks that are measured again were not reckoned with.
+        if Instant::now() >= bench.until {
+            return Ok(None);
+        }
         let block = bench.block(setting, seed)?;
         if is_quiet(&block, wanted) {
-            return Ok(block.metric.ln());
+            return Ok(Some(block.metric.ln()));
         }
     }
     Err(Failure::work(format!(

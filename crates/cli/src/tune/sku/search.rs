@@ -93,11 +93,13 @@ fn one_of(quads: u32, tests: usize, rules: &ComparisonRules) -> u32 {
 
 /// The rules of one of so many claims, of which none is shown yet.
 fn of_claim(rules: &ComparisonRules, claims: usize) -> ComparisonRules {
-    ComparisonRules { level: rules.level.divided(claims), ..rules.clone() }
+    let level = rules.level.divided(claims);
+    // What a rival is better by is worth knowing.
+    ComparisonRules { level, has_losses_measured: true, ..rules.clone() }
 }
 
 /// Plays each value once, and leaves out those that cannot be measured: one that is wrong costs a block, and not all
-/// that was found before its turn.
+/// that was found before its turn. One whose generator was late stays: a busy machine is no fault of it.
 fn tried(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
@@ -305,6 +307,7 @@ fn test(
         shown_at: None,
         verdict: comparison.verdict(),
         timed_out,
+        noisy: comparison.is_noisy(),
         failed: ended.as_ref().map(ToString::to_string),
         void,
         smallest_effect: forecast.and_then(|forecast| forecast.smallest_effect),
@@ -334,6 +337,7 @@ mod tests {
             level: Level::FIVE_PERCENT,
             effect: 0.01,
             quads_max: 60,
+            has_losses_measured: false,
             guards: Vec::new(),
             noise: Vec::new(),
         };

@@ -64,9 +64,13 @@ fn outcome(test: &Tested) -> String {
 /// What was seen before the end, of which nothing is claimed.
 fn cut_short(test: &Tested) -> String {
     let why = test.failed.as_deref().map_or_else(String::new, |why| format!(": {why}"));
-    let time = if test.timed_out { ", its time was over" } else { "" };
+    let ended = match test {
+        Tested { noisy: true, .. } => ", most of its quads were set aside",
+        Tested { timed_out: true, .. } => ", its time was over",
+        _ => "",
+    };
     let seen = size(test);
-    format!("cut short before its interval{time}; so far{}{why}", seen.trim_start_matches(','))
+    format!("cut short before its interval{ended}; so far{}{why}", seen.trim_start_matches(','))
 }
 
 fn size(test: &Tested) -> String {
@@ -139,7 +143,7 @@ fn larger(rules: &ComparisonRules, time: Duration, claims: usize) -> String {
     let had = rules.quads_max;
     if had >= QUADS_MAX {
         return format!(
-            "Keep stock. {had} quads are the most, and they did not decide: a longer block tells more."
+            "Keep stock. {had} quads are the most, and they did not decide: write a longer block in the file."
         );
     }
     let least = rules.level.divided(claims).quads_for_interval();
@@ -152,7 +156,7 @@ fn larger(rules: &ComparisonRules, time: Duration, claims: usize) -> String {
 
 /// Begun ones are whole.
 fn minutes(time: Duration) -> u64 {
-    time.as_secs().div_ceil(60)
+    (time.as_secs_f64() / 60.0).ceil().max(1.0) as u64
 }
 
 /// What the claims come to.
@@ -179,6 +183,7 @@ fn choice(confirmed: &[Tested]) -> Choice<'_> {
         Verdict::Worse | Verdict::Alike | Verdict::Alarm(_) => Choice::Stock,
         Verdict::Noisy => Choice::Quieter,
         Verdict::Open | Verdict::CutShort if stock.failed.is_some() => Choice::Again,
+        Verdict::CutShort if stock.noisy => Choice::Quieter,
         Verdict::Open | Verdict::CutShort if stock.timed_out => Choice::Longer,
         Verdict::Open | Verdict::CutShort => Choice::Larger,
     }
@@ -320,6 +325,7 @@ mod tests {
                 level: Level::FIVE_PERCENT,
                 effect: 0.01,
                 quads_max,
+                has_losses_measured: false,
                 guards: Vec::new(),
                 noise: Vec::new(),
             };
@@ -334,6 +340,8 @@ mod tests {
             );
             assert!(said.ends_with(&wanted), "{said}");
         }
+        let times = [(30_250, 1), (60_500, 2), (120_000, 2), (400, 1)];
+        assert_eq!(times.map(|(ms, _)| minutes(Duration::from_millis(ms))), times.map(|it| it.1));
         let most = said(QUADS_MAX, 1);
         assert!(most.contains("are the most") && !most.contains("--within"), "{most}");
     }
@@ -348,6 +356,9 @@ mod tests {
         let late = Tested { timed_out: true, ..cut() };
         assert!(outcome(&late).starts_with("cut short before its interval, its time was over"));
         assert!(matches!(choice(&[late]), Choice::Longer));
+        let noisy = Tested { noisy: true, ..cut() };
+        assert!(outcome(&noisy).starts_with("cut short before its interval, most of its quads"));
+        assert!(matches!(choice(&[noisy]), Choice::Quieter));
     }
 
     #[test]

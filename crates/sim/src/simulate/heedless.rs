@@ -26,8 +26,9 @@ struct Heedless {
     deaf: CreditGate,
     /// What another would do in its place.
     hearing: CreditGate,
-    /// Calls that it sent and the other would not have.
+    /// Calls that it sent and the other would not have, once the warm-up is over.
     early: Arc<AtomicU64>,
+    warm: Instant,
 }
 
 impl Heedless {
@@ -41,7 +42,8 @@ impl Gate for Heedless {
     fn permit(&mut self, now: Instant, call: &Call, outstanding: u32) -> Permit {
         let permits = [&mut self.deaf, &mut self.hearing];
         let permits = permits.map(|gate| gate.permit(now, call, outstanding));
-        self.early.fetch_add((permits == [Permit::Send, Permit::Wait]).into(), Relaxed);
+        let is_early = permits == [Permit::Send, Permit::Wait] && now >= self.warm;
+        self.early.fetch_add(is_early.into(), Relaxed);
         permits[0]
     }
 
@@ -95,9 +97,9 @@ fn played(seed: u64) -> Ends {
         announce_demand: false,
         deregister_after: None,
     };
-    let early = Arc::new(AtomicU64::new(0));
+    let (early, warm) = (Arc::<AtomicU64>::default(), world.window().0);
     let client = |_, number: u32| {
-        let heedless = || Heedless { early: early.clone(), ..Heedless::default() };
+        let heedless = || Heedless { early: early.clone(), warm, ..Heedless::default() };
         match number % 2 {
             0 => Client::new(config, Box::<CreditGate>::default()),
             _ => Client::new(config, Box::new(heedless())),
@@ -126,14 +128,25 @@ fn played(seed: u64) -> Ends {
     ends
 }
 
-/// `docs/protocol.md` says so, and that those that heed pauses are refused less often.
+/// `docs/protocol.md` says so, and that those that heed pauses are refused less often. In one run chance decides: of twenty seeds,
+/// the heedless got 5 % less in one and 11 % more in another.
 #[test]
 fn clients_that_ignore_pauses_lose_nothing_by_it() {
-    for seed in 1..=3 {
-        let Ends { served: [heeding, heedless], refused, early } = played(seed);
-        assert!(early > 1_000, "pauses would have held {early} calls");
-        assert!(heeding > 8_000, "{heeding} are too few");
-        assert!(heedless as f64 >= 0.99 * heeding as f64, "{heedless} against {heeding}");
-        assert!(refused[0] < refused[1], "{refused:?} were refused");
+    let mut all = Ends::default();
+    for seed in 1..=4 {
+        let Ends { served, refused, early } = played(seed);
+        for kind in 0..2 {
+            all.served[kind] += served[kind];
+            all.refused[kind] += refused[kind];
+        }
+        all.early += early;
     }
+    let Ends { served: [heeding, heedless], refused, early } = all;
+    // One call in eight.
+    assert!(early > 5_000, "pauses would have held {early} calls");
+    assert!(heeding > 35_000, "{heeding} are too few to tell a hundredth by");
+    assert!(heedless as f64 >= 0.99 * heeding as f64, "{heedless} against {heeding}");
+    let share = |refused: u64, served: u64| refused as f64 / (refused + served) as f64;
+    let shares = [share(refused[0], heeding), share(refused[1], heedless)];
+    assert!(shares[0] < 0.95 * shares[1], "{shares:.4?} were refused");
 }

@@ -69,7 +69,7 @@ pub(super) struct RunsFound {
     pub(super) wrong_answers: u64,
     /// The least share of its requests that one of the runs answered: latency is of these alone.
     pub(super) answered: f64,
-    /// What became of the requests of all runs that count; none in files of before it was told.
+    /// What became of the requests of the runs that count, or of all where none does; none in files of before it was told.
     #[serde(default)]
     pub(super) fates: Fates,
     /// Answers per second.
@@ -272,7 +272,7 @@ pub(super) mod tests {
         assert!(low.tiers[1].syscalls.is_empty() && !low.tiers[1].per_query.contains_key("futex"));
     }
 
-    /// The watch makes latency longer, and a load may be spoilt in one kind of run alone.
+    /// The watch may make latency longer, and a load may be spoilt in one kind of run alone.
     #[test]
     fn what_is_told_without_the_watch_comes_from_runs_without_it() {
         let (mut plain, watched) = (experiment(), experiment());

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 /// The thesis' loads in requests per second (§2.5.2).
 const LOADS: [f64; 3] = [100.0, 1_000.0, 10_000.0];
 
-/// Shares of capacity that stand in for loads which the machine does not bear.
+/// Shares of capacity that stand in for loads which are not asked for.
 const SHARES: [f64; 3] = [0.6, 0.3, 0.1];
 
 /// The largest share of capacity that is asked for. Capacity is of a closed loop, where queries under way share system calls
 /// and wake-ups: an open loop bears less. At 0.9 HDSearch left requests unanswered. At 0.56 and 0.60 it answered all, with
 /// a p99 of 76 ms in one sitting and 18 ms in another: this is the edge.
-const BORNE: f64 = 0.6;
+pub(super) const ASKED_MAX: f64 = 0.6;
 
 /// Loads that are nearer to each other tell the same. The square is below the ratio of two shares, so that a load which
 /// stays shuts out one of them at most.
@@ -27,10 +27,10 @@ pub(super) struct Loads {
 }
 
 impl Loads {
-    /// Those that this capacity bears, and shares of it for the others.
+    /// Those that are asked for at this capacity, and shares of it for the others.
     pub(super) fn of(capacity_rps: f64) -> Self {
-        let is_borne = |load: &f64| *load <= BORNE * capacity_rps;
-        let (mut rps, left_out): (Vec<f64>, Vec<f64>) = LOADS.into_iter().partition(is_borne);
+        let is_asked_for = |load: &f64| *load <= ASKED_MAX * capacity_rps;
+        let (mut rps, left_out): (Vec<f64>, Vec<f64>) = LOADS.into_iter().partition(is_asked_for);
         let is_near = |one: f64, other: f64| one.max(other) < APART * one.min(other);
         let shares = SHARES.map(|share| (share * capacity_rps).round());
         let stands_in = |share: &f64| !rps.iter().any(|load| is_near(*share, *load));
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loads_of_the_thesis_that_are_borne_stay_and_shares_stand_in_for_others() {
+    fn loads_of_the_thesis_that_are_asked_for_stay_and_shares_stand_in_for_others() {
         let of = |capacity| {
             let Loads { rps, left_out } = Loads::of(capacity);
             (rps, left_out)

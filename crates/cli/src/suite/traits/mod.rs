@@ -41,7 +41,7 @@ pub(super) const HELP: &str = "Examples:
   tailwater suite traits setalgebra --model adb:4
   tailwater suite traits --from results/suite-traits.json --out traits
 
-Loads are the thesis': 100, 1,000 and 10,000 requests per second; of one that the machine does not bear, a share of \
+Loads are the thesis': 100, 1,000 and 10,000 requests per second; of one that is above 0.6 of its capacity here, a share of \
 capacity stands in. Counts of system calls, waits for a core and softirqs take root, or CAP_PERFMON and a tracefs that may \
 be read; without, all else is told, with what is missing and what to type. One wrong answer voids its run, and the exit \
 code is 1.";

@@ -2,11 +2,11 @@
 
 use super::answered::ANSWERED_MIN;
 use super::found::{Found, LoadFound, RunsFound, ServiceFound, TierFound};
+use super::loads::ASKED_MAX;
 use super::quantity::{PLAIN, Quantity, WATCHED};
 use super::switching::{MEASURED, PUBLISHED};
 use std::collections::BTreeSet;
 use tailwater_report::{count, grid_within, percent, time, wrap};
-use tailwater_stats::result::Fates;
 
 /// Of a terminal.
 const WIDTH: u16 = 80;
@@ -71,8 +71,9 @@ fn saturation(found: &ServiceFound) -> String {
     if !chosen.left_out.is_empty() {
         let loads: Vec<String> = chosen.left_out.iter().map(|load| rate(*load)).collect();
         text.push_str(&format!(
-            " The thesis also asks at {}, which this machine does not bear; a share of capacity stands in.",
-            loads.join(" and ")
+            " The thesis also asks at {}, which is above {} % of its capacity here; a share of capacity stands in.",
+            loads.join(" and "),
+            percent(ASKED_MAX)
         ));
     }
     text
@@ -199,7 +200,7 @@ fn doubt(load: &LoadFound) -> Option<String> {
         format!(
             "a run answered {} % of its requests, of which alone its latency is{}",
             percent(runs.answered),
-            unanswered(&runs.fates)
+            unanswered(runs)
         )
     }));
     if load.watched.events_lost > 0 {
@@ -210,8 +211,11 @@ fn doubt(load: &LoadFound) -> Option<String> {
         .then(|| wrap(&format!("At {at} requests/s {}.", parts.join("; ")), WIDTH.into()))
 }
 
-/// What became of requests without an answer, of all runs that count: a bound refuses, a client gives up, no answer comes.
-fn unanswered(fates: &Fates) -> String {
+/// What became of requests without an answer: a bound refuses, a client gives up, no answer comes. Of the runs that count, or
+/// where none does of those that took place.
+fn unanswered(runs: &RunsFound) -> String {
+    let RunsFound { fates, valid, .. } = runs;
+    let of = if *valid > 0 { "of the runs that count" } else { "of runs that do not count" };
     let kinds = [
         (fates.shed, "refused"),
         (fates.expired, "given up unsent"),
@@ -221,7 +225,7 @@ fn unanswered(fates: &Fates) -> String {
     let told = kinds.into_iter().filter(|(number, _)| *number > 0);
     let told: Vec<String> =
         told.map(|(number, what)| format!("{} % were {what}", share(number))).collect();
-    if told.is_empty() { String::new() } else { format!(" (of all runs {})", told.join(", ")) }
+    if told.is_empty() { String::new() } else { format!(" ({of} {})", told.join(", ")) }
 }
 
 fn rate(rps: f64) -> String {
@@ -265,7 +269,7 @@ pub(super) mod tests {
     use super::super::loads::Loads;
     use super::super::switching::BySource;
     use super::*;
-    use tailwater_stats::result::{CapacityReading, Manifest};
+    use tailwater_stats::result::{CapacityReading, Fates, Manifest};
 
     pub(in super::super) fn found() -> Found {
         let switch_us: BySource =
@@ -303,7 +307,7 @@ pub(super) mod tests {
             "no run counts: noise",
             "no watched run counts: noise",
             "a run answered 98",
-            "(of all runs 1.8 % were never answered)",
+            "(of the runs that count 1.8 % were never answered)",
             "type this.",
             "percentiles of waits and softirqs are of their fifth alone",
             "5 to 20 µs are published; here two threads",
@@ -317,6 +321,19 @@ pub(super) mod tests {
         let futex = text.lines().find(|line| line.contains("futex")).expect("a row");
         let cells: Vec<&str> = futex.split_whitespace().collect();
         assert_eq!(cells, ["futex", "1.00", "–", "1.00", "–"]);
+    }
+
+    #[test]
+    fn what_was_unanswered_is_of_the_runs_that_it_is_told_of() {
+        let mut runs = found().services.remove(0).loads.remove(1).watched;
+        runs.fates = Fates { ok: 97, shed: 1, lost: 2, ..Fates::default() };
+        assert_eq!(runs.valid, 0);
+        let told = "1.0 % were refused, 2.0 % were never answered)";
+        assert_eq!(unanswered(&runs), format!(" (of runs that do not count {told}"));
+        runs.valid = 1;
+        assert_eq!(unanswered(&runs), format!(" (of the runs that count {told}"));
+        runs.fates = Fates { ok: 97, ..Fates::default() };
+        assert_eq!(unanswered(&runs), "");
     }
 
     #[test]

@@ -82,6 +82,7 @@ impl<T> Pool<T> {
     }
 
     /// A worker sleeps until it is woken; see [`Staff::rest`].
+    #[must_use]
     pub(super) fn rest(&self, worker: usize, has_room: bool, sleep: impl FnOnce()) -> bool {
         let has_item = || !self.ring.is_empty();
         self.staff.rest(worker, has_room, has_item, || {
@@ -184,7 +185,7 @@ mod tests {
         let pool = pool(2);
         let sleeps = || {
             let mut sleeps = false;
-            pool.rest(1, true, || sleeps = true);
+            assert!(!pool.rest(1, true, || sleeps = true), "nobody rings");
             sleeps
         };
         assert!(pool.next(1, false).is_none() && sleeps());
@@ -197,6 +198,19 @@ mod tests {
         let other_is_left = "the other is for the worker that is left";
         assert!(sleeps() && pool.next(1, false).is_none(), "{other_is_left}");
         assert!(pool.next(1, true).is_some(), "unless it was rung for that one");
+    }
+
+    /// The other may be in a long handler, and nothing is overfull.
+    #[test]
+    fn a_worker_takes_what_it_was_rung_for_though_others_are_enough_by_then() {
+        let pool = pool(2);
+        assert!(pool.reserve());
+        let was_rung = pool.rest(1, true, || {
+            pool.push(handed(1));
+            pool.resize(1);
+        });
+        assert!(was_rung && !pool.is_overfull() && pool.next(1, false).is_none());
+        assert!(pool.next(1, was_rung).is_some());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The tables of the pages that have a result file: redrawn from it and compared, so that no number stands
 //! in a page that the file does not hold. Below the words `<!-- drawn: FILE NAME -->` stands a table that
 //! `tables` draws, or a block of what a command said; a table that compares names two files. BENCHMARKING.md and docs/claims/ have no other tables.
+//! Tables of numbers on other pages are drawn too, or stand below `<!-- typed: WHY -->`.
 
 mod tables;
 
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 const MEND: &str = "TAILWATER_PAGES=write cargo test -p tailwater-cli --test pages";
 /// Stands above a drawn table, before file and name.
 const DRAWN: &str = "<!-- drawn: ";
+/// Stands above a table of numbers that no result file holds, before the reason.
+const TYPED: &str = "<!-- typed: ";
 /// Around what a command said, where that is drawn.
 const BLOCK: &str = "```text";
 const BLOCK_END: &str = "```";
@@ -87,14 +90,56 @@ fn each_table_has_its_file() {
     }
 }
 
+#[test]
+fn each_table_of_numbers_has_its_file_or_says_why_not() {
+    let of = |page: String| (numbers_without_source(&read(&page)), page);
+    let unsourced = pages_in("docs").into_iter().map(of).filter(|(lines, _)| !lines.is_empty());
+    let unsourced: Vec<_> = unsourced.collect();
+    let mend = format!("draw them, or put {TYPED}WHY --> above");
+    assert!(unsourced.is_empty(), "numbers without source in lines {unsourced:?}: {mend}");
+}
+
 /// The lines, from 1, in which tables begin that are not drawn.
 fn without_source(page: &str) -> Vec<usize> {
     let lines: Vec<&str> = page.lines().collect();
-    let has_source = |at: usize| {
-        let above = lines[..at].iter().rev().find(|line| !line.is_empty()).unwrap_or(&"");
-        above.starts_with(DRAWN)
+    let unsourced = |&at: &usize| !above(&lines, at).starts_with(DRAWN);
+    heads(&lines).into_iter().filter(unsourced).map(|at| at + 1).collect()
+}
+
+/// The same of tables that are mostly numbers, and that do not say why they are typed.
+fn numbers_without_source(page: &str) -> Vec<usize> {
+    let lines: Vec<&str> = page.lines().collect();
+    let unsourced = |at: &usize| {
+        is_mostly_numbers(&lines[at - 1..]) && !above(&lines, at - 1).starts_with(TYPED)
     };
-    heads(&lines).into_iter().filter(|&at| !has_source(at)).map(|at| at + 1).collect()
+    without_source(page).into_iter().filter(unsourced).collect()
+}
+
+/// The line above a table that is not empty.
+fn above<'a>(lines: &[&'a str], at: usize) -> &'a str {
+    lines[..at].iter().rev().find(|line| !line.is_empty()).copied().unwrap_or_default()
+}
+
+/// Whether more than half of the cells begin with a digit: those below the head, and beyond the first column.
+fn is_mostly_numbers(table: &[&str]) -> bool {
+    let rows = table[2..].iter().map(|line| line.trim()).take_while(|line| line.starts_with('|'));
+    let cells = rows.flat_map(|row| row.trim_matches('|').split('|').skip(1));
+    let is_number = |cell: &&str| {
+        let begins = cell.trim_start_matches([' ', '*', '+', '−', '-', '<', '≥', '±']);
+        begins.starts_with(|first: char| first.is_ascii_digit())
+    };
+    let (numbers, words): (Vec<_>, Vec<_>) = cells.partition(is_number);
+    numbers.len() > words.len()
+}
+
+#[test]
+fn numbers_that_nothing_draws_are_told_from_words_and_from_what_is_typed_with_a_reason() {
+    let table = |rows: &str| format!("words\n\n| a | b | c |\n|---|---|---|\n{rows}\n");
+    let measured = table("| x | **7 %** | – |\n| y | −8 µs | < 2 |");
+    assert_eq!(numbers_without_source(&measured), [3]);
+    let typed = measured.replace("words", "<!-- typed: the paper's -->");
+    assert_eq!(numbers_without_source(&typed), [0; 0]);
+    assert_eq!(numbers_without_source(&table("| 1 | what it is | 2 |")), [0; 0]);
 }
 
 #[test]

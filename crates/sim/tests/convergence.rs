@@ -91,23 +91,41 @@ fn with_a_hundred_thousand_clients_to_a_core_goodput_does_not_swing() {
     assert!(shares.iter().all(|share| *share > 0.8), "{shares:.2?} of capacity");
 }
 
+/// Share of the bound and of drops, in the mean over demands from the capacity on and so many repetitions. `machine` says what
+/// else it does.
+fn overloaded(clients: u32, repetitions: u32, machine: &str, controller: &str) -> (f64, f64) {
+    let times = "slo = \"400us\"\nwarm_up = \"800ms\"\nduration = \"1s\"";
+    let demand = format!("of_capacity = [1.0, 1.2, 1.5, 2.0]\n{machine}");
+    let mut scenario = scenario(clients, "10us", times, &demand, controller);
+    scenario.repetitions = repetitions;
+    let runs = runs(&scenario);
+    assert_eq!(runs.len() as u32, 4 * repetitions);
+    let mean = |value: fn(&Run) -> f64| runs.iter().map(value).sum::<f64>() / runs.len() as f64;
+    (mean(|run| run.goodput_of_bound), mean(|run| run.drop_ratio))
+}
+
 /// Without pauses the mean is half a point lower, and of 100 clients' requests twice as many are dropped.
 #[test]
 fn pauses_keep_goodput_and_halve_the_drops() {
-    let times = "slo = \"400us\"\nwarm_up = \"400ms\"\nduration = \"1s\"";
-    let demand = "of_capacity = [1.0, 1.2, 1.5, 2.0]";
     let without = format!("{BREAKWATER}\noverride = {{ pause = 0 }}");
-    let means = |clients, controller: &str| {
-        let runs = runs(&scenario(clients, "10us", times, demand, controller));
-        let mean = |value: fn(&Run) -> f64| runs.iter().map(value).sum::<f64>() / 4.0;
-        (mean(|run| run.goodput_of_bound), mean(|run| run.drop_ratio))
-    };
-    let (goodput, drops) = means(1_000, BREAKWATER);
-    assert!(goodput > 0.947 && drops < 0.05, "{goodput:.4} of the bound, {drops:.3} dropped");
-    let (few, dropped) = means(100, BREAKWATER);
-    let (few_without, dropped_without) = means(100, &without);
+    let (goodput, drops) = overloaded(1_000, 2, "", BREAKWATER);
+    assert!(goodput >= 0.95 && drops < 0.05, "{goodput:.4} of the bound, {drops:.3} dropped");
+    let (few, dropped) = overloaded(100, 2, "", BREAKWATER);
+    let (few_without, dropped_without) = overloaded(100, 2, "", &without);
     assert!(few > few_without, "{few:.3} against {few_without:.3} without");
     assert!(dropped < 0.6 * dropped_without, "{dropped:.3} against {dropped_without:.3} without");
+    assert!(dropped < 0.04, "{dropped:.3}");
+}
+
+/// Stalls as `scenarios/ablations/stalls.toml` has them. The goal of 93 % is missed by a tenth of a point there.
+#[test]
+fn a_machine_that_stalls_five_times_a_second_costs_three_points() {
+    let stalls = "[sim]\nstalls = [{ per_second = 5.0, \
+                  lengths = [\"1500us\", \"2500us\", \"3500us\", \"4500us\"] }]";
+    let (goodput, drops) = overloaded(1_000, 4, stalls, BREAKWATER);
+    assert!(goodput > 0.925 && drops < 0.09, "{goodput:.4} of the bound, {drops:.3} dropped");
+    let (few, dropped) = overloaded(100, 4, stalls, BREAKWATER);
+    assert!(few > 0.95 && dropped < 0.04, "{few:.4} of the bound, {dropped:.3} dropped");
 }
 
 /// A cell of a table: clients, objective in µs, demand in hundredths of the capacity.

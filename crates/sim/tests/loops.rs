@@ -85,17 +85,22 @@ fn a_loop_without_load_does_not_open_the_pool_of_a_loaded_one() {
 /// nothing to do: a quarter of the capacity is left.
 #[test]
 fn several_loops_serve_as_much_each_as_one_does() {
-    let good = |loop_count: u32, settings: &[&str]| {
-        let world = World { measure: ms(300), ..loops(loop_count, 100) };
+    let good = |loop_count: u32, each: u32, settings: &[&str]| {
+        let world = World { measure: ms(300), ..loops(loop_count, each) };
         let spec = spec("breakwater", "default", settings);
         let capacity = f64::from(loop_count) * SMALL_RPS;
         steady(&world, 2.0 * capacity, &spec).0.goodput_rps / capacity
     };
-    let one = good(1, &[]);
-    let four = good(4, &[]);
-    assert!((one - four).abs() < 0.02, "one loop {one:.3}, four {four:.3}");
-    let shared = good(4, &["pools=shared"]);
-    assert!(shared < 0.7 * one, "a pool for all: {shared:.3}");
+    for each in [25, 100, 1_000] {
+        let one = good(1, each, &[]);
+        for loop_count in [4, 10] {
+            let all = good(loop_count, each, &[]);
+            let found = format!("{each} clients: one loop {one:.3}, {loop_count} loops {all:.3}");
+            assert!((one - all).abs() < 0.02, "{found}");
+        }
+    }
+    let (one, shared) = (good(1, 100, &[]), good(4, 100, &["pools=shared"]));
+    assert!(shared < 0.7 * one, "a pool for all: {shared:.3}, one loop {one:.3}");
 }
 
 /// An eighth of the load, which is a fifth of what a loop can do, comes to the second loop; the first has 1.4

@@ -1,11 +1,11 @@
 //! One scenario's controllers at each demand, by numbers of clients.
 
-use super::{Variant, called, head, line, variant};
+use super::{Variant, called, head, line, ranged, variant};
 use tailwater_report::{percent, time};
 use tailwater_stats::result::{Experiment, Summary};
 
-/// A line for each number of clients and demand: of each controller goodput of capacity and of the bound, its p99
-/// and its drops. A dash where no repetition is valid. Objectives stand above each other where there are several.
+/// A line for each number of clients and demand: of each controller goodput of capacity, with its range, and of the
+/// bound, its p99 and its drops. A dash where no repetition is valid. Objectives stand above each other where there are several.
 pub(super) fn table(result: &str) -> String {
     let result: Experiment = serde_json::from_str(result).expect("a result of tailwater run");
     let mut variants: Vec<Variant<'_>> = Vec::new();
@@ -49,7 +49,7 @@ fn cell(summary: &Summary) -> String {
     let median = |name: &str| summary.of[name].median;
     format!(
         "{}, {}; {}; {} (n = {})",
-        percent(median("goodput_of_capacity")),
+        ranged(summary.of["goodput_of_capacity"]),
         percent(median("goodput_of_bound")),
         time(median("p99_us")),
         percent(median("drop_ratio")),

@@ -1,26 +1,40 @@
 //! The variants of scenarios with one number of clients, below each other, at each demand.
 
-use super::{Variant, called, head, label, line, of_repetitions, variant};
+use super::{Variant, called, head, label, line, of_repetitions, ranged, variant};
 use tailwater_report::{percent, time};
-use tailwater_stats::result::{Experiment, Spread, Summary};
+use tailwater_stats::result::{Experiment, Summary};
 
 /// What the others are compared with.
 const OURS: &str = "tailwater";
 /// Where no repetition is valid, or a scenario lacks it.
 const NOTHING: &str = "–";
 
+/// A demand of a column.
+type Head = fn(&Experiment, f64) -> String;
+
 /// Goodput of capacity with its range; p99; drops.
 pub(super) fn results(results: &[String]) -> String {
-    table(&parse(results), |summary| {
+    table(&parse(results), of_capacity, |summary| {
         let goodput = ranged(summary.of["goodput_of_capacity"]);
         let p99 = time(summary.of["p99_us"].median);
         format!("{goodput}; {p99}; {}", percent(summary.of["drop_ratio"].median))
     })
 }
 
+/// Thousands of requests in time per second; p99; drops: by requests offered per second, where these are what a page speaks of.
+pub(super) fn by_rate(result: &str) -> String {
+    let parsed = parse(&[result.to_owned()]);
+    table(&parsed, in_thousands, |summary| {
+        let median = |name: &str| summary.of[name].median;
+        let goodput = median("goodput_of_capacity") * parsed[0].capacity_rps / 1e3;
+        let [p99, drops] = [time(median("p99_us")), percent(median("drop_ratio"))];
+        format!("{goodput:.1}; {p99}; {drops}")
+    })
+}
+
 /// Messages that the server receives and sends for each answer.
 pub(super) fn messages(result: &str) -> String {
-    table(&parse(&[result.to_owned()]), |summary| {
+    table(&parse(&[result.to_owned()]), of_capacity, |summary| {
         let median = |name: &str| summary.of[name].median;
         format!("{:.2}, {:.2}", median("rx_per_request"), median("tx_per_request"))
     })
@@ -58,11 +72,19 @@ fn ours<'a>(all: &[Variant<'a>]) -> Option<Variant<'a>> {
     ours.first().copied()
 }
 
+fn of_capacity(_: &Experiment, demand: f64) -> String {
+    format!("{demand:.1} ×")
+}
+
+fn in_thousands(result: &Experiment, demand: f64) -> String {
+    format!("{:.0} k/s", demand * result.capacity_rps / 1e3)
+}
+
 /// A line for each variant of each scenario; a column for each demand.
-fn table(results: &[Experiment], cell: impl Fn(&Summary) -> String) -> String {
+fn table(results: &[Experiment], column: Head, cell: impl Fn(&Summary) -> String) -> String {
     let (demands, all) = (demands(results), variants(results));
     let mut heads = ["scenario", "controller"].map(String::from).to_vec();
-    heads.extend(demands.iter().map(|demand| format!("{demand:.1} ×")));
+    heads.extend(demands.iter().map(|&demand| column(&results[0], demand)));
     let mut text = head(&heads);
     for result in results {
         let mut first = described(result);
@@ -118,15 +140,10 @@ fn find<'a>(result: &'a Experiment, it: Variant<'_>, demand: f64) -> Option<&'a 
     result.summary.iter().find(is_it)
 }
 
-/// The median, and its range where this is one.
-fn ranged(spread: Spread) -> String {
-    let [min, median, max] = [spread.min, spread.median, spread.max].map(percent);
-    if min == max { median } else { format!("{median} [{min}–{max}]") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_stats::result::Spread;
 
     fn summary(profile: &str, demand_ratio: f64, repetitions: u32, goodput: [f64; 3]) -> Summary {
         of_controller("none", (profile, demand_ratio), repetitions, goodput)
@@ -186,6 +203,17 @@ mod tests {
             "| locks, 11.6 k/s, SLO 2.00 ms | none | – | 25 [22–28]; 1.71 ms; 18 |\n",
             "|  | tailwater | 90; 1.71 ms; 18 (n = 1) | 100 [98–102]; 1.71 ms; 18 |\n",
             "| keys, 11.6 k/s, SLO 2.00 ms | tailwater | – | 50; 1.71 ms; 18 |\n",
+        ] {
+            assert!(found.contains(row), "{row} is not in\n{found}");
+        }
+    }
+
+    #[test]
+    fn a_rate_stands_for_its_share_of_capacity() {
+        let found = by_rate(&two()[0]);
+        for row in [
+            "| scenario | controller | 12 k/s | 17 k/s |\n",
+            "|  | tailwater | 10.5; 1.71 ms; 18 (n = 1) | 11.6; 1.71 ms; 18 |\n",
         ] {
             assert!(found.contains(row), "{row} is not in\n{found}");
         }

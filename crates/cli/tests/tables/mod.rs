@@ -26,6 +26,7 @@ mod neighbours;
 mod profile;
 mod profiler;
 mod ready;
+mod recommend;
 mod recoveries;
 mod router;
 mod setalgebra;
@@ -41,6 +42,7 @@ mod transport;
 mod tuning;
 mod validation;
 
+use tailwater_report::percent;
 use tailwater_stats::result::{Experiment, Spread, Summary};
 
 /// The table of this name, from the texts of its result files; it ends with a line break.
@@ -79,6 +81,7 @@ fn of_one(name: &str, result: &str) -> String {
         "accelerator-bytes" => accelerator::bytes(result),
         "breakdown" => breakdown::table(result),
         "by-demand" => by_demand::table(result),
+        "by-rate" => by_variant::by_rate(result),
         "classes" => classes::table(result),
         "controllers" => side_by_side::by_controller(result),
         "figures" => figures::table(result),
@@ -110,6 +113,7 @@ fn of_one(name: &str, result: &str) -> String {
         "ready-loads" => ready::loads(result),
         "ready-peaks" => ready::peaks(result),
         "ready-shapes" => ready::shapes(result),
+        "recommend" => recommend::table(result),
         "recoveries" => recoveries::table(result),
         "router-deaths" => router::deaths(result),
         "router-proxies" => router::proxies(result),
@@ -140,6 +144,12 @@ fn of_one(name: &str, result: &str) -> String {
 fn with_range(values: &[f64]) -> String {
     let Spread { min, median, max } = Spread::of(values);
     format!("{median:.2} [{min:.2}–{max:.2}]")
+}
+
+/// In per cent: the median, and its range where this is one.
+fn ranged(spread: Spread) -> String {
+    let [min, median, max] = [spread.min, spread.median, spread.max].map(percent);
+    if min == max { median } else { format!("{median} [{min}–{max}]") }
 }
 
 /// Controller and profile of its runs, each once, in the order of the file.

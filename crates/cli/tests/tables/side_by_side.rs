@@ -1,8 +1,8 @@
 //! Every controller of `scenarios/controllers.toml` beside the others.
 
-use super::{head, line, of_repetitions};
+use super::{head, line, of_repetitions, ranged};
 use tailwater_report::{percent, time};
-use tailwater_stats::result::{Experiment, Summary};
+use tailwater_stats::result::{Experiment, Spread, Summary};
 
 /// In the order of the pages.
 const CONTROLLERS: [&str; 9] = [
@@ -37,7 +37,8 @@ pub(super) fn by_controller(result: &str) -> String {
         let name = if controller == CONTROLLERS[0] { "**breakwater**" } else { controller };
         let mut cells = vec![name.to_owned()];
         for clients in CLIENTS {
-            cells.extend(DEMANDS.map(|demand| goodput(find(&result, controller, clients, demand))));
+            let cell = |demand| goodput(find(&result, controller, clients, demand), ranged);
+            cells.extend(DEMANDS.map(cell));
             cells.push(p99(find(&result, controller, clients, 2.0)));
         }
         text += &line(&cells);
@@ -63,7 +64,7 @@ pub(super) fn first(result: &str) -> String {
             text += &line(&[
                 format!("{demand:.1} ×"),
                 controller.to_owned(),
-                goodput(found),
+                goodput(found, |spread| percent(spread.median)),
                 p99(found),
                 refused.unwrap_or(NONE_VALID.into()),
             ]);
@@ -90,11 +91,11 @@ fn find<'a>(
 }
 
 /// In per cent of capacity.
-fn goodput(summary: Option<&Summary>) -> String {
+fn goodput(summary: Option<&Summary>, shown: impl Fn(Spread) -> String) -> String {
     let Some(summary) = summary else {
         return NONE_VALID.into();
     };
-    of_repetitions(percent(summary.of["goodput_of_capacity"].median), summary.repetitions as usize)
+    of_repetitions(shown(summary.of["goodput_of_capacity"]), summary.repetitions as usize)
 }
 
 /// Median of the valid repetitions.

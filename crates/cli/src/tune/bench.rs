@@ -105,10 +105,13 @@ impl<'a> Bench<'a> {
     }
 
     /// A block that nothing is concluded from: whether the setting can be measured at all, before time is spent on others.
-    /// One whose generator was late each time is: guards count such blocks of a test.
-    pub(super) fn trial(&mut self, setting: &Setting) -> Result<(), Failure> {
+    /// With why the generator was late, where it was so each time.
+    pub(super) fn trial(&mut self, setting: &Setting) -> Result<Option<String>, Failure> {
         let seed = self.next_seed();
-        self.unless_late(setting, seed).map(drop)
+        Ok(match self.unless_late(setting, seed)? {
+            Played::Block(_) => None,
+            Played::Void(late) => Some(late),
+        })
     }
 
     /// Whether no setting can be measured after this failure; otherwise it was that of its setting.
@@ -125,11 +128,7 @@ impl<'a> Bench<'a> {
     pub(super) fn block(&mut self, setting: &Setting, seed: u64) -> Result<Block, Failure> {
         match self.unless_late(setting, seed)? {
             Played::Block(block) => Ok(block),
-            Played::Void(last) => Err(Failure::work(format!(
-                "the generator was late in {} blocks, one after the other; in the last, {last}; give it a core that is at \
-                 rest, or a larger --late-max (late_max in a file)",
-                AGAIN_MAX + 1
-            ))),
+            Played::Void(last) => Err(Failure::work(always_late(&last))),
         }
     }
 
@@ -164,4 +163,13 @@ impl<'a> Bench<'a> {
         self.seed = seed.wrapping_add(1);
         seed
     }
+}
+
+/// Why a setting cannot be measured whose generator was late each time.
+pub(super) fn always_late(last: &str) -> String {
+    format!(
+        "the generator was late in {} blocks, one after the other; in the last, {last}; give it a core that is at rest, or a \
+         larger --late-max (late_max in a file)",
+        AGAIN_MAX + 1
+    )
 }

@@ -265,6 +265,27 @@ awk -v z=$noise -v a=$1 -v l=${late:-20} 'BEGIN {
 }
 
 #[test]
+fn a_value_whose_generator_is_always_late_costs_itself_alone() {
+    let machine = Machine::new("sku-always");
+    let lines = COST.replace("awk", "late=20\nif [ $4 = 1 ]; then late=5000; fi\nawk -v l=$late");
+    let lines = lines
+        .replace("%.6f}", "%.6f, \\\"sent_late_p99_us\\\": %d}")
+        .replace("z * f }", "z * f, l }");
+    let program = machine.program("cost", &lines);
+    let file = file(&machine, &program, "");
+    let output = machine.tune("sku", &[&file, "--json"]);
+    let found = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let left = &found["left_out"][0];
+    assert_eq!((&left["knob"], &left["value"]), (&"d".into(), &"1".into()), "{found}");
+    let why = left["because"].as_str().unwrap_or_default();
+    assert!(why.contains("the generator was late in 4 blocks"), "{left}");
+    // Four in each of two turns.
+    assert_eq!((&found["void"], &found["screening"]["skipped"]), (&8.into(), &Value::Null));
+    assert_eq!(found["sku"], Value::from(vec!["1", "0", "0", "2"]), "{found}");
+}
+
+#[test]
 fn a_block_that_fails_once_in_screening_costs_a_turn_and_not_the_screening() {
     let machine = Machine::new("sku-turn");
     // Trials and the pilot take 37 blocks, the two replicates of screening eight each.
@@ -331,17 +352,17 @@ fn within_its_time_it_ends_and_says_what_was_not_tried() {
 }
 
 #[test]
-fn screening_leaves_the_time_for_confirming_however_slow_its_blocks_are() {
+fn screening_leaves_half_of_the_time_to_tests_however_slow_its_blocks_are() {
     let machine = Machine::new("sku-slow");
-    // Behind trials and the pilot each takes two seconds: a replicate of eight would take more than the 13 that tests have.
-    let program = machine.program("cost", &format!("if [ $n -gt 21 ]; then sleep 2; fi\n{COST}"));
+    // Behind trials and the pilot each takes three seconds: a replicate of eight would take more than half of the 26 that
+    // screening and tests have.
+    let program = machine.program("cost", &format!("if [ $n -gt 21 ]; then sleep 3; fi\n{COST}"));
     let file = file(&machine, &program, "pilot = 4\n");
-    let output = machine.tune("sku", &[&file, "--json", "--accept-weak", "--within", "20s"]);
+    let output = machine.tune("sku", &[&file, "--json", "--accept-weak", "--within", "40s"]);
     let found = json(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(found["screening"]["skipped"].is_string(), "{found}");
-    let untried = found["untried"].as_array().map(Vec::len);
-    assert_eq!((found["tested"].as_array().map(Vec::len), untried), (Some(0), Some(5)), "{found}");
+    assert!(found["tested"].as_array().is_some_and(|tested| !tested.is_empty()), "{found}");
 }
 
 #[test]

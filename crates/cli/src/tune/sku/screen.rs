@@ -29,6 +29,11 @@ pub(super) struct Screening {
     /// Why there was none, where so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) skipped: Option<String>,
+    /// How often the design was played.
+    pub(super) replicates: u32,
+    /// Why no more often, where it was to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cut_short: Option<String>,
 }
 
 /// What screening says of one knob.
@@ -101,25 +106,28 @@ pub(super) fn screen(
         let why = "it would take more than half of the time for tests".to_owned();
         return Ok(Screening::skipped(wanted, values, why));
     }
+    // Half of the time for tests is theirs, however slow blocks become.
+    let now = Instant::now();
+    let until = now + bench.until.saturating_duration_since(now) / 2;
     let progress = Progress::new(design.runs() as u64 * u64::from(wanted.replicates));
     let mut rng = Rng::from_seed(wanted.seed).split("screening");
     let mut played: Vec<Vec<f64>> = Vec::new();
-    let mut ended = None;
+    let mut cut_short = None;
     while played.len() < wanted.replicates as usize && (played.is_empty() || fits(bench)) {
         progress.say(&format!("screening, {} of {}", played.len() + 1, wanted.replicates));
         let mut order: Vec<usize> = (0..design.runs()).collect();
         rng.shuffle(&mut order);
         let setting = |run: usize| setting(wanted, &knobs, &design.levels(run));
-        match replicate(bench, wanted, (order, &setting), &progress)? {
+        match replicate(bench, wanted, (order, &setting), (until, &progress))? {
             Ok(responses) => played.push(responses),
             Err(why) => {
-                ended = Some(why);
+                cut_short = Some(why);
                 break;
             }
         }
     }
-    if let (true, Some(why)) = (played.is_empty(), ended) {
-        return Ok(Screening::skipped(wanted, values, why));
+    if let (true, Some(why)) = (played.is_empty(), &cut_short) {
+        return Ok(Screening::skipped(wanted, values, why.clone()));
     }
     let found = design
         .main_effects(&played, pilot.block_deviation())
@@ -134,6 +142,8 @@ pub(super) fn screen(
         standard_error: Some(found.standard_error),
         smallest_kept: Some(found.smallest_kept()),
         skipped: None,
+        replicates: played.len() as u32,
+        cut_short,
     })
 }
 
@@ -147,7 +157,7 @@ fn setting(wanted: &Wanted, knobs: &[Screened], high: &[bool]) -> Setting {
 }
 
 /// Each run of the design once, in this order. One whose block cannot count has another turn after the others: a noisy minute
-/// is no fault of a setting. With why there is none, where a run failed twice or the time for tests is over.
+/// is no fault of a setting. With why there is none, where a run failed twice or the time for screening is over.
 ///
 /// # Errors
 /// With what ends the whole search.
@@ -155,15 +165,17 @@ fn replicate(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
     (order, setting): (Vec<usize>, &dyn Fn(usize) -> Setting),
-    progress: &Progress,
+    (until, progress): (Instant, &Progress),
 ) -> Result<Result<Vec<f64>, String>, Failure> {
     let seed = bench.next_seed();
     let mut responses = vec![0.0; order.len()];
     let mut turns: VecDeque<(usize, bool)> = order.into_iter().map(|run| (run, false)).collect();
     while let Some((run, is_second)) = turns.pop_front() {
-        match response(bench, wanted, &setting(run), seed) {
+        match response(bench, wanted, &setting(run), (until, seed)) {
             Ok(Some(response)) => responses[run] = response,
-            Ok(None) => return Ok(Err("its blocks took longer than the time for tests".into())),
+            Ok(None) => {
+                return Ok(Err("its blocks took more than half of the time for tests".into()));
+            }
             Err(failure) if bench.is_over(&failure) => return Err(failure),
             Err(failure) if is_second => return Ok(Err(failure.to_string())),
             Err(_) => {
@@ -176,16 +188,16 @@ fn replicate(
     Ok(Ok(responses))
 }
 
-/// The logarithm of what a block measured, once that is quiet enough; none where the time for tests is over by then.
+/// The logarithm of what a block measured, once that is quiet enough; none where the time for screening is over by then.
 fn response(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
     setting: &Setting,
-    seed: u64,
+    (until, seed): (Instant, u64),
 ) -> Result<Option<f64>, Failure> {
     for _ in 0..TRIES {
         // Blocks that are measured again were not reckoned with.
-        if Instant::now() >= bench.until {
+        if Instant::now() >= until {
             return Ok(None);
         }
         let block = bench.block(setting, seed)?;

@@ -1,7 +1,7 @@
 //! The search itself: trials, the pilot, screening, tests, and confirming. What was found is kept whatever ends it.
 
 use super::super::ab::{self, Budget, Compared};
-use super::super::bench::Bench;
+use super::super::bench::{Bench, always_late};
 use super::super::dial::Setting;
 use super::super::tell;
 use super::file::{LeftOut, Wanted};
@@ -10,6 +10,7 @@ use super::screen::{screen, takes as screening_takes};
 use super::text;
 use crate::failure::Failure;
 use crate::machine;
+use std::collections::VecDeque;
 use std::time::Instant;
 use tailwater_stats::holm;
 use tailwater_tune::ab::{Better, ComparisonRules, Forecast, Pilot, Verdict};
@@ -60,7 +61,7 @@ fn forecasts(
     let confirming = wanted.time.mul_f64(CONFIRMING);
     let tests: usize = values.iter().map(Vec::len).sum();
     let claims = 1 + wanted.rivals.len();
-    let claim = of_claim(&wanted.rules, claims);
+    let claim = of_claim(&wanted.rules, claims, true);
     let of_tests = bench.quads_within(left.saturating_sub(confirming));
     let of_tests = of_tests - screening_takes(wanted, values, of_tests);
     let of_test = one_of(of_tests, tests, &wanted.rules);
@@ -91,36 +92,51 @@ fn one_of(quads: u32, tests: usize, rules: &ComparisonRules) -> u32 {
     (quads / tests.max(1) as u32).max(least).min(rules.quads_max)
 }
 
-/// The rules of one of so many claims, of which none is shown yet.
-fn of_claim(rules: &ComparisonRules, claims: usize) -> ComparisonRules {
+/// The rules of one of so many claims, of which none is shown yet. What a rival is better by is worth knowing; that stock is
+/// better is enough to keep it.
+fn of_claim(rules: &ComparisonRules, claims: usize, is_rivals: bool) -> ComparisonRules {
     let level = rules.level.divided(claims);
-    // What a rival is better by is worth knowing.
-    ComparisonRules { level, has_losses_measured: true, ..rules.clone() }
+    ComparisonRules { level, has_losses_measured: is_rivals, ..rules.clone() }
 }
 
-/// Plays each value once, and leaves out those that cannot be measured: one that is wrong costs a block, and not all
-/// that was found before its turn. One whose generator was late stays: a busy machine is no fault of it.
+/// Plays each value once, and leaves out those that cannot be measured: one that is wrong costs a block, and not all that
+/// was found before its turn. One whose generator was late has a second turn after the others, since a busy moment is no fault
+/// of a value; where the time for that is over, it stays.
 fn tried(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
 ) -> Result<(Vec<Vec<String>>, Vec<LeftOut>), Failure> {
     let until = Instant::now() + wanted.time.mul_f64(TRIALS);
+    let all = wanted.values.iter().enumerate();
+    let all = all.flat_map(|(at, values)| values.iter().map(move |value| (at, value)));
+    // Why it cannot be measured, where so.
+    let mut tried: Vec<(usize, &String, Option<String>)> =
+        all.map(|(at, value)| (at, value, None)).collect();
+    let mut turns: VecDeque<(usize, bool)> = (0..tried.len()).map(|turn| (turn, false)).collect();
+    while let Some((turn, is_second)) = turns.pop_front() {
+        if Instant::now() >= until {
+            break;
+        }
+        let (at, value, because) = &mut tried[turn];
+        let mut setting = wanted.stock.clone();
+        setting[*at].clone_from(value);
+        match bench.trial(&setting) {
+            Ok(None) => {}
+            Ok(Some(_)) if !is_second => turns.push_back((turn, true)),
+            Ok(Some(late)) => *because = Some(always_late(&late)),
+            Err(failure) if bench.is_over(&failure) => return Err(failure),
+            Err(failure) => *because = Some(failure.to_string()),
+        }
+    }
     let (mut values, mut left_out) =
         (vec![Vec::new(); wanted.dials.len()], wanted.left_out.clone());
-    for (at, dial) in wanted.dials.iter().enumerate() {
-        for value in &wanted.values[at] {
-            let mut setting = wanted.stock.clone();
-            setting[at].clone_from(value);
-            let tried = if Instant::now() < until { bench.trial(&setting) } else { Ok(()) };
-            match tried {
-                Ok(()) => values[at].push(value.clone()),
-                Err(failure) if bench.is_over(&failure) => return Err(failure),
-                Err(failure) => {
-                    let because = failure.to_string();
-                    tell(&format!("{}={value} is left out: {because}", dial.name));
-                    let (knob, value) = (dial.name.clone(), value.clone());
-                    left_out.push(LeftOut { knob, value, because });
-                }
+    for (at, value, because) in tried {
+        let (knob, value) = (wanted.dials[at].name.clone(), value.clone());
+        match because {
+            None => values[at].push(value),
+            Some(because) => {
+                tell(&format!("{knob}={value} is left out: {because}"));
+                left_out.push(LeftOut { knob, value, because });
             }
         }
     }
@@ -241,7 +257,8 @@ fn confirm(
     let alpha = wanted.rules.level.alpha();
     for (number, (name, setting)) in rivals.iter().enumerate() {
         let shown = shown(&found.confirmed, rivals.len(), alpha).into_iter().filter(|is| *is);
-        let rules = of_claim(&wanted.rules, rivals.len() - shown.count());
+        let is_rivals = *setting != wanted.stock;
+        let rules = of_claim(&wanted.rules, rivals.len() - shown.count(), is_rivals);
         let arms = (name.clone(), setting, &sku);
         let least = rules.level.quads_for_interval();
         let share = bench.until_one_of(rivals.len() - number, least);
@@ -346,7 +363,8 @@ mod tests {
         {
             assert_eq!(one_of(quads, tests, &rules), of_one, "{quads} of {tests}");
         }
-        let claim = of_claim(&rules, 2);
+        let claim = of_claim(&rules, 2, true);
+        assert!(claim.has_losses_measured && !of_claim(&rules, 2, false).has_losses_measured);
         assert_eq!((claim.level.alpha(), one_of(30, 2, &claim)), (0.025, 17));
     }
 

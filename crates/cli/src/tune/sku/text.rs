@@ -22,10 +22,13 @@ pub(super) fn screened(screening: &Screening) -> String {
     }
     let all = &screening.knobs;
     let kept: Vec<&str> = all.iter().filter(|of| of.kept).map(|of| of.knob.as_str()).collect();
-    match kept.as_slice() {
+    let said = match kept.as_slice() {
         [] => "screening kept no knob".into(),
         some => format!("screening kept {} of {}: {}", some.len(), all.len(), some.join(", ")),
-    }
+    };
+    let times = screening.replicates;
+    let why = screening.cut_short.as_ref();
+    said + &why.map_or_else(String::new, |why| format!("; played {times} times and no more: {why}"))
 }
 
 /// A line on one test.

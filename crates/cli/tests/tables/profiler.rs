@@ -1,6 +1,7 @@
 //! The profiler at work on whole programs. What clients see while a server is recorded (`profile recorded` of
 //! `benches/profile`), and what the server's own clock says beside the report (`profile clocked`). What keeping the slowest
-//! requests takes (`profile kept`), and what a comparison of traces finds (`profile compared`).
+//! requests takes (`profile kept`), what a comparison of traces finds (`profile compared`), and which causes of slow requests
+//! are named (`profile caused`).
 
 use super::{head, line, with_range};
 use serde_json::Value;
@@ -28,6 +29,25 @@ pub(super) fn recorded(results: &[String]) -> String {
                 with_range(&ratios),
             ]);
         }
+    }
+    text
+}
+
+/// A line for each planted cause, and for each control: how many of the slow requests have the planted cause, or where nothing is
+/// planted any outside of their own running.
+pub(super) fn causes(result: &str) -> String {
+    let heads = ["planted", "slow requests", "named", "%", "events lost"];
+    let mut text = head(&heads.map(Into::into));
+    for row in read(result)["rows"].as_array().expect("a list") {
+        let number = |key: &str| row[key].as_u64().expect("a number");
+        let share = number("named") as f64 / number("slowest") as f64;
+        text += &line(&[
+            row["planted"].as_str().expect("a name").to_owned(),
+            number("slowest").to_string(),
+            number("named").to_string(),
+            percent(share),
+            number("unknown").to_string(),
+        ]);
     }
     text
 }

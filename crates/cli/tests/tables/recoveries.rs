@@ -37,6 +37,23 @@ pub(super) fn table(result: &str) -> String {
     text
 }
 
+/// A line for each variant of one step: the first bin whose goodput is within a tenth of the steady one, and the worst p99.
+pub(super) fn first(result: &str) -> String {
+    let result: Experiment = serde_json::from_str(result).expect("a result of tailwater run");
+    let heads = ["", "first within a tenth of the steady goodput", "worst p99"];
+    let mut text = head(&heads.map(Into::into));
+    for found in &result.recoveries {
+        let recovery = &found.recovery;
+        let is_back = |goodput: &f64| *goodput >= 0.9 * recovery.steady_rps;
+        let bin = recovery.goodput_rps.iter().position(is_back);
+        let after = bin.map(|bin| format!("after {}", time(bin as f64 * recovery.bin_us)));
+        let worst_us = recovery.p99_us.iter().copied().fold(0.0, f64::max);
+        let cells = [found.profile.clone(), after.unwrap_or("never".into()), time(worst_us)];
+        text += &line(&cells);
+    }
+    text
+}
+
 fn variant(found: &StepRecovery) -> Variant<'_> {
     (&found.controller, &found.profile)
 }

@@ -14,6 +14,9 @@ const MEND: &str = "TAILWATER_PAGES=write cargo test -p tailwater-cli --test pag
 const DRAWN: &str = "<!-- drawn: ";
 /// Stands above a table of numbers that no result file holds, before the reason.
 const TYPED: &str = "<!-- typed: ";
+/// Heads of columns whose numbers are chosen, and not measured.
+const CHOSEN: [&str; 9] =
+    ["default", "offset", "at", "bytes", "len", "code", "at most", "usual size", "how many"];
 /// Around what a command said, where that is drawn.
 const BLOCK: &str = "```text";
 const BLOCK_END: &str = "```";
@@ -106,11 +109,12 @@ fn without_source(page: &str) -> Vec<usize> {
     heads(&lines).into_iter().filter(unsourced).map(|at| at + 1).collect()
 }
 
-/// The same of tables that are mostly numbers, and that do not say why they are typed.
+/// The same of tables with a column of numbers, that do not say why they are typed.
 fn numbers_without_source(page: &str) -> Vec<usize> {
     let lines: Vec<&str> = page.lines().collect();
     let unsourced = |at: &usize| {
-        is_mostly_numbers(&lines[at - 1..]) && !above(&lines, at - 1).starts_with(TYPED)
+        let reason = above(&lines, at - 1).strip_prefix(TYPED).unwrap_or_default();
+        has_column_of_numbers(&lines[at - 1..]) && reason.trim_end_matches("-->").trim().is_empty()
     };
     without_source(page).into_iter().filter(unsourced).collect()
 }
@@ -120,16 +124,22 @@ fn above<'a>(lines: &[&'a str], at: usize) -> &'a str {
     lines[..at].iter().rev().find(|line| !line.is_empty()).copied().unwrap_or_default()
 }
 
-/// Whether more than half of the cells begin with a digit: those below the head, and beyond the first column.
-fn is_mostly_numbers(table: &[&str]) -> bool {
+/// Whether in any column beyond the first that is not of chosen numbers at least half of the cells begin with a number.
+fn has_column_of_numbers(table: &[&str]) -> bool {
     let rows = table[2..].iter().map(|line| line.trim()).take_while(|line| line.starts_with('|'));
-    let cells = rows.flat_map(|row| row.trim_matches('|').split('|').skip(1));
-    let is_number = |cell: &&str| {
-        let begins = cell.trim_start_matches([' ', '*', '+', '−', '-', '<', '≥', '±']);
+    let rows: Vec<Vec<&str>> = rows.map(|row| row.trim_matches('|').split('|').collect()).collect();
+    let is_number = |cell: &str| {
+        let begins = cell
+            .trim_start_matches([' ', '*', '+', '−', '-', '<', '>', '≥', '≤', '±', '~', '≈', '(']);
         begins.starts_with(|first: char| first.is_ascii_digit())
     };
-    let (numbers, words): (Vec<_>, Vec<_>) = cells.partition(is_number);
-    numbers.len() > words.len()
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let heads: Vec<&str> = table[0].trim().trim_matches('|').split('|').map(str::trim).collect();
+    let is_chosen = |column: usize| heads.get(column).is_some_and(|head| CHOSEN.contains(head));
+    (1..columns).filter(|column| !is_chosen(*column)).any(|column| {
+        let numbers = rows.iter().filter_map(|row| row.get(column)).filter(|cell| is_number(cell));
+        2 * numbers.count() >= rows.len()
+    })
 }
 
 #[test]
@@ -139,7 +149,15 @@ fn numbers_that_nothing_draws_are_told_from_words_and_from_what_is_typed_with_a_
     assert_eq!(numbers_without_source(&measured), [3]);
     let typed = measured.replace("words", "<!-- typed: the paper's -->");
     assert_eq!(numbers_without_source(&typed), [0; 0]);
-    assert_eq!(numbers_without_source(&table("| 1 | what it is | 2 |")), [0; 0]);
+    let unreasoned = measured.replace("words", "<!-- typed:  -->");
+    assert_eq!(numbers_without_source(&unreasoned), [3]);
+    assert_eq!(numbers_without_source(&table("| 1 | what it is | as above |")), [0; 0]);
+    let chosen = measured.replace("| b | c |", "| default | at |");
+    assert_eq!(numbers_without_source(&chosen), [0; 0]);
+    assert_eq!(
+        numbers_without_source(&measured.replace("|---|---|---|", "| :-- | -- | --: |")),
+        [3]
+    );
 }
 
 #[test]
@@ -152,8 +170,11 @@ fn a_table_without_source_is_found_in_a_list_too() {
 /// The first lines of tables, from 0. Those in blocks of code have no line of dashes.
 fn heads(lines: &[&str]) -> Vec<usize> {
     let is_head = |at: usize| {
-        let dashes = lines.get(at + 1).is_some_and(|line| line.trim_start().starts_with("|--"));
-        dashes && lines[at].trim_start().starts_with('|')
+        let below = lines.get(at + 1).map_or("", |line| line.trim());
+        let is_ruled = below.starts_with('|') && below.contains("--");
+        is_ruled
+            && below.chars().all(|mark| "|-: ".contains(mark))
+            && lines[at].trim_start().starts_with('|')
     };
     (0..lines.len()).filter(|&at| is_head(at)).collect()
 }

@@ -124,6 +124,9 @@ fn a_machine_that_stalls_five_times_a_second_costs_three_points() {
                   lengths = [\"1500us\", \"2500us\", \"3500us\", \"4500us\"] }]";
     let (goodput, drops) = overloaded(1_000, 4, stalls, BREAKWATER);
     assert!(goodput > 0.925 && drops < 0.09, "{goodput:.4} of the bound, {drops:.3} dropped");
+    let (calm, _) = overloaded(1_000, 4, "", BREAKWATER);
+    let cost = calm - goodput;
+    assert!((0.015..0.045).contains(&cost), "{calm:.4} calm, {goodput:.4} with stalls");
     let (few, dropped) = overloaded(100, 4, stalls, BREAKWATER);
     assert!(few > 0.95 && dropped < 0.04, "{few:.4} of the bound, {dropped:.3} dropped");
 }

@@ -82,7 +82,7 @@ fn a_loop_without_load_does_not_open_the_pool_of_a_loaded_one() {
 }
 
 /// From one pool for all, a loop that is idle for a moment takes the credits of the others, and these have
-/// nothing to do: a quarter of the capacity is left.
+/// nothing to do: half of the capacity is left.
 #[test]
 fn several_loops_serve_as_much_each_as_one_does() {
     let good = |loop_count: u32, each: u32, settings: &[&str]| {
@@ -96,7 +96,7 @@ fn several_loops_serve_as_much_each_as_one_does() {
         for loop_count in [4, 10] {
             let all = good(loop_count, each, &[]);
             let found = format!("{each} clients: one loop {one:.3}, {loop_count} loops {all:.3}");
-            assert!((one - all).abs() < 0.02, "{found}");
+            assert!((one - all).abs() < 0.02 && one > 0.92, "{found}");
         }
     }
     let (one, shared) = (good(1, 100, &[]), good(4, 100, &["pools=shared"]));

@@ -1,6 +1,7 @@
 //! The variants of scenarios with one number of clients, below each other, at each demand.
 
-use super::{Variant, called, head, label, line, of_repetitions, ranged, variant};
+use super::{ENOUGH, Variant, called, head, label, line, of_repetitions, ranged, variant};
+use std::collections::BTreeSet;
 use tailwater_report::{percent, time};
 use tailwater_stats::result::{Experiment, Summary};
 
@@ -87,12 +88,19 @@ fn table(results: &[Experiment], column: Head, cell: impl Fn(&Summary) -> String
     heads.extend(demands.iter().map(|&demand| column(&results[0], demand)));
     let mut text = head(&heads);
     for result in results {
+        // What all cells have in common is said once.
+        let counts: BTreeSet<u32> = result.summary.iter().map(|it| it.repetitions).collect();
+        let are_alike = counts.len() == 1;
         let mut first = described(result);
+        if let (true, Some(count)) = (are_alike, counts.first()) {
+            first = of_repetitions(first, *count as usize);
+        }
         for it in variants(std::slice::from_ref(result)) {
             let mut cells = vec![std::mem::take(&mut first), called(it, &all)];
             cells.extend(demands.iter().map(|&demand| {
                 find(result, it, demand).map_or(NOTHING.into(), |found| {
-                    of_repetitions(cell(found), found.repetitions as usize)
+                    let count = if are_alike { ENOUGH } else { found.repetitions as usize };
+                    of_repetitions(cell(found), count)
                 })
             }));
             text += &line(&cells);
@@ -217,6 +225,13 @@ mod tests {
         ] {
             assert!(found.contains(row), "{row} is not in\n{found}");
         }
+    }
+
+    #[test]
+    fn repetitions_that_all_cells_have_are_told_once() {
+        let once = [0.5, 1.5].map(|demand| summary("default", demand, 1, [0.5; 3]));
+        let found = results(&[result("locks", once.into())]);
+        assert!(found.contains("SLO 2.00 ms (n = 1) | none | 50; 1.71 ms; 18 | 50;"), "{found}");
     }
 
     #[test]

@@ -81,11 +81,8 @@ fn knobs<'w>(wanted: &'w Wanted, values: &'w [Vec<String>]) -> impl Iterator<Ite
 pub(super) fn takes(wanted: &Wanted, values: &[Vec<String>], quads: u32) -> u32 {
     let design = Factorial::new(knobs(wanted, values).count());
     let runs = design.map_or(0, |design| design.runs() as u64);
-    let (blocks, mut taken) = (4 * u64::from(quads), 0_u64);
-    for _ in 0..wanted.replicates {
-        taken += if 2 * runs <= blocks - taken { runs } else { 0 };
-    }
-    taken.div_ceil(4) as u32
+    let fit = (4 * u64::from(quads) / 2).checked_div(runs).unwrap_or(0);
+    (runs * fit.min(wanted.replicates.into())).div_ceil(4) as u32
 }
 
 /// Plays the design with the first value of each knob. Where a setting cannot be measured, or the time would not do, there
@@ -101,14 +98,14 @@ pub(super) fn screen(
 ) -> Result<Screening, Failure> {
     let mut knobs: Vec<Screened> = knobs(wanted, values).collect();
     let design = Factorial::new(knobs.len()).ok_or_else(|| Failure::usage("too many knobs"))?;
-    let fits = |bench: &Bench<'_>| 2 * design.runs() as u64 <= 4 * u64::from(bench.quads_left());
+    // Half of the time is the tests', however slow blocks become.
+    let now = Instant::now();
+    let until = now + bench.until.saturating_duration_since(now) / 2;
+    let fits = |bench: &Bench<'_>| design.runs() as u64 <= 4 * u64::from(bench.quads_until(until));
     if !fits(bench) {
         let why = "it would take more than half of the time for tests".to_owned();
         return Ok(Screening::skipped(wanted, values, why));
     }
-    // Half of the time for tests is theirs, however slow blocks become.
-    let now = Instant::now();
-    let until = now + bench.until.saturating_duration_since(now) / 2;
     let progress = Progress::new(design.runs() as u64 * u64::from(wanted.replicates));
     let mut rng = Rng::from_seed(wanted.seed).split("screening");
     let mut played: Vec<Vec<f64>> = Vec::new();

@@ -250,18 +250,22 @@ fn a_setting_whose_generator_is_always_late_ends_its_test_and_what_is_tolerated_
 
 #[test]
 fn a_value_that_is_tried_in_a_busy_moment_is_tested_all_the_same() {
-    let machine = Machine::new("sku-busy");
-    // Each of the four tries that its trial has is late, and none later.
-    let lines = "if [ $n -le 4 ]; then late=5000; fi
-awk -v z=$noise -v a=$1 -v l=${late:-20} 'BEGIN {
-  printf \"{\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}\\n\", 1000 * z * (a == 1 ? 0.98 : 1), l }'";
-    let file = failing_after(&machine, 0);
-    machine.program("fails", lines);
-    let output = machine.tune("sku", &[&file, "--json"]);
-    let found = json(&output);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!((&found["left_out"], &found["void"]), (&Value::Array(Vec::new()), &4.into()));
-    assert_eq!(found["sku"], Value::from(vec!["1"]), "{found}");
+    // A trial has four tries. After four late ones stock is in time, and the value, too; after eight stock is late as well.
+    for late in [4, 8] {
+        let machine = Machine::new(&format!("sku-busy-{late}"));
+        let lines = format!(
+            "if [ $n -le {late} ]; then late=5000; fi
+awk -v z=$noise -v a=$1 -v l=${{late:-20}} 'BEGIN {{
+  printf \"{{\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}}\\n\", 1000 * z * (a == 1 ? 0.98 : 1), l }}'"
+        );
+        let file = failing_after(&machine, 0);
+        machine.program("fails", &lines);
+        let output = machine.tune("sku", &[&file, "--json"]);
+        let found = json(&output);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!((&found["left_out"], &found["void"]), (&Value::Array(Vec::new()), &late.into()));
+        assert_eq!(found["sku"], Value::from(vec!["1"]), "{found}");
+    }
 }
 
 #[test]
@@ -280,7 +284,7 @@ fn a_value_whose_generator_is_always_late_costs_itself_alone() {
     assert_eq!((&left["knob"], &left["value"]), (&"d".into(), &"1".into()), "{found}");
     let why = left["because"].as_str().unwrap_or_default();
     assert!(why.contains("the generator was late in 4 blocks"), "{left}");
-    // Four in each of two turns.
+    // Four on either side of a block of stock.
     assert_eq!((&found["void"], &found["screening"]["skipped"]), (&8.into(), &Value::Null));
     assert_eq!(found["sku"], Value::from(vec!["1", "0", "0", "2"]), "{found}");
 }
@@ -336,33 +340,50 @@ fn what_is_forecast_is_that_of_each_test_in_its_share_of_the_time_and_of_confirm
     assert!((1.0..1.9).contains(&share), "{share}: {told}");
 }
 
+/// What a search of four knobs finds within this time, with a pilot of four quads: trials and pilot take 21 blocks.
+fn found_within(name: &str, lines: &str, time: &str) -> Value {
+    let machine = Machine::new(name);
+    let program = machine.program("cost", lines);
+    let file = file(&machine, &program, "pilot = 4\n");
+    let output = machine.tune("sku", &[&file, "--json", "--accept-weak", "--within", time]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    json(&output)
+}
+
 #[test]
 fn within_its_time_it_ends_and_says_what_was_not_tried() {
-    let machine = Machine::new("sku-within");
     // Behind trials, pilot and screening no test of it fits into what is left. These take two seconds where nothing else runs.
-    let program = machine.program("cost", &format!("if [ $n -gt 37 ]; then sleep 2; fi\n{COST}"));
-    let file = file(&machine, &program, "pilot = 4\n");
-    let output = machine.tune("sku", &[&file, "--json", "--accept-weak", "--within", "32s"]);
-    let found = json(&output);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let lines = format!("if [ $n -gt 37 ]; then sleep 2; fi\n{COST}");
+    let found = found_within("sku-within", &lines, "32s");
     let over = found["untried"].as_array().is_some_and(|untried| !untried.is_empty());
     let tests = found["tested"].as_array().into_iter().flatten();
     let cut = tests.filter(|test| test["timed_out"] == true).count();
     assert!(over || cut > 0, "the file's time is 60 minutes: {found}");
 }
 
+/// Of the blocks in which screening begins so many take so many seconds. All others are quick, by the shell alone.
+fn slow(blocks: u32, seconds: u32) -> String {
+    let last = 21 + blocks;
+    let is_slow = format!("[ $n -gt 21 ] && [ $n -le {last} ]");
+    format!("if {is_slow}; then sleep {seconds}; fi\necho \"{{\\\"cost\\\": $noise}}\"")
+}
+
 #[test]
 fn screening_leaves_half_of_the_time_to_tests_however_slow_its_blocks_are() {
-    let machine = Machine::new("sku-slow");
-    // Behind trials and the pilot each takes three seconds: a replicate of eight would take more than half of the 26 that
-    // screening and tests have.
-    let program = machine.program("cost", &format!("if [ $n -gt 21 ]; then sleep 3; fi\n{COST}"));
-    let file = file(&machine, &program, "pilot = 4\n");
-    let output = machine.tune("sku", &[&file, "--json", "--accept-weak", "--within", "40s"]);
-    let found = json(&output);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(found["screening"]["skipped"].is_string(), "{found}");
+    // Both have 26 seconds. Five blocks of eight take more than half of that.
+    let found = found_within("sku-slow", &slow(5, 3), "40s");
+    let why = found["screening"]["skipped"].as_str().unwrap_or_default();
+    assert!(why.contains("took more than half of the time for tests"), "{found}");
     assert!(found["tested"].as_array().is_some_and(|tested| !tested.is_empty()), "{found}");
+}
+
+#[test]
+fn screening_is_not_played_again_where_it_would_take_more_than_half_of_the_time() {
+    let found = found_within("sku-once", &slow(8, 1), "40s");
+    let screening = &found["screening"];
+    assert_eq!((&screening["replicates"], &screening["skipped"]), (&1.into(), &Value::Null));
+    let why = screening["cut_short"].as_str().unwrap_or_default();
+    assert!(why.contains("would take more than half"), "{screening}");
 }
 
 #[test]

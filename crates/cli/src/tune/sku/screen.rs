@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use serde::Serialize;
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tailwater_core::Rng;
 use tailwater_tune::ab::{Block, Pilot};
 use tailwater_tune::factorial::Factorial;
@@ -102,26 +102,25 @@ pub(super) fn screen(
     let now = Instant::now();
     let until = now + bench.until.saturating_duration_since(now) / 2;
     let fits = |bench: &Bench<'_>| design.runs() as u64 <= 4 * u64::from(bench.quads_until(until));
-    if !fits(bench) {
-        let why = "it would take more than half of the time for tests".to_owned();
-        return Ok(Screening::skipped(wanted, values, why));
-    }
     let progress = Progress::new(design.runs() as u64 * u64::from(wanted.replicates));
     let mut rng = Rng::from_seed(wanted.seed).split("screening");
     let mut played: Vec<Vec<f64>> = Vec::new();
-    let mut cut_short = None;
-    while played.len() < wanted.replicates as usize && (played.is_empty() || fits(bench)) {
+    let (mut longest, mut cut_short) = (Duration::ZERO, None);
+    while played.len() < wanted.replicates as usize && cut_short.is_none() {
+        let began = Instant::now();
+        if began + longest > until || !fits(bench) {
+            cut_short = Some("it would take more than half of the time for tests".to_owned());
+            break;
+        }
         progress.say(&format!("screening, {} of {}", played.len() + 1, wanted.replicates));
         let mut order: Vec<usize> = (0..design.runs()).collect();
         rng.shuffle(&mut order);
         let setting = |run: usize| setting(wanted, &knobs, &design.levels(run));
         match replicate(bench, wanted, (order, &setting), (until, &progress))? {
             Ok(responses) => played.push(responses),
-            Err(why) => {
-                cut_short = Some(why);
-                break;
-            }
+            Err(why) => cut_short = Some(why),
         }
+        longest = longest.max(began.elapsed());
     }
     if let (true, Some(why)) = (played.is_empty(), &cut_short) {
         return Ok(Screening::skipped(wanted, values, why.clone()));

@@ -10,7 +10,6 @@ use super::screen::{screen, takes as screening_takes};
 use super::text;
 use crate::failure::Failure;
 use crate::machine;
-use std::collections::VecDeque;
 use std::time::Instant;
 use tailwater_stats::holm;
 use tailwater_tune::ab::{Better, ComparisonRules, Forecast, Pilot, Verdict};
@@ -100,44 +99,32 @@ fn of_claim(rules: &ComparisonRules, claims: usize, is_rivals: bool) -> Comparis
 }
 
 /// Plays each value once, and leaves out those that cannot be measured: one that is wrong costs a block, and not all that
-/// was found before its turn. One whose generator was late has a second turn after the others, since a busy moment is no fault
-/// of a value; where the time for that is over, it stays.
+/// was found before its turn. What is not played within the time for trials stays.
 fn tried(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
 ) -> Result<(Vec<Vec<String>>, Vec<LeftOut>), Failure> {
     let until = Instant::now() + wanted.time.mul_f64(TRIALS);
-    let all = wanted.values.iter().enumerate();
-    let all = all.flat_map(|(at, values)| values.iter().map(move |value| (at, value)));
-    // Why it cannot be measured, where so.
-    let mut tried: Vec<(usize, &String, Option<String>)> =
-        all.map(|(at, value)| (at, value, None)).collect();
-    let mut turns: VecDeque<(usize, bool)> = (0..tried.len()).map(|turn| (turn, false)).collect();
-    while let Some((turn, is_second)) = turns.pop_front() {
-        if Instant::now() >= until {
-            break;
-        }
-        let (at, value, because) = &mut tried[turn];
-        let mut setting = wanted.stock.clone();
-        setting[*at].clone_from(value);
-        match bench.trial(&setting) {
-            Ok(None) => {}
-            Ok(Some(_)) if !is_second => turns.push_back((turn, true)),
-            Ok(Some(late)) => *because = Some(always_late(&late)),
-            Err(failure) if bench.is_over(&failure) => return Err(failure),
-            Err(failure) => *because = Some(failure.to_string()),
-        }
-    }
     let (mut values, mut left_out) =
         (vec![Vec::new(); wanted.dials.len()], wanted.left_out.clone());
-    for (at, value, because) in tried {
-        let (knob, value) = (wanted.dials[at].name.clone(), value.clone());
-        match because {
-            None => values[at].push(value),
-            Some(because) => {
-                tell(&format!("{knob}={value} is left out: {because}"));
-                left_out.push(LeftOut { knob, value, because });
-            }
+    for (at, dial) in wanted.dials.iter().enumerate() {
+        for value in &wanted.values[at] {
+            let mut setting = wanted.stock.clone();
+            setting[at].clone_from(value);
+            let is_time = Instant::now() < until;
+            let tried = if is_time { late(bench, wanted, &setting) } else { Ok(None) };
+            let because = match tried {
+                Ok(None) => {
+                    values[at].push(value.clone());
+                    continue;
+                }
+                Ok(Some(late)) => always_late(&late),
+                Err(failure) if bench.is_over(&failure) => return Err(failure),
+                Err(failure) => failure.to_string(),
+            };
+            tell(&format!("{}={value} is left out: {because}", dial.name));
+            let (knob, value) = (dial.name.clone(), value.clone());
+            left_out.push(LeftOut { knob, value, because });
         }
     }
     // The last is one of these trials.
@@ -148,6 +135,19 @@ fn tried(
         ))),
         _ => Ok((values, left_out)),
     }
+}
+
+/// Why the generator is late with a setting, before a block of stock that is not and behind it. Where stock is late, too, the
+/// machine is busy, which is no fault of the setting.
+fn late(
+    bench: &mut Bench<'_>,
+    wanted: &Wanted,
+    setting: &Setting,
+) -> Result<Option<String>, Failure> {
+    if bench.trial(setting)?.is_none() || bench.trial(&wanted.stock)?.is_some() {
+        return Ok(None);
+    }
+    bench.trial(setting)
 }
 
 /// Everything after the pilot.

@@ -26,9 +26,12 @@ pub(super) fn screened(screening: &Screening) -> String {
         [] => "screening kept no knob".into(),
         some => format!("screening kept {} of {}: {}", some.len(), all.len(), some.join(", ")),
     };
-    let times = screening.replicates;
+    let times = match screening.replicates {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
     let why = screening.cut_short.as_ref();
-    said + &why.map_or_else(String::new, |why| format!("; played {times} times and no more: {why}"))
+    said + &why.map_or_else(String::new, |why| format!("; played {times} and no more: {why}"))
 }
 
 /// A line on one test.

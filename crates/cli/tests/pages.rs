@@ -171,7 +171,7 @@ fn a_table_without_source_is_found_in_a_list_too() {
 fn heads(lines: &[&str]) -> Vec<usize> {
     let is_head = |at: usize| {
         let below = lines.get(at + 1).map_or("", |line| line.trim());
-        let is_ruled = below.starts_with('|') && below.contains("--");
+        let is_ruled = below.starts_with('|') && below.contains('-');
         is_ruled
             && below.chars().all(|mark| "|-: ".contains(mark))
             && lines[at].trim_start().starts_with('|')

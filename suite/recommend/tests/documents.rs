@@ -8,54 +8,37 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root.join(path)).expect(path)
 }
 
-/// A column of the table: a split of a set.
-struct Column {
-    /// Each predictor under the page's name for it, and its RMSE.
-    rows: Vec<(String, f64)>,
-}
-
-fn columns() -> Vec<Column> {
+/// The RMSE of each predictor, of each split of each set.
+fn splits() -> Vec<Vec<(String, f64)>> {
     let result: Value = serde_json::from_str(&read("results/recommend.json")).expect("a result");
-    let sets = result["sets"].as_array().expect("sets");
-    let of_set = |set: &Value| -> Vec<Column> {
-        let splits = set["splits"].as_array().expect("splits");
-        splits.iter().map(|split| column(set, split)).collect()
+    let list = |of: &Value, key: &str| of[key].as_array().expect("a list").clone();
+    let rmse = |split: &Value, key: &str, side: &str| -> Vec<(String, f64)> {
+        let of = |one: &Value| {
+            let name = format!("{side}{}", one["predictor"].as_str().expect("a name"));
+            (name, one["rmse"].as_f64().expect("a number"))
+        };
+        list(split, key).iter().map(of).collect()
     };
-    sets.iter().flat_map(of_set).collect()
-}
-
-fn column(set: &Value, split: &Value) -> Column {
-    let rows = |key: &str| split[key].as_array().expect("predictors").clone();
-    let row = |one: &Value, name: &dyn Fn(&str) -> String| {
-        let (predictor, rmse) = (one["predictor"].as_str(), one["rmse"].as_f64());
-        (name(predictor.expect("a name")), rmse.expect("a number"))
+    let both = |split: Value| {
+        [rmse(&split, "ours", ""), rmse(&split, "scikit_surprise", "scikit-surprise: ")].concat()
     };
-    let slices = &set["settings"]["slices"];
-    let ours = |name: &str| match name {
-        "average of slices (thesis)" => format!("average of {slices} slices (thesis)"),
-        "neighbours among raters" => format!("**{name}**"),
-        _ => name.to_owned(),
-    };
-    let others = |name: &str| format!("scikit-surprise: {name}");
-    let mut all: Vec<_> = rows("ours").iter().map(|one| row(one, &ours)).collect();
-    all.extend(rows("scikit_surprise").iter().map(|one| row(one, &others)));
-    Column { rows: all }
+    list(&result, "sets").iter().flat_map(|set| list(set, "splits")).map(both).collect()
 }
 
 #[test]
 fn the_result_holds_what_the_page_claims() {
-    let columns = columns();
-    assert_eq!(columns.len(), 6);
-    for column in &columns {
+    let splits = splits();
+    assert_eq!(splits.len(), 6);
+    for split in &splits {
         let of = |name: &str| {
-            column.rows.iter().find(|row| row.0 == name).unwrap_or_else(|| panic!("{name}")).1
+            split.iter().find(|row| row.0 == name).unwrap_or_else(|| panic!("{name}")).1
         };
         let (biases, theirs) = (of("biases"), of("scikit-surprise: BaselineOnly"));
         assert!((biases - theirs).abs() < 5e-5, "to four digits: {biases} and {theirs}");
         let gain = 1.0 - of("factors") / of("scikit-surprise: NMF");
         assert!(gain > 0.055, "{gain}");
-        let neighbours = of("**neighbours among raters**");
-        assert!(column.rows.iter().all(|row| row.1 >= neighbours), "they are the best");
-        assert!(of("average of 4 slices (thesis)") > biases);
+        let neighbours = of("neighbours among raters");
+        assert!(split.iter().all(|row| row.1 >= neighbours), "they are the best");
+        assert!(of("average of slices (thesis)") > biases);
     }
 }

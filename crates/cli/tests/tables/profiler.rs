@@ -36,7 +36,7 @@ pub(super) fn recorded(results: &[String]) -> String {
 /// A line for each planted cause, and for each control: how many of the slow requests have the planted cause, or where nothing is
 /// planted any outside of their own running.
 pub(super) fn causes(result: &str) -> String {
-    let heads = ["planted", "slow requests", "named", "%", "events lost"];
+    let heads = ["planted", "slow requests", "named", "%", "nothing known, as events were lost"];
     let mut text = head(&heads.map(Into::into));
     for row in read(result)["rows"].as_array().expect("a list") {
         let number = |key: &str| row[key].as_u64().expect("a number");
@@ -45,7 +45,7 @@ pub(super) fn causes(result: &str) -> String {
             row["planted"].as_str().expect("a name").to_owned(),
             number("slowest").to_string(),
             number("named").to_string(),
-            percent(share),
+            format!("{:.1}", 100.0 * share),
             number("unknown").to_string(),
         ]);
     }

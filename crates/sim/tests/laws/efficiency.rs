@@ -8,50 +8,22 @@ use tailwater_sim::run;
 use tailwater_stats::result::Run;
 use tailwater_workload::Scenario;
 
-/// A lock is held without a core. It is refused on entry when its oldest waiter has waited for longer than the request
-/// may (ASQM, §3.2). The budget is two thirds of the objective (§5.1).
-const TWO_LOCKS: &str = r#"
-slo = "200us"
-seed = 3
-repetitions = 1
-warm_up = "150ms"
-duration = "150ms"
-[clients]
-count = 200
-[capacity]
-fixed_rps = 200_000
-[server]
-enforce_deadlines = false
-[server.locks]
-policy = "asqm:paper"
-budget = "134us"
-hand_off = "0s"
-[[server.path]]
-name = "contended"
-probability = 0.8
-[[server.path.steps]]
-lock = "first"
-steps = [{ wait = { distribution = "exponential", mean = "10us" } }]
-[[server.path]]
-name = "rare"
-probability = 0.2
-[[server.path.steps]]
-lock = "second"
-steps = [{ wait = { distribution = "exponential", mean = "10us" } }]
-[sim]
-rtt = "10us"
-receive = "1us"
-send = "0s"
-shed = "0s"
-"#;
+const TWO_LOCKS: &str = include_str!("../../../../scenarios/ablations/two-locks.toml");
 
-/// This controller, as a table in line has it, at so many requests per second.
+/// This controller, as a table in line has it, at so many requests per second, for 0.3 s.
 fn at(rps: f64, controller: &str) -> Run {
-    let text =
-        format!("controller = {controller}\ndemand.requests_per_second = {rps}\n{TWO_LOCKS}");
-    let scenario = Scenario::parse("scenarios/test.toml", &text);
+    let (scene, _) = TWO_LOCKS.split_once("[[controller]]").expect("controllers stand last");
+    let scene = scene
+        .replace("warm_up = \"8s\"", "warm_up = \"150ms\"")
+        .replace("duration = \"1s\"", "duration = \"150ms\"")
+        .replace("repetitions = 2", "repetitions = 1")
+        .replace("[100_000, 300_000, 600_000, 1_200_000]", &rps.to_string());
+    let text = format!("controller = {controller}\n{scene}");
+    let scenario = Scenario::parse("two-locks.toml", &text);
     let found = run(&scenario.unwrap_or_else(|error| panic!("{error}")));
     let mut found = found.unwrap_or_else(|failure| panic!("{failure}"));
+    let lengths = (found.runs.len(), found.runs[0].demand_ratio);
+    assert_eq!(lengths, (1, rps / 200_000.0), "the file has what is replaced");
     found.runs.remove(0)
 }
 

@@ -4,14 +4,14 @@
 mod profiled;
 
 use profiled::neighbours::passed_over;
+use profiled::served::{Served, attach, finishes};
 use profiled::{Recorded, alone, folder, in_time, text, tools};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 use tailwater_profile::record::{Did, LossKind, MarkKind, Record, WaitKind};
 use tailwater_profile::trace::{Ending, Reader, Trouble};
@@ -21,78 +21,6 @@ const KILLS: &str = "TAILWATER_KILLS";
 const KILLS_USUAL: u64 = 5;
 /// As the program answers where a recording is under way.
 const EALREADY: &str = "114";
-
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let folder = folder("attach-program");
-        tools().compiled("CC", "-pthread", "served.c", &folder.join("served"))
-    })
-}
-
-/// The program at work.
-struct Served {
-    child: Child,
-    asked: ChildStdin,
-    said: BufReader<ChildStdout>,
-}
-
-impl Served {
-    fn start() -> Self {
-        let mut command = Command::new(program());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).env_remove("LD_LIBRARY_PATH");
-        let mut child = command.spawn().expect("it starts");
-        let asked = child.stdin.take().expect("it is piped");
-        let said = BufReader::new(child.stdout.take().expect("it is piped"));
-        let mut served = Self { child, asked, said };
-        served.goes_on();
-        served
-    }
-
-    fn ask(&mut self, command: &str) -> String {
-        writeln!(self.asked, "{command}").expect("it listens");
-        let mut line = String::new();
-        self.said.read_line(&mut line).expect("it answers");
-        line.trim_end().to_owned()
-    }
-
-    fn rounds(&mut self) -> u64 {
-        self.ask("rounds").parse().expect("a number")
-    }
-
-    /// All its threads get on with their work.
-    fn goes_on(&mut self) {
-        let before = self.rounds();
-        while self.rounds() < before + 4 {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    fn attach(&self, trace: &Path, options: &[&str]) -> Command {
-        attach(self.child.id(), trace, options)
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// `tailwater profile attach`, which is ended should it not end by itself.
-fn attach(pid: u32, trace: &Path, options: &[&str]) -> Command {
-    let mut command = Command::new(&tools().tailwater);
-    command.args(["profile", "attach", &pid.to_string()]).arg("-o").arg(trace).args(options);
-    command.env("TAILWATER_PROFILE_HOME", tools().home()).env_remove("LD_LIBRARY_PATH");
-    command
-}
-
-fn finishes(command: &mut Command) -> Output {
-    let done = command.output().expect("it starts");
-    assert!(done.status.success(), "{}: {}", done.status, text(&done.stderr));
-    done
-}
 
 /// One that has begun to record.
 struct Attached {
@@ -509,13 +437,13 @@ fn what_cannot_be_attached_to_is_told_with_its_mend() {
 
 /// What a recording of before left, byte for byte.
 fn a_refusal_leaves_traces_alone(trace: &Path) {
-    let files = ["", ".kernel", ".all", ".all.kernel"].map(|more| {
+    let files = ["", ".kernel", ".lines", ".all", ".all.kernel"].map(|more| {
         let mut name = trace.as_os_str().to_owned();
         name.push(more);
         PathBuf::from(name)
     });
     files.iter().for_each(|file| std::fs::write(file, "of before").expect("a file"));
-    for options in [&[][..], &["--keep", "p90"], &["--last", "1s"], &["--kernel"]] {
+    for options in [&[][..], &["--keep", "p90"], &["--last", "1s"], &["--kernel"], &["--lines"]] {
         let done = attach(0x7fff_ffff, trace, options).output().expect("it starts");
         assert_eq!(done.status.code(), Some(2), "{}", text(&done.stderr));
         for file in &files {

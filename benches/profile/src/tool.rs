@@ -16,6 +16,8 @@ pub(crate) enum Tool {
     Unscanned,
     /// Recorded with a budget of 5 %.
     Scanned,
+    /// The same with samples of where threads are, 997 a second.
+    Lines,
     /// Built to find fibers, and nobody looks.
     Fibers,
     /// XRay's sleds, not patched.
@@ -49,10 +51,11 @@ pub(crate) enum Build {
 }
 
 impl Tool {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Plain,
         Self::Unscanned,
         Self::Scanned,
+        Self::Lines,
         Self::Fibers,
         Self::Xray,
         Self::XrayNoop,
@@ -69,6 +72,7 @@ impl Tool {
             Self::Plain => "plain",
             Self::Unscanned => "tailwater, unscanned",
             Self::Scanned => "tailwater, scanned (5 %)",
+            Self::Lines => "tailwater, scanned (5 %), --lines",
             Self::Fibers => "tailwater --fibers, unscanned",
             Self::Xray => "XRay, unpatched",
             Self::XrayNoop => "XRay, empty handler",
@@ -84,7 +88,7 @@ impl Tool {
     pub(crate) fn build(self) -> Build {
         match self {
             Self::Plain | Self::Perf => Build::Clang,
-            Self::Unscanned | Self::Scanned => Build::Pass,
+            Self::Unscanned | Self::Scanned | Self::Lines => Build::Pass,
             Self::Fibers => Build::Fibers,
             Self::Xray | Self::XrayNoop | Self::XrayBasic => Build::Xray,
             Self::Hooks => Build::Hooks,
@@ -102,16 +106,18 @@ impl Tool {
     }
 
     pub(crate) fn is_ours(self) -> bool {
-        matches!(self, Self::Plain | Self::Unscanned | Self::Scanned | Self::Fibers)
+        matches!(self, Self::Plain | Self::Unscanned | Self::Scanned | Self::Lines | Self::Fibers)
     }
 
     /// `program` under this tool, in a folder where it may leave files; `scratch` is a name for one.
     pub(crate) fn run(self, place: &Place, program: &Path, scratch: &str) -> Command {
         let file = place.made(scratch);
         let mut command = match self {
-            Self::Scanned => {
+            Self::Scanned | Self::Lines => {
                 let mut command = place.tailwater();
-                command.args(["profile", "record", "--budget", "5%", "-o"]).arg(file).arg("--");
+                command.args(["profile", "record", "--budget", "5%"]);
+                command.args((self == Self::Lines).then_some("--lines"));
+                command.arg("-o").arg(file).arg("--");
                 command.arg(program);
                 command
             }

@@ -154,10 +154,16 @@ fn numbers_that_nothing_draws_are_told_from_words_and_from_what_is_typed_with_a_
     assert_eq!(numbers_without_source(&table("| 1 | what it is | as above |")), [0; 0]);
     let chosen = measured.replace("| b | c |", "| default | at |");
     assert_eq!(numbers_without_source(&chosen), [0; 0]);
-    assert_eq!(
-        numbers_without_source(&measured.replace("|---|---|---|", "| :-- | -- | --: |")),
-        [3]
-    );
+    for ruled in ["| :-- | -- | --: |", "| - | :-: | -: |"] {
+        assert_eq!(
+            numbers_without_source(&measured.replace("|---|---|---|", ruled)),
+            [3],
+            "{ruled}"
+        );
+    }
+    // A row of dashes below another row rules no table.
+    let dashed = measured.replace("| y |", "| - | - | - |\n| y |");
+    assert_eq!(numbers_without_source(&dashed), [3], "{dashed}");
 }
 
 #[test]
@@ -172,9 +178,12 @@ fn heads(lines: &[&str]) -> Vec<usize> {
     let is_head = |at: usize| {
         let below = lines.get(at + 1).map_or("", |line| line.trim());
         let is_ruled = below.starts_with('|') && below.contains('-');
+        let is_row =
+            |line: Option<&&str>| line.is_some_and(|line| line.trim_start().starts_with('|'));
         is_ruled
             && below.chars().all(|mark| "|-: ".contains(mark))
-            && lines[at].trim_start().starts_with('|')
+            && is_row(lines.get(at))
+            && !is_row(at.checked_sub(1).and_then(|before| lines.get(before)))
     };
     (0..lines.len()).filter(|&at| is_head(at)).collect()
 }

@@ -5,7 +5,7 @@
 //! into [`schedule::Fact`]s: when each thread ran, waited for a core and behind which others, and slept and what woke it.
 //! The machine is pure, as are all parts in [`schedule`]: they read no clock and no file. [`Syscalls`] counts the system
 //! calls of a program or of some threads, and [`System`] what the whole machine counts. [`Throttling`] counts how often a CPU
-//! quota stopped a program. [`PerfScript`] reads the same events from what `perf sched record` wrote.
+//! quota stopped a program, and [`Sampling`] sees at which addresses its threads are. [`PerfScript`] reads the same events from what `perf sched record` wrote.
 //!
 //! Unsafe code is two calls, in `ioctl.rs`: the library that opens the events leaves them out.
 
@@ -26,6 +26,7 @@ mod system;
 mod throttling;
 mod counters;
 mod first_touch;
+mod sampling;
 
 pub mod schedule;
 
@@ -35,6 +36,7 @@ pub use first_touch::first_touch_ns;
 pub use perf::{PERF_RECORD, PERF_SCRIPT, PerfEvents, PerfScript};
 pub use probe::{Missing, Probe, Source};
 pub use recorder::{Losses, Recorder, now_ns};
+pub use sampling::{Sample, Sampling};
 pub use syscalls::Syscalls;
 pub use system::{System, softirq_name};
 pub use throttling::Throttling;

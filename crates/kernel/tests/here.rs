@@ -1,13 +1,15 @@
 //! What the kernel of this machine tells of this very process. Where the right is lacking, a test says so and passes.
 
 use rustix::thread::CpuSet;
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{TryRecvError, channel};
 use std::time::Duration;
 use tailwater_kernel::schedule::{Fact, Interrupting, Interval, Machine, State, Waits};
-use tailwater_kernel::{Event, Probe, Recorder, Source, Syscalls, What, now_ns};
+use tailwater_kernel::{Event, Probe, Recorder, Sampling, Source, Syscalls, What, now_ns};
 
 /// Says why a test shows nothing here, past the harness, which hides what tests that pass have printed.
 fn passed_over(why: &(impl std::fmt::Display + ?Sized)) {
@@ -264,4 +266,37 @@ fn the_thread_that_reads_stays_where_it_is() {
     recorder.finish(&mut look);
     assert!(elsewhere.is_empty(), "{elsewhere:?}");
     assert!(cpus.next().is_some() || allowed.count() == 1);
+}
+
+/// A thousand samples in each second that the thread has a core: twenty have come long before it has had one for five.
+#[test]
+fn a_thread_that_is_made_later_is_sampled_where_it_is() {
+    let mut sampling = match Sampling::start(std::process::id(), &[own_tid()], 1_000) {
+        Ok(sampling) => sampling,
+        Err(missing) => return passed_over(&missing),
+    };
+    let began = now_ns();
+    let is_over = AtomicBool::new(false);
+    let (tell, told) = channel();
+    let of_process = || clock_gettime(ClockId::ProcessCPUTime).tv_sec;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            tell.send(own_tid()).expect("it is awaited");
+            while !is_over.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        let (spinner, until) = (told.recv().expect("it runs"), of_process() + 5);
+        let mut seen = 0;
+        while seen < 20 && of_process() < until {
+            sampling.read(|sample| {
+                assert!(sample.at_ns >= began && sample.address != 0, "{sample:?}");
+                seen += u32::from(sample.tid == spinner);
+            });
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        is_over.store(true, Relaxed);
+        assert!(seen >= 20, "{seen}");
+    });
+    assert_eq!(sampling.finish(|_| {}), 0, "none was lost");
 }

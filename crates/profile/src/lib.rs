@@ -22,6 +22,8 @@ pub mod breakdown;
 pub mod history;
 pub mod calls;
 pub mod kernel;
+pub mod lines;
+pub mod sampled;
 pub mod blocks;
 mod paths;
 mod spans;

@@ -50,6 +50,8 @@ pub enum Record {
     State(ThreadState),
     /// What took its core from a thread for a moment, as the kernel tells it.
     Interruption(Interruption),
+    /// Where a thread was at one moment.
+    Sample(Sample),
 }
 
 /// A descriptor of the instrumented program.
@@ -275,6 +277,17 @@ pub struct Hop {
     pub call: u64,
     /// When.
     pub at: Ticks,
+}
+
+/// Where a thread was at one moment: what the kernel saw when a clock of the thread's time on a core had run down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sample {
+    /// Whose.
+    pub thread: ThreadId,
+    /// When.
+    pub at: Ticks,
+    /// The address of the instruction that came next.
+    pub address: u64,
 }
 
 /// A time in which the scanner did not look at a thread.

@@ -7,7 +7,8 @@ use tailwater_profile::kernel::{
     After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
 };
 use tailwater_profile::record::{
-    Call, CallFlags, FunctionId, Gap, HopKind, Looks, Loss, LossKind, MarkKind, Record, ThreadId,
+    Call, CallFlags, FunctionId, Gap, HopKind, Looks, Loss, LossKind, MarkKind, Record, Sample,
+    ThreadId,
 };
 use tailwater_profile::trace::{Ending, Writer};
 
@@ -58,6 +59,7 @@ fn records() -> Vec<Record> {
             end: 1_047_300,
             by: Interrupting::Softirq(3),
         }),
+        Record::Sample(Sample { thread: ThreadId(0), at: 1_047_350, address: 0x40_1050 }),
     ]
 }
 
@@ -102,7 +104,7 @@ fn the_documents_bytes_are_read_as_it_says() {
     let told = check::trace(&documented()).expect("it is a trace");
     assert!(told.errors.is_empty());
     let Ending::Finished(index) = &told.ending else { panic!("found {:?}", told.ending) };
-    assert_eq!((index.runs.len(), index.records()), (2, 16));
+    assert_eq!((index.runs.len(), index.records()), (2, 17));
     // 100 is no storable slack; the next above is 104.
     let expected: Vec<Record> = records()
         .into_iter()

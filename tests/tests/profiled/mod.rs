@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod neighbours;
+pub(crate) mod served;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::HashMap;

@@ -1,12 +1,12 @@
 //! What the kernel did, on its way to the file beside a trace.
 
+use super::written::{Kept, Source, Written, gone};
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tailwater_kernel::schedule::{self, Fact, WaitQuantiles, Waits};
-use tailwater_kernel::{Losses, Name, now_ns};
+use tailwater_kernel::{Losses, Name};
 use tailwater_profile::kernel::{
     After, Did, Interrupting, Interruption, OCCUPANTS_MAX, Occupant, ThreadState, WaitedBehind,
     Waker,
@@ -14,8 +14,6 @@ use tailwater_profile::kernel::{
 use tailwater_profile::record::{
     Clock, Figure, Gap, Loss, LossKind, Measured, Record, Thread, ThreadId,
 };
-use tailwater_profile::retention::{Gone, Last};
-use tailwater_profile::trace::{Header, Writer};
 use tailwater_report::{count, time};
 
 /// Threads told apart, by number and name; of further ones nothing is told but the time. No more than [`Last`] remembers names of.
@@ -23,20 +21,9 @@ const NAMES_MAX: usize = 65_536;
 /// Threads that one fact names at most: its own, the one that woke it, and those that had the core.
 const NAMED_MAX: usize = 2 + OCCUPANTS_MAX;
 
-/// Whose the facts are, and from when on.
-pub(super) struct Source {
-    /// The program that the header names: `kernel`, or what told of it.
-    pub(super) teller: &'static str,
-    /// The process.
-    pub(super) root: u32,
-    pub(super) began: Clock,
-}
-
 /// Facts on their way to the file.
 pub(super) struct Facts {
-    out: Out,
-    /// Where the last alone are kept.
-    last: Option<(Duration, Last)>,
+    file: Written,
     pub(super) began_ns: u64,
     threads: HashMap<(u32, Name), ThreadId>,
     /// Numbers that were given, those of threads that were forgotten included.
@@ -52,49 +39,12 @@ pub(super) struct Facts {
     left_out: u64,
 }
 
-/// The file. The first failure is kept: a full disk ends no program.
-struct Out {
-    writer: Writer<BufWriter<File>>,
-    failed: Option<io::Error>,
-}
-
-impl Out {
-    fn add(&mut self, record: &Record) {
-        if self.failed.is_none() {
-            self.failed = self.writer.write(record).err();
-        }
-    }
-
-    fn flush(&mut self) {
-        if self.failed.is_none() {
-            self.failed = self.writer.flush().err();
-        }
-    }
-
-    /// Answers how many bytes it has.
-    fn finish(mut self) -> io::Result<u64> {
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        self.writer.finish()?;
-        Ok(self.writer.written())
-    }
-}
-
 impl Facts {
     pub(super) fn create(path: &Path, source: Source, last: Option<Duration>) -> io::Result<Self> {
-        let header = Header {
-            architecture: std::env::consts::ARCH.into(),
-            pid: source.root,
-            program: source.teller.into(),
-            build_id: vec![],
-            clock: source.began,
-        };
-        let file = BufWriter::new(File::create(path)?);
+        let began_ns = source.began.raw_ns;
         Ok(Self {
-            out: Out { writer: Writer::new(file, &header)?, failed: None },
-            last: last.map(|length| (length, Last::new(&header, length))),
-            began_ns: source.began.raw_ns,
+            file: Written::create(path, source, last)?,
+            began_ns,
             threads: HashMap::new(),
             numbered: 0,
             own: HashMap::new(),
@@ -194,26 +144,18 @@ impl Facts {
 
     /// Where the last alone are kept, threads of which nothing is held make room for others.
     fn forget_threads(&mut self) {
-        let Some((_, last)) = &mut self.last else { return };
+        let Some(needed) = self.file.forget_threads() else { return };
         self.forgets_at = self.facts + NAMES_MAX as u64;
-        let needed = last.forget_threads();
         self.threads.retain(|_, id| needed.contains(id));
         self.own.retain(|_, id| needed.contains(id));
     }
 
     pub(super) fn write(&mut self, record: Record) {
-        match &mut self.last {
-            Some((_, last)) => last.add(record, |record| self.out.add(record)),
-            None => self.out.add(&record),
-        }
+        self.file.add(record);
     }
 
-    /// Writes what is held back; of the last alone, what has become too old goes.
     pub(super) fn flush(&mut self) {
-        if self.last.is_some() {
-            self.write(Record::Clock(reading(now_ns())));
-        }
-        self.out.flush();
+        self.file.flush();
     }
 
     pub(super) fn finish(
@@ -230,29 +172,19 @@ impl Facts {
         if let Some(value) = throttled {
             self.write(Record::Figure(Figure { what: Measured::Throttlings, value }));
         }
-        self.write(Record::Clock(end));
-        let kept =
-            self.last.map(|(length, last)| (length, last.finish(|record| self.out.add(record))));
+        let (bytes, kept) = self.file.finish(end)?;
         Ok(Summary {
             facts: self.facts,
             threads: self.followed,
             losses,
             beyond: beyond + self.left_out,
-            bytes: self.out.finish()?,
+            bytes,
             kept,
             waits: self.waits.spread(),
             throttled,
             ..Summary::default()
         })
     }
-}
-
-/// The file's ticks are nanoseconds of the clock that the kernel's events have.
-pub(super) fn reading(raw_ns: u64) -> Clock {
-    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let real_ns = u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX);
-    let real_ns = real_ns.saturating_sub(now_ns().saturating_sub(raw_ns));
-    Clock { ticks: raw_ns, raw_ns, real_ns }
 }
 
 fn interrupting(by: schedule::Interrupting) -> Interrupting {
@@ -281,8 +213,7 @@ pub(super) struct Summary {
     /// How often a CPU quota stopped the program's control groups, where that can be read.
     throttled: Option<u64>,
     bytes: u64,
-    /// Where the last alone are kept: of how long, and what went.
-    kept: Option<(Duration, Gone)>,
+    kept: Kept,
 }
 
 impl Summary {
@@ -294,14 +225,7 @@ impl Summary {
             count(self.bytes),
             count(self.losses.events),
         );
-        if let Some((last, gone)) = self.kept {
-            let (last, old) = (time(last.as_secs_f64() * 1e6), count(gone.old));
-            text.push_str(&format!(" Kept: those of the last {last}; {old} before are gone."));
-            if gone.crowded > 0 {
-                let crowded = count(gone.crowded);
-                text.push_str(&format!(" For want of memory {crowded} later ones are, too."));
-            }
-        }
+        text.push_str(&gone(self.kept));
         let rest = [
             (self.losses.late, "events came too late"),
             (self.losses.unread, "records could not be read"),
@@ -332,7 +256,11 @@ impl Summary {
 
 #[cfg(test)]
 mod tests {
+    use super::super::written::reading;
     use super::*;
+    use std::fs::File;
+    use tailwater_kernel::now_ns;
+    use tailwater_profile::retention::Gone;
     use tailwater_profile::trace::Reader;
 
     fn source(began_ns: u64) -> Source {

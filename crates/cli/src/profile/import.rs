@@ -1,8 +1,9 @@
 //! `tailwater profile import`: what `perf sched record` wrote, put beside a trace as `record --kernel` would.
 
-use super::facts::{Facts, Source, Summary};
-use super::kernel::{are_of_one_life, kernel_file};
+use super::companion::{Companion, are_of_one_life};
+use super::facts::{Facts, Summary};
 use super::reading::Trace;
+use super::written::Source;
 use crate::failure::{Failure, say};
 use clap::Args;
 use std::collections::BTreeSet;
@@ -35,7 +36,7 @@ pub(crate) struct ImportOptions {
 }
 
 pub(super) fn import(options: &ImportOptions) -> Result<(), Failure> {
-    let to = kernel_file(&options.trace);
+    let to = Companion::Kernel.file(&options.trace);
     check_place(&to)?;
     let trace = Recorded::read(&options.trace)?;
     let told = read(&options.perf)?;

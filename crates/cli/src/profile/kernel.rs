@@ -1,15 +1,14 @@
 //! What the kernel's file beside a trace says of slow calls and requests, in words.
 
 use super::bounds::shown;
+use super::companion::Companion;
 use super::reading::Trace;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tailwater_profile::clock::TickRate;
 use tailwater_profile::kernel::{
     Account, Accounts, Cause, Coverage, HadBy, Sleeps, Stretch, Wakers, Woken,
 };
 use tailwater_profile::names::clipped;
-use tailwater_profile::record::Clock;
 use tailwater_profile::requests::WaitRow;
 use tailwater_profile::trace::Header;
 use tailwater_report::count;
@@ -19,41 +18,6 @@ const NAME_MAX: usize = 56;
 /// Rows told of what had a core, what ended sleeps and what interrupted.
 const ROWS_MAX: usize = 3;
 
-/// How far the clock of the day may stray from the raw one between two readings that are meant to be of one time...
-const STRAY_MAX_NS: u64 = 1_000_000_000;
-/// ...and for each such part of the time between: NTP slews by 1 in 2,000 at most (`adjtimex(2)`).
-const STRAY_PART: u64 = 1_000;
-
-/// Where the kernel's file of a trace lies.
-pub(super) fn kernel_file(trace: &Path) -> PathBuf {
-    let mut name = OsString::from(trace);
-    name.push(".kernel");
-    PathBuf::from(name)
-}
-
-/// The kernel's file of the recording that a trace is of; that of a child (`TRACE.4711`) is its parent's.
-pub(crate) fn open_beside(trace: &Path, header: &Header) -> Option<Trace> {
-    let is_child = trace.extension().is_some_and(|end| *end == *header.pid.to_string());
-    let parent = is_child.then(|| trace.with_extension(""));
-    let candidates = std::iter::once(trace.to_owned()).chain(parent);
-    let mut found = candidates.filter_map(|trace| Trace::open(&kernel_file(&trace)).ok());
-    found.find(|kernel| is_of(kernel.header().clock, header.clock))
-}
-
-/// Whether a recording of the kernel that began at the one time may be of a trace that began at the other: it began
-/// before, and in the same life of the machine. `CLOCK_MONOTONIC_RAW` begins anew with each.
-fn is_of(kernel: Clock, trace: Clock) -> bool {
-    let both = |clock: Clock| (clock.real_ns, clock.raw_ns);
-    kernel.raw_ns <= trace.raw_ns && are_of_one_life(both(kernel), both(trace))
-}
-
-/// Whether the clock of the day and the raw one, read together at two times, may be of one life of one machine.
-pub(super) fn are_of_one_life(one: (u64, u64), other: (u64, u64)) -> bool {
-    let booted = |(real_ns, raw_ns): (u64, u64)| i128::from(real_ns) - i128::from(raw_ns);
-    let strayed = booted(one).abs_diff(booted(other));
-    strayed <= u128::from(STRAY_MAX_NS.saturating_add(one.1.abs_diff(other.1) / STRAY_PART))
-}
-
 /// Fills in where the time of calls or requests went, if there is a file that says; gives what it lacks. The trace's ticks
 /// are of that rate.
 pub(super) fn account<'a>(
@@ -62,7 +26,7 @@ pub(super) fn account<'a>(
     rate: TickRate,
     rows: impl Iterator<Item = (&'a mut Vec<Stretch>, &'a mut Option<Account>)>,
 ) -> Option<Coverage> {
-    let kernel = open_beside(trace, header)?;
+    let kernel = Companion::Kernel.open(trace, header)?;
     let (stretches, places): (Vec<_>, Vec<_>) =
         rows.map(|(stretches, account)| (std::mem::take(stretches), account)).unzip();
     let mut accounts = Accounts::new(stretches);
@@ -484,24 +448,5 @@ mod tests {
         assert!(text.contains("3 events of the kernel were lost, 1 facts"), "{text}");
         let throttled = Coverage { throttled: Some(4), ..Coverage::default() };
         has(&lacking(Some(&throttled)), "A CPU quota stopped the program 4 times.");
-    }
-
-    #[test]
-    fn a_file_of_another_life_of_the_machine_is_not_taken() {
-        let clock = |raw_ns: u64, booted: u64| Clock { ticks: 0, raw_ns, real_ns: booted + raw_ns };
-        let hour = 3_600_000 * MS;
-        let booted = 500_000 * hour;
-        let trace = clock(2 * hour, booted);
-        assert!(is_of(clock(2 * hour - MS, booted), trace), "it began just before");
-        assert!(is_of(clock(hour, booted - 2_000 * MS), trace), "the clock was slewed meanwhile");
-        assert!(!is_of(clock(2 * hour + 1, booted), trace), "it began later");
-        assert!(!is_of(clock(hour, booted - 9 * hour), trace), "the machine was started since");
-        assert!(!is_of(clock(2 * hour - MS, booted - 3_000 * MS), trace));
-    }
-
-    #[test]
-    fn the_kernels_file_lies_beside_its_trace() {
-        assert_eq!(kernel_file(Path::new("out/x.trace")), Path::new("out/x.trace.kernel"));
-        assert_eq!(Path::new("x.trace.4711").with_extension(""), Path::new("x.trace"));
     }
 }

@@ -13,6 +13,9 @@ mod export;
 mod diff;
 mod import;
 mod kernel;
+mod companion;
+mod written;
+mod lines;
 mod facts;
 mod reading;
 mod symbols;
@@ -30,8 +33,8 @@ use crate::failure::Failure;
 use clap::Subcommand;
 
 pub(crate) use build::as_compiler;
+pub(crate) use companion::Companion;
 pub(crate) use footer::footer;
-pub(crate) use kernel::open_beside;
 pub(crate) use reading::Trace;
 
 /// What can be done.

@@ -5,6 +5,7 @@ use super::bounds::shown;
 use super::footer::footer;
 use super::incomplete::{given_up, under_way};
 use super::kernel;
+use super::lines::{self, InRows};
 use super::output::write_whole;
 use super::page::{Subject, Told};
 use super::reading::{Trace, near};
@@ -65,21 +66,22 @@ fn of_one(path: &Path, options: &RequestsOptions) -> Result<(), Failure> {
         }
     });
     let mut report = second.finish();
+    let sampled = InRows::find(path, &header, report.slowest.iter().map(|row| &row.stretches));
     let rows = report.slowest.iter_mut().flat_map(|row| {
         let own = (&mut row.stretches, &mut row.kernel);
         kernel::holders(&mut row.waits).chain([own])
     });
     report.kernel = kernel::account(path, &header, report.rate, rows);
-    name_places(&mut report);
-    let lines = lines(&report, path, &header.program, options)?;
+    name_places(&mut report, &sampled);
+    let lines = timelines_of(&report, path, &header.program, options)?;
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
-    say(&text(&report, &header.program, &lines))
+    say(&format!("{}{}", text(&report, &header.program, &lines), sampled.lacking()))
 }
 
 /// Writes the page, if that is asked for, and gives the time lines of the requests where the terminal shall have them.
-fn lines(
+fn timelines_of(
     report: &Report,
     trace: &Path,
     program: &str,
@@ -98,8 +100,9 @@ fn lines(
     Ok(if options.timeline { told.in_terminal() } else { vec![] })
 }
 
-fn name_places(report: &mut Report) {
+fn name_places(report: &mut Report, sampled: &InRows) {
     let mut symbols = Symbols::new(&report.names);
+    sampled.name(report.slowest.iter_mut().map(|row| &mut row.lines), &mut symbols);
     for row in &mut report.slowest {
         row.waits.iter_mut().for_each(|wait| name_wait(wait, &mut symbols));
         name_calls(&mut row.running, &mut symbols);
@@ -162,6 +165,7 @@ fn table(rows: &[RequestRow]) -> String {
 fn story(row: &RequestRow, coverage: Option<&Coverage>) -> String {
     let mut out = format!("\nrequest {}, {}:\n", row.request, shown(row.total_ns));
     out.push_str(&within(row));
+    out.push_str(&lines::story(row.lines.as_ref()));
     if let Some(account) = &row.kernel {
         let beside = kernel::Beside { waited_ns: row.waited_ns, waits: &row.waits, coverage };
         out.push_str(&kernel::told(account, &beside));

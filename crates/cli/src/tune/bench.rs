@@ -114,6 +114,23 @@ impl<'a> Bench<'a> {
         })
     }
 
+    /// Whether a block of a setting is in time, and does not fail.
+    ///
+    /// # Errors
+    /// With what ends the whole search.
+    pub(super) fn is_in_time(&mut self, setting: &Setting) -> Result<bool, Failure> {
+        let seed = self.next_seed();
+        match self.once(setting, seed) {
+            Ok(Played::Block(_)) => Ok(true),
+            Ok(Played::Void(_)) => {
+                self.void += 1;
+                Ok(false)
+            }
+            Err(failure) if self.is_over(&failure) => Err(failure),
+            Err(_) => Ok(false),
+        }
+    }
+
     /// Whether no setting can be measured after this failure; otherwise it was that of its setting.
     pub(super) const fn is_over(&self, failure: &Failure) -> bool {
         matches!(failure, Failure::Signal(..)) || self.session.is_over()

@@ -102,6 +102,7 @@ fn of_one(name: &str, result: &str) -> String {
         "profile-diff" => profiler::diff(result),
         "profile-granularity" => profile::by_line(result, "granularity"),
         "profile-programs" => profile::programs(result),
+        "profile-memcached" => profile::by_line(result, "memcached"),
         "profile-traces" => profile::by_line(result, "traces"),
         "profile-traces-said" => profile::said(result, "traces"),
         "profile-truth" => profile::by_line(result, "truth"),

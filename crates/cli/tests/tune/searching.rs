@@ -250,22 +250,55 @@ fn a_setting_whose_generator_is_always_late_ends_its_test_and_what_is_tolerated_
 
 #[test]
 fn a_value_that_is_tried_in_a_busy_moment_is_tested_all_the_same() {
-    // A trial has four tries. After four late ones stock is in time, and the value, too; after eight stock is late as well.
+    // A trial has four tries. After four late ones stock is in time, and the value, too; of eight the fifth is stock's.
     for late in [4, 8] {
         let machine = Machine::new(&format!("sku-busy-{late}"));
-        let lines = format!(
-            "if [ $n -le {late} ]; then late=5000; fi
-awk -v z=$noise -v a=$1 -v l=${{late:-20}} 'BEGIN {{
-  printf \"{{\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}}\\n\", 1000 * z * (a == 1 ? 0.98 : 1), l }}'"
-        );
-        let file = failing_after(&machine, 0);
-        machine.program("fails", &lines);
+        let lines = format!("if [ $n -le {late} ]; then late=5000; fi");
+        let file = sometimes_late(&machine, &lines);
         let output = machine.tune("sku", &[&file, "--json"]);
         let found = json(&output);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert_eq!((&found["left_out"], &found["void"]), (&Value::Array(Vec::new()), &late.into()));
         assert_eq!(found["sku"], Value::from(vec!["1"]), "{found}");
     }
+}
+
+/// Program `fails` of a machine, of which a is the one knob: `lines` may set `late`, by the number `n` of the block.
+fn sometimes_late(machine: &Machine, lines: &str) -> String {
+    let file = failing_after(machine, 0);
+    let cost = "awk -v z=$noise -v a=$1 -v l=${late:-20} 'BEGIN {
+  printf \"{\\\"cost\\\": %.6f, \\\"sent_late_p99_us\\\": %d}\\n\", 1000 * z * (a == 1 ? 0.98 : 1), l }'";
+    machine.program("fails", &format!("{lines}\n{cost}"));
+    file
+}
+
+#[test]
+fn a_failure_of_stock_beside_a_late_value_is_not_the_values() {
+    let machine = Machine::new("sku-stock-fails");
+    let lines = "if [ $n -le 4 ]; then late=5000; fi\nif [ $n = 5 ]; then exit 3; fi";
+    let file = sometimes_late(&machine, lines);
+    let output = machine.tune("sku", &[&file, "--json"]);
+    let found = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!((&found["left_out"], &found["void"]), (&Value::Array(Vec::new()), &4.into()));
+    assert!(
+        stderr(&output).contains("a=1 was late, and stock late or failed"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(found["sku"], Value::from(vec!["1"]), "{found}");
+}
+
+#[test]
+fn a_value_that_is_always_late_is_found_out_once_stock_is_in_time() {
+    let machine = Machine::new("sku-late-again");
+    let lines = "if [ $1 = 1 ] || [ $n = 5 ]; then late=5000; fi";
+    let file = sometimes_late(&machine, lines);
+    let output = machine.tune("sku", &[&file, "--json"]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("a=1 was late, and stock late or failed"), "{told}");
+    assert!(told.contains("no value can be measured, a=1 for this reason"), "{told}");
 }
 
 #[test]

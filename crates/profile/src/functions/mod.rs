@@ -131,7 +131,11 @@ impl Functions {
                 self.quality.add(record);
             }
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
-            Record::Mark(_) | Record::Hop(_) | Record::State(_) | Record::Interruption(_) => {}
+            Record::Mark(_)
+            | Record::Hop(_)
+            | Record::State(_)
+            | Record::Interruption(_)
+            | Record::Sample(_) => {}
         }
         if let Some(set) = &mut self.set {
             set.add(record);

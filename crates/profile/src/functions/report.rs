@@ -140,6 +140,7 @@ fn row(
         callers: of_it.into_iter().map(caller).collect(),
         callees: by_it.into_iter().map(callee).collect(),
         locks: waits.iter().map(|(key, sum)| lock(key, sum, names, rate)).collect(),
+        lines: None,
     }
 }
 

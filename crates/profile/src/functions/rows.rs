@@ -3,6 +3,7 @@
 use super::interval::Interval;
 use crate::clock::TickRate;
 use crate::record::{FunctionId, Place, Ticks};
+use crate::sampled::SlowLines;
 use serde::Serialize;
 
 /// One function.
@@ -31,6 +32,8 @@ pub struct FunctionRow {
     pub callees: Vec<CalleeRow>,
     /// Waits within its calls, most time first.
     pub locks: Vec<LockRow>,
+    /// Where its threads were in its slow calls, filled in by whoever has samples; `null` where there are none.
+    pub lines: Option<SlowLines>,
 }
 
 /// A function as called from one place.

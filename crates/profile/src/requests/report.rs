@@ -10,6 +10,7 @@ use crate::kernel::{Account, Coverage, Stretch};
 use crate::names::Names;
 use crate::quality::Quality;
 use crate::record::{FunctionId, Place, ThreadId, Ticks, Wait, WaitKind};
+use crate::sampled::Sampled;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -92,6 +93,8 @@ pub struct RequestRow {
     pub waited_ns: u64,
     /// Where that time went, filled in by whoever has the kernel's file.
     pub kernel: Option<Account>,
+    /// At which lines threads were that worked for it, filled in by whoever has samples.
+    pub lines: Option<Sampled>,
 }
 
 /// A request's time, in nanoseconds.
@@ -263,6 +266,7 @@ pub(crate) fn row(request: &Request, view: &View<'_>) -> RequestRow {
             .rate
             .ns(work(request).map(|(thread, part)| waited(thread, part, view)).sum()),
         kernel: None,
+        lines: None,
     }
 }
 

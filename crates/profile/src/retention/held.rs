@@ -37,6 +37,7 @@ pub(super) fn span(record: &Record) -> Option<(Ticks, Ticks)> {
         Record::Gap(gap) => Some((gap.start, gap.end)),
         Record::State(state) => Some((state.start, state.end)),
         Record::Interruption(one) => Some((one.start, one.end)),
+        Record::Sample(sample) => Some((sample.at, sample.at)),
         _ => None,
     }
 }

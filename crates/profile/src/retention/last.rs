@@ -221,6 +221,7 @@ fn mentioned(held: &VecDeque<(Ticks, Record)>) -> HashSet<ThreadId> {
         Record::Looks(looks) => threads.extend([looks.thread]),
         Record::State(state) => threads.extend(state.threads()),
         Record::Interruption(one) => threads.extend([one.thread]),
+        Record::Sample(sample) => threads.extend([sample.thread]),
         _ => {}
     });
     threads

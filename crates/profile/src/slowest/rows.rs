@@ -9,6 +9,7 @@ use crate::paths::Branch;
 use crate::quality::Quality;
 use crate::record::{Call, CallFlags, Place, ThreadId, Ticks};
 use crate::requests::{Parts, Request, RequestRow, Scene, Share, Step, View, WaitRow, row};
+use crate::sampled::Sampled;
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -79,6 +80,8 @@ pub struct CallRow {
     pub waited_ns: u64,
     /// Where that time went, filled in by whoever has the kernel's file.
     pub kernel: Option<Account>,
+    /// At which lines its thread was, in the calls within it as well; filled in by whoever has samples.
+    pub lines: Option<Sampled>,
 }
 
 /// A function as called from one place on one path.
@@ -143,6 +146,7 @@ pub(super) fn rows(
             stretches,
             waited_ns,
             kernel: None,
+            lines: None,
         })
     });
     rows.collect()

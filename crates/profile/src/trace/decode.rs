@@ -8,7 +8,7 @@ use super::slack;
 use super::varint::Cursor;
 use crate::record::{
     Call, CallFlags, Figure, Function, FunctionId, Gap, Hop, HopKind, Looks, Loss, LossKind, Mark,
-    MarkKind, Measured, Module, Record, Thread, ThreadId, Wait, WaitKind,
+    MarkKind, Measured, Module, Record, Sample, Thread, ThreadId, Wait, WaitKind,
 };
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -27,6 +27,7 @@ pub(super) fn event(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Reco
         event::LOOKS => looks(cursor).map(Record::Looks),
         event::STATE => kernel::state(cursor, memory).map(Record::State),
         event::INTERRUPTION => kernel::interruption(cursor, memory).map(Record::Interruption),
+        event::SAMPLE => sample(cursor, memory).map(Record::Sample),
         other => Err(Trouble::Tag(other)),
     }
 }
@@ -169,6 +170,14 @@ fn hop(cursor: &mut Cursor<'_>, memory: &mut Memory, thread: ThreadId, kind: u8)
     let at = cursor.delta(memory.last)?;
     (memory.request, memory.named, memory.last) = (request, call, at);
     Ok(Hop { thread, request, kind, call, at })
+}
+
+fn sample(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Sample> {
+    let thread = ThreadId(cursor.small()?);
+    let address = cursor.delta(memory.address)?;
+    let at = cursor.delta(memory.last)?;
+    (memory.address, memory.last) = (address, at);
+    Ok(Sample { thread, at, address })
 }
 
 fn gap(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Gap> {

@@ -5,7 +5,9 @@ use super::kernel::{put_interruption, put_state};
 use super::shape::{FIRST_HOP, Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::{put, put_bytes, put_delta, put_optional, put_text};
-use crate::record::{Call, Function, Gap, Hop, Looks, Loss, Mark, Module, Record, Thread, Wait};
+use crate::record::{
+    Call, Function, Gap, Hop, Looks, Loss, Mark, Module, Record, Sample, Thread, Wait,
+};
 
 /// Appends a record of an events block.
 pub(super) fn event(out: &mut Vec<u8>, memory: &mut Memory, record: &Record) {
@@ -19,6 +21,7 @@ pub(super) fn event(out: &mut Vec<u8>, memory: &mut Memory, record: &Record) {
         Record::Looks(looks) => self::looks(out, looks),
         Record::State(state) => put_state(out, memory, state),
         Record::Interruption(one) => put_interruption(out, memory, one),
+        Record::Sample(sample) => self::sample(out, memory, sample),
         Record::Function(_)
         | Record::Thread(_)
         | Record::Clock(_)
@@ -135,6 +138,14 @@ fn hop(out: &mut Vec<u8>, memory: &mut Memory, hop: &Hop) {
     put_delta(out, hop.call, memory.named);
     put_delta(out, hop.at, memory.last);
     (memory.request, memory.named, memory.last) = (hop.request, hop.call, hop.at);
+}
+
+fn sample(out: &mut Vec<u8>, memory: &mut Memory, sample: &Sample) {
+    out.push(event::SAMPLE);
+    put(out, u64::from(sample.thread.0));
+    put_delta(out, sample.address, memory.address);
+    put_delta(out, sample.at, memory.last);
+    (memory.address, memory.last) = (sample.address, sample.at);
 }
 
 fn gap(out: &mut Vec<u8>, memory: &mut Memory, gap: &Gap) {

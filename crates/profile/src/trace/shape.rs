@@ -49,6 +49,8 @@ pub(super) struct Memory {
     /// The name of a call between processes that was told last.
     pub(super) named: u64,
     pub(super) site: u64,
+    /// Where a thread was last.
+    pub(super) address: u64,
 }
 
 impl Memory {
@@ -62,6 +64,7 @@ impl Memory {
             object: 0,
             named: 0,
             site: 0,
+            address: 0,
         }
     }
 
@@ -85,6 +88,8 @@ pub(super) mod event {
     pub(in super::super) const LOOKS: u8 = 5;
     pub(in super::super) const STATE: u8 = 6;
     pub(in super::super) const INTERRUPTION: u8 = 7;
+    /// All three bits and the next: no more kinds have room in three.
+    pub(in super::super) const SAMPLE: u8 = 15;
     /// All bits that say which.
     pub(in super::super) const MASK: u8 = 7;
     /// A call's shape is told; otherwise it is the one remembered in the slot.

@@ -170,6 +170,7 @@ fn about(record: &Record) -> (Option<ThreadId>, Option<(Ticks, Ticks)>) {
         Record::Looks(looks) => (Some(looks.thread), None),
         Record::State(state) => (Some(state.thread), Some((state.start, state.end))),
         Record::Interruption(one) => (Some(one.thread), Some((one.start, one.end))),
+        Record::Sample(sample) => (Some(sample.thread), Some((sample.at, sample.at))),
         Record::Function(_)
         | Record::Thread(_)
         | Record::Clock(_)

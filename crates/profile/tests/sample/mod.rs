@@ -7,7 +7,7 @@ use tailwater_profile::kernel::{
 };
 use tailwater_profile::record::{
     Call, CallFlags, Clock, Figure, Function, FunctionId, Gap, Hop, HopKind, Looks, Loss, LossKind,
-    Mark, MarkKind, Measured, Module, Record, Thread, ThreadId, Wait, WaitKind,
+    Mark, MarkKind, Measured, Module, Record, Sample, Thread, ThreadId, Wait, WaitKind,
 };
 use tailwater_profile::trace::{Header, Writer};
 
@@ -206,6 +206,7 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         ),
         3 => any_state(),
         3 => any_interruption(),
+        3 => any_sample(),
         1 => (id(), "\\PC{0,40}").prop_map(|(id, name)| function(id % 1000, &name)),
         1 => (id(), "\\PC{0,16}").prop_map(|(id, name)| thread(id % 1000, &name)),
         1 => Just(module()),
@@ -285,6 +286,12 @@ fn any_state() -> impl Strategy<Value = Record> {
             Record::State(ThreadState { thread: ThreadId(thread), start, end, did })
         },
     )
+}
+
+fn any_sample() -> impl Strategy<Value = Record> {
+    (id(), time(), any::<u64>()).prop_map(|(thread, at, address)| {
+        Record::Sample(Sample { thread: ThreadId(thread), at, address })
+    })
 }
 
 fn any_interruption() -> impl Strategy<Value = Record> {

@@ -13,17 +13,23 @@ const TWO_LOCKS: &str = include_str!("../../../../scenarios/ablations/two-locks.
 /// This controller, as a table in line has it, at so many requests per second, for 0.3 s.
 fn at(rps: f64, controller: &str) -> Run {
     let (scene, _) = TWO_LOCKS.split_once("[[controller]]").expect("controllers stand last");
-    let scene = scene
-        .replace("warm_up = \"8s\"", "warm_up = \"150ms\"")
-        .replace("duration = \"1s\"", "duration = \"150ms\"")
-        .replace("repetitions = 2", "repetitions = 1")
-        .replace("[100_000, 300_000, 600_000, 1_200_000]", &rps.to_string());
+    let demand = rps.to_string();
+    let changes = [
+        ("warm_up = \"8s\"", "warm_up = \"150ms\""),
+        ("duration = \"1s\"", "duration = \"150ms\""),
+        ("repetitions = 2", "repetitions = 1"),
+        ("[100_000, 300_000, 600_000, 1_200_000]", &demand),
+    ];
+    let scene = changes.iter().fold(scene.to_owned(), |scene, (from, to)| {
+        assert!(scene.contains(from), "the file has {from} no more");
+        scene.replace(from, to)
+    });
     let text = format!("controller = {controller}\n{scene}");
     let scenario = Scenario::parse("two-locks.toml", &text);
     let found = run(&scenario.unwrap_or_else(|error| panic!("{error}")));
     let mut found = found.unwrap_or_else(|failure| panic!("{failure}"));
-    let lengths = (found.runs.len(), found.runs[0].demand_ratio);
-    assert_eq!(lengths, (1, rps / 200_000.0), "the file has what is replaced");
+    let of = (found.runs.len(), found.runs[0].demand_ratio);
+    assert_eq!(of, (1, rps / 200_000.0), "one run, at what was asked for");
     found.runs.remove(0)
 }
 

@@ -1,7 +1,7 @@
 //! A trace as `measure` needs it: stacks with times on a core, where the kernel's file tells these, and marks of sizes.
 
 use crate::failure::Failure;
-use crate::profile::{Trace, open_beside};
+use crate::profile::{Companion, Trace};
 use std::collections::BTreeSet;
 use std::path::Path;
 use tailwater_profile::breakdown::Sizes;
@@ -117,7 +117,7 @@ impl Beforehand {
 
 /// The threads' times on a core, where the recording has them.
 fn running(path: &Path, header: &Header) -> Option<Running> {
-    let kernel = open_beside(path, header)?;
+    let kernel = Companion::Kernel.open(path, header)?;
     let mut times = RunningTimes::default();
     let ending = kernel.read(|item| match item {
         Ok(record) => times.add(record),
@@ -132,7 +132,7 @@ fn running(path: &Path, header: &Header) -> Option<Running> {
 
 /// The same file once more, for what interrupted.
 fn account(path: &Path, header: &Header, stretches: Vec<Stretch>) -> Option<Account> {
-    let kernel = open_beside(path, header)?;
+    let kernel = Companion::Kernel.open(path, header)?;
     let mut accounts = Accounts::new(vec![stretches]);
     kernel.read(|item| match item {
         Ok(record) => accounts.add(record),

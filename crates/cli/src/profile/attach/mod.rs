@@ -7,8 +7,8 @@ mod top;
 use super::build;
 use super::percentile::percentile;
 use super::record::{
-    KernelRecording, Retained, Scanning, Whose, all_of, check_room, conclude, duration, make_room,
-    tell,
+    KernelRecording, Lines, LinesRecording, Retained, Scanning, Whose, all_of, check_room,
+    conclude, duration, make_room, tell,
 };
 use crate::failure::Failure;
 use clap::Args;
@@ -44,6 +44,8 @@ pub(crate) struct AttachOptions {
     /// calls are counted of the threads that run at the beginning.
     #[arg(long)]
     kernel: bool,
+    #[command(flatten)]
+    lines: Lines,
     /// Keep only requests above this percentile of all, such as p99.9, with all that happened meanwhile, so that hours take
     /// little room. Up to 100,000 requests are kept.
     #[arg(long, value_name = "PERCENTILE", value_parser = percentile)]
@@ -76,6 +78,7 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
     // Before the trace begins, so that it has all of that time.
     let whose = Whose::Running(options.pid);
     let kernel = options.kernel.then(|| KernelRecording::start(&trace, whose, options.last));
+    let lines = options.lines.start(&trace, whose, options.last);
     let mut command = command(&program, options.pid, &written, &options.scanning);
     let outcome = run(&mut command, options.length, &post, |name| {
         let until = match options.length {
@@ -91,17 +94,19 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
     });
     let Some((name, began)) = begun(&outcome) else {
         kernel.into_iter().for_each(KernelRecording::discard);
+        lines.into_iter().for_each(LinesRecording::discard);
         // What follows the trace ends before its files are left.
         let _ = part.map(|part| part.and_then(Part::finish));
         return Err(refused(options.pid, &outcome?));
     };
     // First: the last moments end when the trace does.
     let kernel = kernel.map(KernelRecording::finish).unwrap_or_default();
+    let lines = lines.map(LinesRecording::finish).unwrap_or_default();
     let kept = part.map_or(Ok(String::new()), |part| part.and_then(Part::finish));
     let outcome = outcome?;
     let (took, kept) = (began.elapsed(), kept?);
     let found = conclude(&options.output, took)?;
-    tell(&format!("{} {found}{kept}{kernel}", ending(&outcome, &name, options.pid)));
+    tell(&format!("{} {found}{kept}{kernel}{lines}", ending(&outcome, &name, options.pid)));
     if outcome.status.success() { Ok(()) } else { Err(failed(&options.output, &outcome)) }
 }
 

@@ -10,9 +10,9 @@ mod lanes;
 #[cfg(feature = "parquet")]
 mod parquet;
 
+use super::companion::Companion;
 use super::footer::footer;
 use super::glob::is_named;
-use super::kernel::open_beside;
 use super::output::Output;
 use super::percentile::{percentile, percentile_name};
 use super::reading::{Trace, near};
@@ -177,7 +177,7 @@ fn timeline(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Resul
     });
     let report = history.finish(&ending);
     let (mut lanes, mut damaged) = (Lanes::default(), 0);
-    if let Some(kernel) = open_beside(&options.trace, &header) {
+    if let Some(kernel) = Companion::Kernel.open(&options.trace, &header) {
         kernel.read(|item| match item {
             Ok(record) => lanes.add(record),
             Err(_) => damaged += 1,

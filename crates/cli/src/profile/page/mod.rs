@@ -5,7 +5,7 @@ mod threads;
 
 pub(super) use subject::Subject;
 
-use super::kernel::open_beside;
+use super::companion::Companion;
 use super::reading::Trace;
 use crate::failure::Failure;
 use crate::terminal::style;
@@ -86,7 +86,7 @@ impl<'a> Told<'a> {
             (began_ns.saturating_add(one.window.from), began_ns.saturating_add(one.window.to))
         };
         let mut lanes = Lanes::default().within(subjects.iter().map(window));
-        if let Some(kernel) = open_beside(trace, &header) {
+        if let Some(kernel) = Companion::Kernel.open(trace, &header) {
             kernel.read(|item| {
                 if let Ok(record) = item {
                     lanes.add(record);

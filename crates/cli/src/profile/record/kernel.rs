@@ -1,7 +1,9 @@
 //! `--kernel` of `record` and `attach`: what the operating system does with the program's threads, written beside the trace.
 
-use crate::profile::facts::{Facts, Source, Summary, reading};
-use crate::profile::kernel::kernel_file;
+use crate::profile::companion::Companion;
+use crate::profile::facts::{Facts, Summary};
+use crate::profile::written::{Source, reading};
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -30,12 +32,22 @@ pub(in super::super) enum Whose {
     Running(u32),
 }
 
+impl Whose {
+    /// Where a file beside the trace is written meanwhile: a process that runs may refuse to be recorded, and then what lies
+    /// at `path` stays.
+    pub(super) fn written(self, path: &Path) -> PathBuf {
+        match self {
+            Self::Next => path.to_owned(),
+            Self::Running(_) => path.with_added_extension("begun"),
+        }
+    }
+}
+
 /// A recording under way, or why there is none.
 pub(in super::super) struct KernelRecording {
     working: Option<(Sender<u32>, JoinHandle<io::Result<Summary>>)>,
     syscalls: Result<Syscalls, Missing>,
     path: PathBuf,
-    /// Where it is written meanwhile: a process may refuse to be recorded, and then what lies at `path` stays.
     written: PathBuf,
     /// What is missing, in sentences.
     missing: String,
@@ -45,11 +57,8 @@ impl KernelRecording {
     /// Begins, or says on standard error what is missing and what to type. With `last`, only facts of so long before the end
     /// are written, when that has come.
     pub(in super::super) fn start(trace: &Path, whose: Whose, last: Option<Duration>) -> Self {
-        let path = kernel_file(trace);
-        let written = match whose {
-            Whose::Next => path.clone(),
-            Whose::Running(_) => path.with_added_extension("begun"),
-        };
+        let path = Companion::Kernel.file(trace);
+        let written = whose.written(&path);
         let probe = Probe::look();
         let missing = probe.sources().filter_map(|(source, found)| Some((source, found.err()?)));
         let lacking: Vec<String> =
@@ -128,7 +137,7 @@ impl KernelRecording {
 }
 
 /// The threads of a process; of one that is gone its own number.
-fn threads(pid: u32) -> Vec<u32> {
+pub(super) fn threads(pid: u32) -> Vec<u32> {
     let listed = std::fs::read_dir(format!("/proc/{pid}/task"));
     let names = listed
         .into_iter()

@@ -1,6 +1,7 @@
 //! `tailwater profile record`: runs a program, has its runtime record, and says what came of it.
 
 mod kernel;
+mod lines;
 mod place;
 mod retained;
 mod scanning;
@@ -23,6 +24,7 @@ use tailwater_profile::record::Record;
 use tailwater_report::{count, time};
 
 pub(super) use kernel::{KernelRecording, Whose};
+pub(super) use lines::{Lines, LinesRecording};
 pub(super) use place::{check_room, make_room};
 pub(super) use retained::{Growing, Retained, all_of, following};
 pub(super) use scanning::Scanning;
@@ -44,6 +46,8 @@ pub(crate) struct RecordOptions {
     /// where these are missing, it says what to type and records without. Hardware counters are not read.
     #[arg(long)]
     kernel: bool,
+    #[command(flatten)]
+    lines: Lines,
     /// Keep only requests above this percentile of all, such as p99.9, with all that happened meanwhile, so that hours take
     /// little room. Up to 100,000 requests are kept. TRACE.kernel is not cut down, and children's traces are when all is
     /// over.
@@ -65,6 +69,7 @@ pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
     let trace = std::path::absolute(&options.output).map_err(Failure::usage)?;
     let (began, since) = (Instant::now(), SystemTime::now());
     let kernel = options.kernel.then(|| KernelRecording::start(&trace, Whose::Next, None));
+    let lines = options.lines.start(&trace, Whose::Next, None);
     let (retained, written) = match options.keep {
         Some(above) => {
             make_room(&all_of(&options.output))?;
@@ -76,12 +81,14 @@ pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
     };
     let status = run_and_tell(&mut command(options, &written), |pid| {
         kernel.iter().for_each(|kernel| kernel.follow(pid));
+        lines.iter().for_each(|lines| lines.follow(pid));
     })?;
     let kernel = kernel.map(KernelRecording::finish).unwrap_or_default();
+    let lines = lines.map(LinesRecording::finish).unwrap_or_default();
     let took = began.elapsed();
     let kept = retained.map_or(Ok(String::new()), |retained| retained.finish(since));
     let concluded =
-        kept.and_then(|kept| Ok(format!("{}{kept}{kernel}", found(options, took, since)?)));
+        kept.and_then(|kept| Ok(format!("{}{kept}{kernel}{lines}", found(options, took, since)?)));
     match (exit_code(status), concluded) {
         (0, concluded) => concluded.map(|text| tell(&text)),
         (code, concluded) => {

@@ -1,7 +1,7 @@
 //! Where a trace comes to lie, and what lies beside it afterwards.
 
 use crate::failure::Failure;
-use crate::profile::kernel::kernel_file;
+use crate::profile::companion::Companion;
 use std::ffi::OsStr;
 use std::fs::{DirEntry, File, TryLockError};
 use std::os::unix::ffi::OsStrExt as _;
@@ -21,8 +21,8 @@ pub(in crate::profile) fn make_room(trace: &Path) -> Result<(), Failure> {
     check_place(trace)?;
     remove(trace)?;
     check_writing(trace)?;
-    // What the kernel did in a recording of before belongs to no trace any more.
-    remove(&kernel_file(trace))
+    // What was told of a recording of before belongs to no trace any more.
+    Companion::ALL.into_iter().try_for_each(|companion| remove(&companion.file(trace)))
 }
 
 /// Whether a trace could come to lie there. What is there stays, for a recorder that may be refused to replace.

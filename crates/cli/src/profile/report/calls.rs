@@ -1,7 +1,8 @@
 //! How long calls took, function by function.
 
 use super::{NAME_MAX, ReportOptions};
-use crate::profile::bounds::bounded;
+use crate::profile::bounds::{bounded, shown};
+use crate::profile::lines::{samples, told};
 use crate::profile::reading::near;
 use tailwater_profile::functions::{Bounds, Durations, FunctionRow, Report};
 use tailwater_profile::names::{clipped, clipped_apart};
@@ -9,6 +10,8 @@ use tailwater_report::{count, grid};
 
 /// Places listed from which a function was called.
 const CALLERS_MAX: usize = 5;
+/// Lines of a table above its first row: its heads, and the rule.
+const HEAD: usize = 2;
 /// Places listed at which it called.
 const CALLEES_MAX: usize = 8;
 
@@ -23,7 +26,7 @@ pub(super) fn calls_table(report: &Report, options: &ReportOptions) -> String {
     } else {
         vec!["calls", "p50", "p99", "p99.9", "p99.99", "max", "open"]
     });
-    let mut rows = Vec::new();
+    let (mut rows, mut below) = (Vec::new(), Vec::new());
     for (name, row) in shown_names(&report.functions).into_iter().zip(&report.functions) {
         let mut cells = vec![name];
         if options.by_line {
@@ -37,8 +40,30 @@ pub(super) fn calls_table(report: &Report, options: &ReportOptions) -> String {
             cells.extend(numbers(calls, None, options));
             rows.push(cells);
         }
+        below.push((rows.len(), lines(row)));
     }
-    grid(&heads, left, &rows)
+    interleaved(&grid(&heads, left, &rows), below)
+}
+
+/// A table with lines below some rows: of so many rows above each. They are no cells, which would make a column as wide.
+fn interleaved(
+    table: &str,
+    below: impl IntoIterator<Item = (usize, impl Iterator<Item = String>)>,
+) -> String {
+    let mut of_table = table.lines();
+    let (mut text, mut above) = (String::new(), 0);
+    let mut take = |text: &mut String, count: usize| {
+        of_table.by_ref().take(count).for_each(|line| *text += &format!("{line}\n"));
+    };
+    take(&mut text, HEAD);
+    for (rows, lines) in below {
+        take(&mut text, rows - above);
+        lines.for_each(|line| text += &format!("{line}\n"));
+        above = rows;
+    }
+    take(&mut text, usize::MAX);
+    text.truncate(text.trim_end_matches('\n').len());
+    text
 }
 
 /// What functions are called in a table: no two look alike that are not.
@@ -65,6 +90,21 @@ fn places<'a>(
     callers.chain(callees)
 }
 
+/// At which lines its threads were in its slow calls.
+fn lines(row: &FunctionRow) -> impl Iterator<Item = String> + '_ {
+    let heads = row.lines.iter().map(|lines| {
+        let calls = if lines.calls == 1 { "call" } else { "calls" };
+        let calls = format!("{} {calls}", count(lines.calls));
+        format!(
+            "  in {calls} of {} or more itself: {}",
+            shown(lines.above_ns),
+            samples(&lines.sampled)
+        )
+    });
+    let lines = row.lines.iter().flat_map(|lines| told(&lines.sampled));
+    heads.chain(lines.map(|line| format!("  {line}")))
+}
+
 /// A place by its line; nothing where that is not known.
 fn at(line: Option<&str>) -> String {
     line.map(|line| format!(" at {}", near(line))).unwrap_or_default()
@@ -82,4 +122,17 @@ fn numbers(calls: &Durations, itself: Option<Bounds>, options: &ReportOptions) -
     }
     cells.push(count(calls.partial));
     cells
+}
+
+#[test]
+fn lines_stand_below_their_rows_and_make_no_column_wider() {
+    let row = |name: &str| vec![name.to_owned(), "7".to_owned()];
+    let table = grid(&["f", "n"], 1, &[row("a"), row("→ b"), row("c")]);
+    let long = "x".repeat(99);
+    let text =
+        interleaved(&table, [(2, [long.clone()].into_iter()), (3, [String::new()].into_iter())]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[4], long, "{text}");
+    assert!(lines[2].starts_with('a') && lines[5].starts_with('c'), "{text}");
+    assert_eq!(lines[0].len(), table.lines().next().expect("heads").len());
 }

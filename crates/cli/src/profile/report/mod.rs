@@ -1,6 +1,7 @@
 //! `tailwater profile report`: per function, how long its calls took and what held them up.
 
 mod calls;
+mod lines;
 mod locks;
 mod places;
 mod slowest;
@@ -8,10 +9,12 @@ mod slowest;
 use super::bounds::{bounded, shown};
 use super::footer::footer;
 use super::glob::is_named;
+use super::lines::lacking;
 use super::reading::{Trace, near};
 use crate::failure::{Failure, say};
 use calls::{calls_table, shown_names};
 use clap::{Args, ValueEnum};
+use lines::{Above, find};
 use locks::locks_tables;
 use places::name_places;
 use std::cmp::Reverse;
@@ -44,7 +47,7 @@ pub(crate) struct ReportOptions {
         long,
         value_name = "N",
         requires = "function",
-        conflicts_with_all = ["sort", "min_count", "limit", "callers", "callees", "locks", "by_line"]
+        conflicts_with_all = ["sort", "min_count", "limit", "callers", "callees", "locks", "by_line", "lines"]
     )]
     slowest: Option<usize>,
     /// Of --slowest: write a page with the time line of each call. It has its thread, the holders of locks that it waited for,
@@ -74,6 +77,18 @@ pub(crate) struct ReportOptions {
     /// from the program's file, which must still be there.
     #[arg(long)]
     by_line: bool,
+    /// Below each function, at which lines its threads were in its slow calls, and in no call within these that was seen (at
+    /// most five): those above this percentile of its calls, p99 where none is given. Needs samples (`record --lines`). The
+    /// lines are read from the program's file, which must still be there.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "PERCENTILE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "p99"
+    )]
+    lines: Option<Above>,
     /// Print the result as one JSON object.
     #[arg(long)]
     json: bool,
@@ -113,6 +128,7 @@ impl ReportOptions {
             callees: false,
             locks: false,
             by_line: false,
+            lines: None,
             json,
         }
     }
@@ -144,7 +160,8 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
         return slowest::slowest(options, slowest);
     }
     let trace = Trace::open(&options.trace)?;
-    let program = trace.header().program.clone();
+    let header = trace.header().clone();
+    let program = header.program.clone();
     let mut functions = Functions::new(trace.header());
     if !options.function.is_empty() {
         let globs = options.function.clone();
@@ -159,11 +176,19 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     let mut report = functions.finish(&ending);
     let seen = report.functions.len();
     select(&mut report, options);
+    let coverage = match options.lines {
+        Some(above) => Some(find(&mut report, above, &options.trace, &header)?),
+        None => None,
+    };
     let changed = name_places(&mut report, options);
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
-    say(&text(&report, &program, seen, options))?;
+    say(&format!(
+        "{}{}",
+        text(&report, &program, seen, options),
+        coverage.map(lacking).unwrap_or_default()
+    ))?;
     for path in changed {
         let path = near(&path);
         say(&format!("{path} is not the file that was recorded: no lines from it."))?;

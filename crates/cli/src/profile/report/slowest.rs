@@ -7,6 +7,7 @@ use crate::profile::bounds::{bounded, shown};
 use crate::profile::footer::footer;
 use crate::profile::glob::is_named;
 use crate::profile::kernel;
+use crate::profile::lines::{self, InRows};
 use crate::profile::output::write_whole;
 use crate::profile::page::{Subject, Told};
 use crate::profile::reading::{Trace, near};
@@ -47,17 +48,20 @@ pub(super) fn slowest(options: &ReportOptions, slowest: usize) -> Result<(), Fai
         }
     });
     let mut report = second.finish();
+    let sampled =
+        InRows::find(&options.trace, &header, report.slowest.iter().map(|row| &row.stretches));
     let rows = report.slowest.iter_mut().flat_map(|row| {
         let own = (&mut row.stretches, &mut row.kernel);
         kernel::holders(&mut row.waits).chain([own])
     });
     report.kernel = kernel::account(&options.trace, &header, report.rate, rows);
-    let changed = name_places(&mut report);
-    let lines = lines(&report, &header.program, options)?;
+    let changed = name_places(&mut report, &sampled);
+    let told = timelines_of(&report, &header.program, options)?;
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
-    say(&text(&report, &header.program, &options.function, &lines))?;
+    let text = text(&report, &header.program, &options.function, &told);
+    say(&format!("{text}{}", sampled.lacking()))?;
     for path in changed {
         let path = near(&path);
         say(&format!("{path} is not the file that was recorded: no lines from it."))?;
@@ -66,7 +70,11 @@ pub(super) fn slowest(options: &ReportOptions, slowest: usize) -> Result<(), Fai
 }
 
 /// Writes the page, if that is asked for, and gives the time lines of the calls where the terminal shall have them.
-fn lines(report: &Report, program: &str, options: &ReportOptions) -> Result<Vec<String>, Failure> {
+fn timelines_of(
+    report: &Report,
+    program: &str,
+    options: &ReportOptions,
+) -> Result<Vec<String>, Failure> {
     if options.page.is_none() && !options.timeline {
         return Ok(vec![]);
     }
@@ -81,8 +89,9 @@ fn lines(report: &Report, program: &str, options: &ReportOptions) -> Result<Vec<
     Ok(if options.timeline { told.in_terminal() } else { vec![] })
 }
 
-fn name_places(report: &mut Report) -> Vec<String> {
+fn name_places(report: &mut Report, sampled: &InRows) -> Vec<String> {
     let mut symbols = Symbols::new(&report.names);
+    sampled.name(report.slowest.iter_mut().map(|row| &mut row.lines), &mut symbols);
     for row in &mut report.slowest {
         row.waits.iter_mut().for_each(|wait| name_wait(wait, &mut symbols));
         name_calls(&mut row.running, &mut symbols);
@@ -167,6 +176,7 @@ fn story(nth: usize, row: &CallRow, coverage: Option<&Coverage>) -> String {
         out.push_str(&format!("  and {more} more waits; --json lists them\n"));
     }
     branch(&row.tree, 0, least(&row.tree), &mut out);
+    out.push_str(&lines::story(row.lines.as_ref()));
     if let Some(account) = &row.kernel {
         let beside = kernel::Beside { waited_ns: row.waited_ns, waits: &row.waits, coverage };
         out.push_str(&kernel::told(account, &beside));

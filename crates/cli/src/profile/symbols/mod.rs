@@ -30,18 +30,9 @@ struct Program {
     calls: Calls,
 }
 
-impl<'a> Symbols<'a> {
-    pub(super) const fn new(names: &'a Names) -> Self {
-        Self { names, files: BTreeMap::new(), changed: Vec::new() }
-    }
-
-    /// File and line of the call that returns to `site`, in the function itself. Then the inlined functions that it
-    /// went through, each with the line in it.
-    pub(super) fn line(&mut self, site: u64) -> Option<String> {
-        let (program, bias) = self.program(site)?;
-        // The return address may belong to the next line already.
-        let at = site.wrapping_sub(bias).wrapping_sub(1);
-        let mut frames = program.lines.as_ref()?.find_frames(at).ok()?;
+impl Program {
+    fn line(&self, at: u64) -> Option<String> {
+        let mut frames = self.lines.as_ref()?.find_frames(at).ok()?;
         // The innermost comes first, and the function that was called last.
         let mut links = vec![];
         while let Ok(Some(frame)) = frames.next() {
@@ -53,6 +44,38 @@ impl<'a> Symbols<'a> {
         }
         links.reverse();
         told(&links)
+    }
+
+    fn symbol(&self, at: u64) -> Option<String> {
+        self.lines.as_ref()?.find_symbol(at).map(demangled)
+    }
+}
+
+impl<'a> Symbols<'a> {
+    pub(super) const fn new(names: &'a Names) -> Self {
+        Self { names, files: BTreeMap::new(), changed: Vec::new() }
+    }
+
+    /// File and line of the call that returns to `site`, in the function itself. Then the inlined functions that it
+    /// went through, each with the line in it.
+    pub(super) fn line(&mut self, site: u64) -> Option<String> {
+        let (program, bias) = self.program(site)?;
+        // The return address may belong to the next line already.
+        program.line(site.wrapping_sub(bias).wrapping_sub(1))
+    }
+
+    /// File and line of an instruction, through inlined functions as in [`Self::line`]. Without a line it is the symbol around it,
+    /// and without that the file.
+    pub(super) fn instruction(&mut self, address: u64) -> String {
+        let Some(module) = self.names.module_at(address) else {
+            return "in no file of the program".into();
+        };
+        let file = Path::new(&module.path).file_name().unwrap_or_default().display();
+        let named = self.program(address).and_then(|(program, bias)| {
+            let at = address.wrapping_sub(bias);
+            program.line(at).or_else(|| Some(format!("{} of {file}", program.symbol(at)?)))
+        });
+        named.unwrap_or_else(|| format!("in {file}"))
     }
 
     /// The same of a place in a function; `None` also where the function has no such place: the call came from other

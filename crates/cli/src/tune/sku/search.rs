@@ -10,6 +10,7 @@ use super::screen::{screen, takes as screening_takes};
 use super::text;
 use crate::failure::Failure;
 use crate::machine;
+use std::collections::VecDeque;
 use std::time::Instant;
 use tailwater_stats::holm;
 use tailwater_tune::ab::{Better, ComparisonRules, Forecast, Pilot, Verdict};
@@ -99,34 +100,46 @@ fn of_claim(rules: &ComparisonRules, claims: usize, is_rivals: bool) -> Comparis
 }
 
 /// Plays each value once, and leaves out those that cannot be measured: one that is wrong costs a block, and not all that
-/// was found before its turn. What is not played within the time for trials stays.
+/// was found before its turn. One that was late where stock was late, too, has another turn after all others. What is not
+/// played within the time for trials stays.
 fn tried(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
 ) -> Result<(Vec<Vec<String>>, Vec<LeftOut>), Failure> {
     let until = Instant::now() + wanted.time.mul_f64(TRIALS);
-    let (mut values, mut left_out) =
-        (vec![Vec::new(); wanted.dials.len()], wanted.left_out.clone());
-    for (at, dial) in wanted.dials.iter().enumerate() {
-        for value in &wanted.values[at] {
-            let mut setting = wanted.stock.clone();
-            setting[at].clone_from(value);
-            let is_time = Instant::now() < until;
-            let tried = if is_time { late(bench, wanted, &setting) } else { Ok(None) };
-            let because = match tried {
-                Ok(None) => {
-                    values[at].push(value.clone());
-                    continue;
-                }
-                Ok(Some(late)) => always_late(&late),
-                Err(failure) if bench.is_over(&failure) => return Err(failure),
-                Err(failure) => failure.to_string(),
-            };
-            tell(&format!("{}={value} is left out: {because}", dial.name));
-            let (knob, value) = (dial.name.clone(), value.clone());
-            left_out.push(LeftOut { knob, value, because });
-        }
+    let places = wanted.values.iter().enumerate();
+    let mut turns: VecDeque<(usize, &String, bool)> = places
+        .flat_map(|(at, values)| values.iter().map(move |value| (at, value, false)))
+        .collect();
+    let mut left_out = wanted.left_out.clone();
+    let mut bad: Vec<(usize, &String)> = vec![];
+    while let Some((at, value, is_second)) = turns.pop_front() {
+        let knob = &wanted.dials[at].name;
+        let because = match trial(bench, wanted, (at, value), until) {
+            Ok(Trial::Good) => continue,
+            Ok(Trial::Busy) if is_second => {
+                tell(&format!("{knob}={value} stays: stock was late or failed beside it twice"));
+                continue;
+            }
+            Ok(Trial::Busy) => {
+                tell(&format!(
+                    "{knob}={value} was late, and stock late or failed: tried again later"
+                ));
+                turns.push_back((at, value, true));
+                continue;
+            }
+            Ok(Trial::Late(late)) => always_late(&late),
+            Err(failure) if bench.is_over(&failure) => return Err(failure),
+            Err(failure) => failure.to_string(),
+        };
+        tell(&format!("{knob}={value} is left out: {because}"));
+        bad.push((at, value));
+        left_out.push(LeftOut { knob: knob.clone(), value: value.clone(), because });
     }
+    let good = |(at, values): (usize, &Vec<String>)| {
+        values.iter().filter(|value| !bad.contains(&(at, *value))).cloned().collect()
+    };
+    let values: Vec<Vec<String>> = wanted.values.iter().enumerate().map(good).collect();
     // The last is one of these trials.
     match left_out.last() {
         Some(first) if values.iter().all(Vec::is_empty) => Err(Failure::work(format!(
@@ -137,17 +150,33 @@ fn tried(
     }
 }
 
-/// Why the generator is late with a setting, before a block of stock that is not and behind it. Where stock is late, too, the
-/// machine is busy, which is no fault of the setting.
-fn late(
+/// What came of a trial.
+enum Trial {
+    /// Nothing speaks against the value, or there is no time to find out.
+    Good,
+    /// Its generator was late, and a block of stock late or failed: the machine is busy, which is no fault of the value.
+    Busy,
+    /// Its generator is late, with a block of stock in between that is not.
+    Late(String),
+}
+
+fn trial(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
-    setting: &Setting,
-) -> Result<Option<String>, Failure> {
-    if bench.trial(setting)?.is_none() || bench.trial(&wanted.stock)?.is_some() {
-        return Ok(None);
+    (at, value): (usize, &String),
+    until: Instant,
+) -> Result<Trial, Failure> {
+    let mut setting = wanted.stock.clone();
+    setting[at].clone_from(value);
+    let is_over = || Instant::now() >= until;
+    if is_over() || bench.trial(&setting)?.is_none() || is_over() {
+        return Ok(Trial::Good);
     }
-    bench.trial(setting)
+    // One block, and not the best of several: of a busy machine one in four may be in time.
+    if !bench.is_in_time(&wanted.stock)? {
+        return Ok(Trial::Busy);
+    }
+    Ok(bench.trial(&setting)?.map_or(Trial::Good, Trial::Late))
 }
 
 /// Everything after the pilot.

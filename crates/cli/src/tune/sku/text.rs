@@ -280,6 +280,9 @@ fn limits(found: &Found) -> String {
     let only = screening.knobs.iter().filter(|of| !of.kept);
     let only: Vec<String> = only.map(|of| format!("{}={}", of.knob, of.value)).collect();
     let mut parts = Vec::new();
+    if screening.skipped.is_some() || screening.cut_short.is_some() {
+        parts.push(format!("Of screening: {}.", screened(screening)));
+    }
     if let (false, Some(smallest)) = (only.is_empty(), screening.smallest_kept) {
         parts.push(format!(
             "Screened and not tested: {}; a gain of {:.2} % of one is kept in four of five searches.",

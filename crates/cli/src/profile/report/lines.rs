@@ -1,0 +1,71 @@
+//! `report --lines`: at which lines threads were in the slow calls of functions.
+
+use crate::failure::Failure;
+use crate::profile::lines::{beside, named};
+use crate::profile::reading::Trace;
+use crate::profile::symbols::Symbols;
+use clap::ValueEnum;
+use std::collections::HashMap;
+use std::path::Path;
+use tailwater_profile::functions::{FunctionRow, Report};
+use tailwater_profile::lines::InCalls;
+use tailwater_profile::sampled::{SampleCoverage, SlowLines};
+use tailwater_profile::trace::Header;
+
+/// Which calls of a function are slow.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Above {
+    /// Half of its calls.
+    P50,
+    /// One in a hundred.
+    P99,
+    /// One in a thousand.
+    #[value(name = "p99.9")]
+    P999,
+    /// One in ten thousand.
+    #[value(name = "p99.99")]
+    P9999,
+}
+
+impl Above {
+    const fn of(self, row: &FunctionRow) -> u64 {
+        match self {
+            Self::P50 => row.calls.p50.low_ns,
+            Self::P99 => row.calls.p99.low_ns,
+            Self::P999 => row.calls.p999.low_ns,
+            Self::P9999 => row.calls.p9999.low_ns,
+        }
+    }
+}
+
+/// Fills in the lines of the report's functions, by one more reading of the trace.
+pub(super) fn find(
+    report: &mut Report,
+    above: Above,
+    trace: &Path,
+    header: &Header,
+) -> Result<SampleCoverage, Failure> {
+    let Some(samples) = beside(trace, header) else {
+        let trace = trace.display();
+        return Err(Failure::usage(format!(
+            "{trace}: found no samples of it ({trace}.lines); they come by `tailwater profile record --lines`"
+        )));
+    };
+    let coverage = samples.coverage();
+    let slow: HashMap<_, _> = report.functions.iter().map(|row| (row.id, above.of(row))).collect();
+    let mut calls = InCalls::new(header, report.rate, samples, slow);
+    Trace::open(trace)?.read(|item| {
+        // Damage was counted in the first reading.
+        if let Ok(record) = item {
+            calls.add(record);
+        }
+    });
+    let mut found = calls.finish();
+    let mut symbols = Symbols::new(&report.names);
+    for row in &mut report.functions {
+        let (calls, addresses) = found.remove(&row.id).unwrap_or_default();
+        let (above_ns, sampled) = (above.of(row), named(&addresses, &mut symbols));
+        row.lines = Some(SlowLines { calls, above_ns, sampled });
+    }
+    Ok(coverage)
+}

@@ -1,0 +1,158 @@
+//! Where threads were while they were in slow calls of a function, and in no call within these that was seen.
+//!
+//! A function's time in itself has no call by which a line could be known. [`InCalls`] reads the trace once more, and counts
+//! the samples that fell into that time.
+
+use crate::clock::TickRate;
+use crate::functions::Interval;
+use crate::hash::Map;
+use crate::names::Names;
+use crate::record::{Call, FunctionId, Record, ThreadId, Ticks};
+use crate::sampled::{Addresses, Moment, Samples};
+use crate::trace::Header;
+use std::collections::HashMap;
+
+/// By function, how many of its calls were slow, and where threads were in these.
+pub type ByFunction = HashMap<FunctionId, (u64, Addresses)>;
+
+/// One more reading of a trace. A sample belongs to the innermost call that was under way, from the middle of its start to
+/// that of its end.
+pub struct InCalls {
+    began: (Ticks, u64),
+    rate: TickRate,
+    /// What a call of each function must surely have taken, in nanoseconds.
+    slow: HashMap<FunctionId, u64>,
+    /// Those of threads that have not been named yet.
+    samples: Map<u32, Vec<Moment>>,
+    threads: Map<ThreadId, Thread>,
+    names: Names,
+    found: ByFunction,
+}
+
+/// The samples of a thread.
+#[derive(Default)]
+struct Thread {
+    /// Those that no ended call has reached yet, the latest first.
+    ahead: Vec<Moment>,
+    /// Those that belong to calls that have not ended, by time.
+    unclaimed: Vec<Moment>,
+}
+
+impl InCalls {
+    /// Begins, for the trace with this header, whose ticks are so long; `slow` has for each function what its calls must
+    /// surely have taken to count, in nanoseconds.
+    #[must_use]
+    pub fn new(
+        header: &Header,
+        rate: TickRate,
+        samples: Samples,
+        slow: HashMap<FunctionId, u64>,
+    ) -> Self {
+        Self {
+            began: (header.clock.ticks, header.clock.raw_ns),
+            rate,
+            slow,
+            samples: samples.into_threads(),
+            threads: Map::default(),
+            names: Names::default(),
+            found: HashMap::new(),
+        }
+    }
+
+    /// Takes the next record of the trace.
+    pub fn add(&mut self, record: &Record) {
+        self.names.add(record);
+        if let Record::Call(call) = record {
+            self.call(call);
+        }
+    }
+
+    /// What there was in slow calls of each function that was asked for.
+    #[must_use]
+    pub fn finish(self) -> ByFunction {
+        self.found
+    }
+
+    fn call(&mut self, call: &Call) {
+        let (start_ns, end_ns) = (self.raw_ns(call.start), self.raw_ns(call.end));
+        let (names, samples) = (&self.names, &mut self.samples);
+        let thread = self.threads.entry(call.thread).or_insert_with(|| {
+            let tid = names.tid(call.thread);
+            let mut ahead = tid.and_then(|tid| samples.remove(&tid)).unwrap_or_default();
+            ahead.reverse();
+            Thread { ahead, unclaimed: vec![] }
+        });
+        let claimed = thread.claim(start_ns, end_ns);
+        let Some(slow_ns) = self.slow.get(&call.function) else { return };
+        let took = Interval::of(call);
+        if !took.is_unknown() && self.rate.ns(took.low) >= *slow_ns {
+            let (calls, addresses) = self.found.entry(call.function).or_default();
+            *calls += 1;
+            addresses.add(&claimed);
+        }
+    }
+
+    fn raw_ns(&self, ticks: Ticks) -> u64 {
+        let (began, raw_ns) = self.began;
+        raw_ns.saturating_add(self.rate.ns(ticks.saturating_sub(began)))
+    }
+}
+
+impl Thread {
+    /// Takes the samples of a call that has ended. Calls within it ended before, and have taken theirs.
+    fn claim(&mut self, start_ns: u64, end_ns: u64) -> Vec<Moment> {
+        while let Some(next) = self.ahead.pop_if(|moment| moment.at_ns <= end_ns) {
+            self.unclaimed.push(next);
+        }
+        let from = self.unclaimed.partition_point(|moment| moment.at_ns < start_ns);
+        // A clocked call may be told late: what came after its end is not its own.
+        let until = self.unclaimed.partition_point(|moment| moment.at_ns <= end_ns);
+        self.unclaimed.drain(from..until.max(from)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn thread(at: impl Iterator<Item = u64>) -> Thread {
+        let mut ahead: Vec<Moment> = at.map(|at_ns| Moment { at_ns, address: at_ns }).collect();
+        ahead.reverse();
+        Thread { ahead, unclaimed: vec![] }
+    }
+
+    fn claimed(thread: &mut Thread, start: u64, end: u64) -> Vec<u64> {
+        thread.claim(start, end).into_iter().map(|moment| moment.at_ns).collect()
+    }
+
+    #[test]
+    fn a_sample_belongs_to_the_innermost_call() {
+        let mut thread = thread(1..=10);
+        assert_eq!(claimed(&mut thread, 3, 4), [3, 4]);
+        assert_eq!(claimed(&mut thread, 6, 6), [6]);
+        assert_eq!(claimed(&mut thread, 2, 8), [2, 5, 7, 8], "around both");
+        assert_eq!(claimed(&mut thread, 0, 9), [1, 9]);
+        assert_eq!(claimed(&mut thread, 20, 30), [0; 0], "10 lies before it");
+        assert_eq!(claimed(&mut thread, 10, 30), [10], "and was not lost");
+    }
+
+    proptest! {
+        /// Nested calls in the order of their ends: none is given twice, and none is lost.
+        #[test]
+        fn every_sample_goes_to_one_call(
+            mut at in prop::collection::vec(0u64..1000, 0..100),
+            cuts in prop::collection::vec((0u64..1000, 0u64..1000), 0..30),
+        ) {
+            at.sort_unstable();
+            let mut calls: Vec<(u64, u64)> =
+                cuts.into_iter().map(|(a, b)| (a.min(b), a.max(b))).chain([(0, 1000)]).collect();
+            calls.sort_by_key(|(start, end)| (*end, std::cmp::Reverse(*start)));
+            let mut thread = thread(at.iter().copied());
+            let mut all: Vec<u64> =
+                calls.iter().flat_map(|(start, end)| claimed(&mut thread, *start, *end)).collect();
+            all.sort_unstable();
+            prop_assert_eq!(all, at);
+        }
+    }
+}

@@ -6,7 +6,7 @@
 # Usage: examples/profiling/clocked.sh [RUNS [SECONDS]]      7 runs and 7 pairs of 5 s for each server when not given
 #
 # Builds the servers by patched.sh. Writes results/clocked-NAME.json and results/recorded-NAME.json, and of the others
-# results/clocked-NAME-clock.json and results/recorded-NAME-clock.json. Needs `tailwater` on the PATH with its pass (make
+# results/clocked-NAME-clock.json and results/recorded-NAME-clock.json; -clock-alone where no scanner looks. Needs `tailwater` on the PATH with its pass (make
 # pass). Traces come to lie in out/clocked.
 set -eu
 runs=${1:-7} seconds=${2:-5}
@@ -15,13 +15,13 @@ cd "$(dirname "$0")/../.."
 cargo build --quiet --release --locked --package tailwater-cli --package profile
 bench=${CARGO_TARGET_DIR:-target}/release/profile
 
-# `both NAME TITLE [FUNCTION]`: with a function, that one times its own calls.
+# `both NAME TITLE [FUNCTION [OPTION]]`: with a function, that one times its own calls; the option is the recorder's.
 both() {
     program=$(examples/profiling/patched.sh "$1" ${3:+"$3"} | tail -n 1)
-    version=${program#out/patched/"$1"-} result=$1${3:+-clock}
+    version=${program#out/patched/"$1"-} result=$1${3:+-clock}${4:+-alone}
     version=${version%%/*}
-    title="$2 ${version%-clock}${3:+ with --clock}"
-    set -- "$1" --program "$program" --title "$title" --folder "out/clocked/$result" --seconds "$seconds"
+    title="$2 ${version%-clock}${3:+ with --clock}${4:+ and $4}"
+    set -- "$1" --program "$program" --title "$title" --folder "out/clocked/$result" --seconds "$seconds" ${4:+"--with=$4"}
     "$bench" clocked "$@" --runs "$runs" --out "results/clocked-$result.json"
     "$bench" recorded "$@" --pairs "$runs" --out "results/recorded-$result.json"
 }
@@ -30,3 +30,6 @@ both memcached memcached
 both redis Redis
 both memcached memcached drive_machine
 both redis Redis readQueryFromClient
+# The same without a scanner.
+both memcached memcached drive_machine --scanners=0
+both redis Redis readQueryFromClient --scanners=0

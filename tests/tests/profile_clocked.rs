@@ -3,9 +3,7 @@
 
 mod profiled;
 
-use profiled::{
-    Recorded, alone, bounded, folder, on_one_core, record_program, succeeds, text, tools,
-};
+use profiled::{Recorded, alone, bounded, folder, on_one_core, record_with, succeeds, text, tools};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
@@ -107,9 +105,13 @@ fn as_the_program_says(
 
 /// Records a scene and compares all of it.
 fn scene_is_as_it_says(name: &str, scene: &str, rounds: &str) -> (PathBuf, u64) {
+    scene_with(&[], name, scene, rounds)
+}
+
+fn scene_with(options: &[&str], name: &str, scene: &str, rounds: &str) -> (PathBuf, u64) {
     let folder = folder(name);
     let log = folder.join("log");
-    let mut record = record_program(&folder, program());
+    let mut record = record_with(&folder, options, program());
     succeeds(record.args([scene, rounds]).arg(&log));
     let trace = folder.join("x.trace");
     let recorded = Recorded::read(&trace);
@@ -174,6 +176,30 @@ fn every_call_took_what_the_program_says_on_one_core() {
     assert!(told > 0);
 }
 
+/// Exceptions, jumps and ends of threads included, and on one core, where a scanner would nap.
+#[test]
+fn without_a_scanner_every_clocked_call_is_told_and_no_other() {
+    let _alone = alone();
+    let alone = ["--scanners", "0"];
+    for (name, scene, rounds) in [("calls", "calls", "3000"), ("ways", "ways", "200")] {
+        let (trace, told) = scene_with(&alone, &format!("clocked-{name}-alone"), scene, rounds);
+        let recorded = Recorded::read(&trace);
+        let is_clocked = |record: &&Record| match record {
+            Record::Call(call) => call.flags.has(CallFlags::CLOCKED),
+            _ => false,
+        };
+        let calls = recorded.records.iter().filter(|record| matches!(record, Record::Call(_)));
+        assert_eq!(calls.clone().count() as u64, told, "all of them");
+        assert_eq!(calls.filter(is_clocked).count() as u64, told, "none that a scanner saw");
+        let mut report = Command::new(&tools().tailwater);
+        let said = text(&succeeds(report.args(["profile", "report"]).arg(&trace)).stdout);
+        assert!(said.contains("No scanner looked"), "{said}");
+        assert!(!said.contains("Scanner away"), "{said}");
+    }
+    let (_, told) = on_one_core(|| scene_with(&alone, "clocked-one-alone", "calls", "3000"));
+    assert!(told > 0);
+}
+
 #[test]
 fn calls_end_with_their_frame_whichever_way() {
     let _alone = alone();
@@ -188,7 +214,7 @@ fn calls_for_which_the_ring_has_no_room_are_counted() {
     const ROUNDS: u64 = 1_000_000;
     let _alone = alone();
     let folder = folder("clocked-quick");
-    let mut record = record_program(&folder, program());
+    let mut record = record_with(&folder, &[], program());
     record.args(["quick", &ROUNDS.to_string()]);
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -v 3145728; exec \"$0\" \"$@\""]).env_remove("LD_LIBRARY_PATH");

@@ -36,7 +36,7 @@ pub use first_touch::first_touch_ns;
 pub use perf::{PERF_RECORD, PERF_SCRIPT, PerfEvents, PerfScript};
 pub use probe::{Missing, Probe, Source};
 pub use recorder::{Losses, Recorder, now_ns};
-pub use sampling::{Sample, Sampling};
+pub use sampling::{Sample, Sampled, Sampling, SamplingClocks};
 pub use syscalls::Syscalls;
 pub use system::{System, softirq_name};
 pub use throttling::Throttling;

@@ -10,15 +10,17 @@ use perf_event_open_sys::bindings::{
 };
 use rustix::io::Errno;
 use rustix::param::page_size;
+use rustix::thread::gettid;
 use std::collections::HashSet;
 use std::io;
+use std::path::Path;
 
 /// A processor's ring, in bytes: at 40 bytes a sample and 10,000 samples a second it is full after 160 ms.
 const RING_BYTES: usize = 1 << 16;
 /// Samples of a ring that are read before the next ring's turn.
 const READ_MAX: usize = 4 * RING_BYTES / 40;
 
-/// Processes told apart; of further ones no sample is handed out.
+/// Processes that are there at once; of further ones no sample is handed out.
 const PROCESSES_MAX: usize = 65_536;
 
 /// The place of the instruction pointer among the registers of a sample (`perf_regs.h` of the architecture).
@@ -30,25 +32,39 @@ const INSTRUCTION_POINTER: u64 = 1 << 32;
 /// A clock that tells the addresses of a program's threads, and of those that it makes, whenever it has run down.
 ///
 /// There is one for each processor where the machine may be watched, which costs the program an interrupt for each sample.
-/// Otherwise there is one for each thread, which also runs down and up with each switch to and from it: a server that sleeps
-/// after each request pays two microseconds for each (`docs/claims/profiler.md`).
+/// Otherwise there is one for each thread, which also stops and starts with each switch from and to it: a server that sleeps
+/// after each request pays two microseconds for each (`docs/claims/profiler.md`). A thread that another makes while these are
+/// opened may be sampled on some processors alone.
 ///
-/// Memory is bounded: a ring of 64 KiB for each processor. Samples that find theirs full are lost and counted. A processor that
-/// came online later is not watched.
+/// Memory is bounded: a ring of at most 64 KiB for each processor. Samples that find theirs full are lost and counted. A processor
+/// that came online later is not watched.
 pub struct Sampling {
     rings: Vec<Sampler>,
     /// The events of further threads that go to the same rings: they end when they are closed.
     _others: Vec<Counter>,
-    of: Of,
+    clocks: SamplingClocks,
+    family: Family,
     lost: u64,
 }
 
-/// Whose samples come.
-enum Of {
-    /// Of all processes. These are the program's.
-    Machine(HashSet<u32>),
-    /// Of the program's threads.
+/// What is sampled.
+#[derive(Clone, Copy, Debug)]
+pub enum Sampled<'a> {
+    /// The program that the calling thread starts next.
+    Next,
+    /// A process that runs, with these threads.
+    Running(u32, &'a [u32]),
+}
+
+/// What has a clock, and when it runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SamplingClocks {
+    /// Each processor.
+    Processors,
+    /// Each thread.
     Threads,
+    /// Each thread, while it is not in the kernel: the right to see that is missing.
+    ThreadsOutsideKernel,
 }
 
 /// Where a thread was.
@@ -64,44 +80,56 @@ pub struct Sample {
 
 impl Sampling {
     /// Samples the threads of a process, so many times in a second of each one's time on a core. Those that it makes from now on
-    /// are among them, and those of its children. Where the right to see the kernel is missing, no sample is taken while a thread is there.
+    /// are among them, and those of its children. Where the right to see the kernel is missing, no sample is taken while a thread
+    /// is there.
     ///
     /// # Errors
     ///
     /// What is missing, and what to type.
-    pub fn start(process: u32, threads: &[u32], hz: u32) -> Result<Self, Missing> {
+    pub fn start(what: Sampled<'_>, hz: u32) -> Result<Self, Missing> {
         let cpus = processors::online();
+        let own = [own_tid()];
+        let (process, threads) = match what {
+            Sampled::Next => (std::process::id(), &own[..]),
+            Sampled::Running(process, threads) => (process, threads),
+        };
         let files = cpus.len() * threads.len().max(1);
-        let opened = under_hard_limit(|| match open_machine(process, &cpus, hz) {
-            Err(error) if is_refused(&error) => open_threads(threads, &cpus, hz),
-            opened => opened,
-        });
-        opened.map_err(|error| missing(&error, files))
+        let family = Family::of(process, matches!(what, Sampled::Next));
+        let opened = under_hard_limit(|| open(&cpus, threads, hz));
+        let (Opened { rings, others }, clocks) =
+            opened.map_err(|trouble| trouble.missing(files))?;
+        Ok(Self { rings, _others: others, clocks, family, lost: 0 })
+    }
+
+    /// What has a clock.
+    #[must_use]
+    pub const fn clocks(&self) -> SamplingClocks {
+        self.clocks
     }
 
     /// Hands out what has come. To be called every ten milliseconds or so.
     pub fn read(&mut self, mut take: impl FnMut(Sample)) {
+        let mut told = Vec::new();
         for ring in &mut self.rings {
             for _ in 0..READ_MAX {
                 let Some(record) = ring.next_record() else { break };
-                match (told(record.ty(), &record.to_contiguous()), &mut self.of) {
-                    (Told::Sample(_, sample), Of::Threads) => take(sample),
-                    (Told::Sample(process, sample), Of::Machine(all)) if all.contains(&process) => {
-                        take(sample);
-                    }
-                    (Told::Fork { parent, child }, Of::Machine(all))
-                        if all.contains(&parent) && all.len() < PROCESSES_MAX =>
-                    {
-                        all.insert(child);
-                    }
-                    (Told::Lost(lost), _) => self.lost += lost,
-                    _ => {}
-                }
+                told.push(read(record.ty(), &record.to_contiguous()));
+            }
+        }
+        // First: a child may have run on a processor whose ring is read before that of the fork.
+        let lost: u64 = told.iter().map(|one| self.family.learn(one)).sum();
+        self.lost += lost;
+        for one in told {
+            if let Told::Sample(process, sample) = one
+                && self.family.has(process, lost > 0)
+            {
+                take(sample);
             }
         }
     }
 
-    /// Ends it, and hands out what is left. Answers how many samples were lost.
+    /// Ends it, and hands out what is left. Answers how many records were lost; with a clock for each processor, those of other
+    /// programs are among them.
     pub fn finish(mut self, take: impl FnMut(Sample)) -> u64 {
         // They were open, and nothing else can fail.
         self.rings.iter_mut().for_each(|ring| drop(ring.disable()));
@@ -109,6 +137,67 @@ impl Sampling {
         self.read(take);
         self.lost
     }
+}
+
+/// The processes that samples are wanted of.
+struct Family {
+    members: HashSet<u32>,
+    /// Starts the first of them, and is none itself.
+    starter: Option<u32>,
+}
+
+impl Family {
+    fn of(process: u32, is_starter: bool) -> Self {
+        Self { members: HashSet::from([process]), starter: is_starter.then_some(process) }
+    }
+
+    /// Takes note of a fork. Answers how many records were lost.
+    fn learn(&mut self, told: &Told) -> u64 {
+        match told {
+            Told::Fork { parent, child } if self.members.contains(parent) => self.add(*child),
+            // The number is that of another process now.
+            Told::Fork { child, .. } => {
+                self.members.remove(child);
+            }
+            Told::Lost(lost) => return *lost,
+            Told::Sample(..) | Told::Nothing => {}
+        }
+        0
+    }
+
+    fn add(&mut self, child: u32) {
+        if self.members.len() >= PROCESSES_MAX {
+            self.members.retain(|process| Path::new(&format!("/proc/{process}")).exists());
+        }
+        // Where so many are there, samples of further ones are not wanted.
+        if self.members.len() < PROCESSES_MAX {
+            self.members.insert(child);
+        }
+    }
+
+    /// Whether a process is one of them; where forks may have been lost, its parent is asked for.
+    fn has(&mut self, process: u32, may_be_unknown: bool) -> bool {
+        if self.starter == Some(process) {
+            return false;
+        }
+        if may_be_unknown
+            && !self.members.contains(&process)
+            && parent(process).is_some_and(|parent| self.members.contains(&parent))
+        {
+            self.add(process);
+        }
+        self.members.contains(&process)
+    }
+}
+
+/// The parent of a process that is there (`proc_pid_stat(5)`).
+fn parent(process: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+}
+
+fn own_tid() -> u32 {
+    gettid().as_raw_nonzero().get().cast_unsigned()
 }
 
 /// What a record says.
@@ -126,7 +215,7 @@ enum Told {
 
 /// A sample has process and thread, time, and the registers that were asked for, a fork the child's process and its parent's:
 /// `perf_event_open(2)`, `PERF_RECORD_SAMPLE` and `PERF_RECORD_FORK`.
-fn told(kind: u32, bytes: &[u8]) -> Told {
+fn read(kind: u32, bytes: &[u8]) -> Told {
     let word = |at: usize| Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
     let half = |at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
     let told = match kind {
@@ -142,100 +231,167 @@ fn told(kind: u32, bytes: &[u8]) -> Told {
     told.unwrap_or(Told::Nothing)
 }
 
-/// Opens an event for each processor, whatever has it.
-fn open_machine(process: u32, cpus: &[u32], hz: u32) -> io::Result<Sampling> {
-    let mut builder = builder(hz);
-    builder.any_pid().exclude_kernel(false).exclude_idle(true).task(true);
-    let rings = cpus.iter().map(|cpu| ring(builder.one_cpu(*cpu as usize).build()?));
-    let rings = rings.collect::<io::Result<Vec<Sampler>>>()?;
-    begun(rings, vec![], Of::Machine(HashSet::from([process])))
+/// Events with their rings.
+struct Opened {
+    rings: Vec<Sampler>,
+    others: Vec<Counter>,
 }
 
-/// Opens an event for each thread, with the kernel where that may be seen.
-fn open_threads(threads: &[u32], cpus: &[u32], hz: u32) -> io::Result<Sampling> {
-    let mut builder = builder(hz);
-    builder.inherit(true).exclude_kernel(false);
-    match open_each(&mut builder, threads, cpus) {
-        Err(error) if is_refused(&error) => open_each(builder.exclude_kernel(true), threads, cpus),
-        opened => opened,
+/// What could not be had.
+enum Trouble {
+    Event(io::Error),
+    /// An event could be opened, and there is no memory for its ring.
+    Ring(io::Error),
+}
+
+/// With the best clocks that are permitted, and the largest rings that there is memory for.
+fn open(cpus: &[u32], threads: &[u32], hz: u32) -> Result<(Opened, SamplingClocks), Trouble> {
+    let mut bytes = RING_BYTES.max(page_size());
+    loop {
+        match open_permitted(cpus, threads, hz, bytes) {
+            Err(Trouble::Ring(_)) if bytes > page_size() => bytes /= 2,
+            opened => return opened,
+        }
     }
 }
 
+fn open_permitted(
+    cpus: &[u32],
+    threads: &[u32],
+    hz: u32,
+    bytes: usize,
+) -> Result<(Opened, SamplingClocks), Trouble> {
+    let machine = open_machine(cpus, hz, bytes).map(|opened| (opened, SamplingClocks::Processors));
+    let with_kernel = or_else(machine, || {
+        let opened =
+            open_threads(cpus, threads, builder(hz).inherit(true).exclude_kernel(false), bytes);
+        opened.map(|opened| (opened, SamplingClocks::Threads))
+    });
+    or_else(with_kernel, || {
+        let opened = open_threads(cpus, threads, builder(hz).inherit(true), bytes);
+        opened.map(|opened| (opened, SamplingClocks::ThreadsOutsideKernel))
+    })
+}
+
+/// The other way where the first is not permitted.
+fn or_else<T>(
+    first: Result<T, Trouble>,
+    other: impl FnOnce() -> Result<T, Trouble>,
+) -> Result<T, Trouble> {
+    match first {
+        Err(Trouble::Event(error)) if is_refused(&error) => other(),
+        first => first,
+    }
+}
+
+/// Opens an event for each processor, whatever has it.
+fn open_machine(cpus: &[u32], hz: u32, bytes: usize) -> Result<Opened, Trouble> {
+    let mut builder = builder(hz);
+    builder.any_pid().exclude_kernel(false).exclude_idle(true).task(true);
+    let mut rings = Vec::new();
+    for &cpu in cpus {
+        let event = builder.one_cpu(cpu as usize).build().map_err(Trouble::Event)?;
+        rings.push(event.sampled(bytes).map_err(Trouble::Ring)?);
+    }
+    Opened { rings, others: vec![] }.begun()
+}
+
 /// Opens an event of each thread on each processor: what a thread hands down to those that it makes must be of one processor.
-fn open_each(builder: &mut Builder<'_>, threads: &[u32], cpus: &[u32]) -> io::Result<Sampling> {
+fn open_threads(
+    cpus: &[u32],
+    threads: &[u32],
+    builder: &mut Builder<'_>,
+    bytes: usize,
+) -> Result<Opened, Trouble> {
     let (mut rings, mut others) = (Vec::new(), Vec::new());
+    builder.task(true);
     for &cpu in cpus {
         let mut first: Option<Sampler> = None;
         for &tid in threads {
-            let counter = match builder.observe_pid(tid.cast_signed()).one_cpu(cpu as usize).build()
-            {
-                Ok(counter) => counter,
+            let event = match builder.observe_pid(tid.cast_signed()).one_cpu(cpu as usize).build() {
+                Ok(event) => event,
                 // It has ended meanwhile.
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => continue,
-                Err(error) => return Err(error),
+                Err(error) => return Err(Trouble::Event(error)),
             };
             match &first {
-                None => first = Some(ring(counter)?),
+                None => first = Some(event.sampled(bytes).map_err(Trouble::Ring)?),
                 Some(first) => {
-                    crate::ioctl::share_ring(&counter, first.as_counter())?;
-                    others.push(counter);
+                    crate::ioctl::share_ring(&event, first.as_counter()).map_err(Trouble::Event)?;
+                    others.push(event);
                 }
             }
         }
         rings.extend(first);
     }
     if rings.is_empty() {
-        return Err(Errno::SRCH.into());
+        return Err(Trouble::Event(Errno::SRCH.into()));
     }
-    begun(rings, others, Of::Threads)
+    Opened { rings, others }.begun()
 }
 
 fn builder<'a>(hz: u32) -> Builder<'a> {
     let mut builder = Builder::new(Software::CPU_CLOCK);
-    builder.exclude_hv(true).sample_frequency(hz.into()).clockid(Clock::MONOTONIC_RAW);
+    builder.exclude_kernel(true).exclude_hv(true);
+    builder.sample_frequency(hz.into()).clockid(Clock::MONOTONIC_RAW);
     builder.sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::REGS_USER);
     builder.sample_regs_user(INSTRUCTION_POINTER);
     builder
 }
 
-fn ring(counter: Counter) -> io::Result<Sampler> {
-    counter.sampled(RING_BYTES.max(page_size()))
-}
-
-fn begun(mut rings: Vec<Sampler>, mut others: Vec<Counter>, of: Of) -> io::Result<Sampling> {
-    rings.iter_mut().try_for_each(|ring| ring.enable())?;
-    others.iter_mut().try_for_each(Counter::enable)?;
-    Ok(Sampling { rings, _others: others, of, lost: 0 })
+impl Opened {
+    fn begun(mut self) -> Result<Self, Trouble> {
+        self.rings.iter_mut().try_for_each(|ring| ring.enable()).map_err(Trouble::Event)?;
+        self.others.iter_mut().try_for_each(Counter::enable).map_err(Trouble::Event)?;
+        Ok(self)
+    }
 }
 
 fn is_refused(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::ACCESS | Errno::PERM))
 }
 
-fn missing(error: &io::Error, files: usize) -> Missing {
-    let setting = |name: &str| {
-        std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default()
-    };
-    match Errno::from_io_error(error) {
-        Some(Errno::ACCESS | Errno::PERM) => Missing::new(
-            format!(
-                "addresses of threads may not be sampled: kernel.perf_event_paranoid is {}, or perf_event_open is forbidden, \
-                 as in a container",
-                setting("perf_event_paranoid").trim()
+impl Trouble {
+    /// What is missing, where so many files were to be opened.
+    fn missing(&self, files: usize) -> Missing {
+        let error = match self {
+            Self::Ring(error) => return Missing::of_ring(error, files),
+            Self::Event(error) => error,
+        };
+        let setting = |name: &str| {
+            let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
+            text.unwrap_or_default().trim().to_owned()
+        };
+        match Errno::from_io_error(error) {
+            Some(Errno::ACCESS | Errno::PERM) => refused(&setting("perf_event_paranoid")),
+            Some(Errno::INVAL) => Missing::new(
+                format!(
+                    "addresses cannot be sampled that often: kernel.perf_event_max_sample_rate is {}",
+                    setting("perf_event_max_sample_rate")
+                ),
+                "ask for fewer a second, or raise it as root by sysctl",
             ),
-            "type, as root: sysctl kernel.perf_event_paranoid=2; or start the container with --security-opt \
-             seccomp=unconfined",
-        ),
-        Some(Errno::INVAL) => Missing::new(
-            format!(
-                "addresses cannot be sampled that often: kernel.perf_event_max_sample_rate is {}",
-                setting("perf_event_max_sample_rate").trim()
-            ),
-            "ask for fewer a second, or raise it as root by sysctl",
-        ),
-        Some(Errno::SRCH) => Missing::new("the program had ended", "nothing is to be done"),
-        _ => Missing::of_ring(error, files),
+            Some(Errno::SRCH) => Missing::new("the program had ended", "nothing is to be done"),
+            _ => Missing::of_event(error),
+        }
     }
+}
+
+/// Up to 2 the setting lets a user sample programs of its own, so that something else forbids it.
+fn refused(paranoid: &str) -> Missing {
+    if paranoid.parse::<i32>().is_ok_and(|level| level <= 2) {
+        return Missing::new(
+            "addresses of threads may not be sampled: the process is another user's, or perf_event_open is forbidden, as by \
+             the seccomp profile of a container",
+            "run it as root, or start the container with --security-opt seccomp=unconfined",
+        );
+    }
+    Missing::new(
+        format!(
+            "addresses of threads may not be sampled: kernel.perf_event_paranoid is {paranoid}"
+        ),
+        "run it as root, or type, as root: sysctl kernel.perf_event_paranoid=2",
+    )
 }
 
 #[cfg(test)]
@@ -249,11 +405,38 @@ mod tests {
         let thread = 7 | 9 << 32;
         let sample = words(&[thread, 50, 2, 0x40_1000]);
         let expected = Sample { at_ns: 50, tid: 9, address: 0x40_1000 };
-        assert_eq!(told(PERF_RECORD_SAMPLE, &sample), Told::Sample(7, expected));
-        assert_eq!(told(PERF_RECORD_SAMPLE, &words(&[thread, 50, 0])), Told::Nothing);
+        assert_eq!(read(PERF_RECORD_SAMPLE, &sample), Told::Sample(7, expected));
+        assert_eq!(read(PERF_RECORD_SAMPLE, &words(&[thread, 50, 0])), Told::Nothing);
         let fork = Told::Fork { parent: 9, child: 7 };
-        assert_eq!(told(PERF_RECORD_FORK, &words(&[thread, thread, 50])), fork);
-        assert_eq!(told(PERF_RECORD_LOST, &words(&[1, 5])), Told::Lost(5));
-        assert_eq!(told(PERF_RECORD_LOST_SAMPLES, &words(&[6])), Told::Lost(6));
+        assert_eq!(read(PERF_RECORD_FORK, &words(&[thread, thread, 50])), fork);
+        assert_eq!(read(PERF_RECORD_LOST, &words(&[1, 5])), Told::Lost(5));
+        assert_eq!(read(PERF_RECORD_LOST_SAMPLES, &words(&[6])), Told::Lost(6));
+    }
+
+    #[test]
+    fn children_are_of_the_family_and_its_starter_and_strangers_are_not() {
+        let mut family = Family::of(1, true);
+        let fork = |parent, child| Told::Fork { parent, child };
+        assert_eq!(family.learn(&fork(1, 5)) + family.learn(&fork(5, 6)), 0);
+        family.learn(&fork(9, 10));
+        let has = |family: &mut Family| [1, 5, 6, 9, 10].map(|process| family.has(process, false));
+        assert_eq!(has(&mut family), [false, true, true, false, false]);
+        // The number is somebody else's now.
+        family.learn(&fork(9, 6));
+        assert_eq!(has(&mut family), [false, true, false, false, false]);
+        assert_eq!(family.learn(&Told::Lost(7)), 7);
+        // Its parent is asked for where a fork may have been lost.
+        let (own, above) = (std::process::id(), std::os::unix::process::parent_id());
+        let mut family = Family::of(above, true);
+        assert!(!family.has(own, false) && family.has(own, true));
+        assert_eq!(parent(own), Some(above));
+    }
+
+    #[test]
+    fn what_forbids_it_decides_what_to_type() {
+        assert!(refused("4").to_string().contains("sysctl kernel.perf_event_paranoid=2"));
+        assert!(refused("2").to_string().contains("another user's"));
+        let no_memory = Trouble::Ring(Errno::PERM.into()).missing(2);
+        assert!(no_memory.to_string().contains("perf_event_mlock_kb"), "{no_memory}");
     }
 }

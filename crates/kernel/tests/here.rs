@@ -3,13 +3,13 @@
 use rustix::thread::CpuSet;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::process::Command;
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{TryRecvError, channel};
 use std::time::Duration;
 use tailwater_kernel::schedule::{Fact, Interrupting, Interval, Machine, State, Waits};
-use tailwater_kernel::{Event, Probe, Recorder, Sampling, Source, Syscalls, What, now_ns};
+use tailwater_kernel::{Event, Probe, Recorder, Sampled, Sampling, Source, Syscalls, What, now_ns};
 
 /// Says why a test shows nothing here, past the harness, which hides what tests that pass have printed.
 fn passed_over(why: &(impl std::fmt::Display + ?Sized)) {
@@ -271,11 +271,12 @@ fn the_thread_that_reads_stays_where_it_is() {
 /// A thousand samples in each second that the thread has a core: twenty have come long before it has had one for five.
 #[test]
 fn a_thread_that_is_made_later_is_sampled_where_it_is() {
-    let mut sampling = match Sampling::start(std::process::id(), &[own_tid()], 1_000) {
-        Ok(sampling) => sampling,
-        Err(missing) => return passed_over(&missing),
-    };
     let began = now_ns();
+    let mut sampling =
+        match Sampling::start(Sampled::Running(std::process::id(), &[own_tid()]), 1_000) {
+            Ok(sampling) => sampling,
+            Err(missing) => return passed_over(&missing),
+        };
     let is_over = AtomicBool::new(false);
     let (tell, told) = channel();
     let of_process = || clock_gettime(ClockId::ProcessCPUTime).tv_sec;
@@ -298,5 +299,34 @@ fn a_thread_that_is_made_later_is_sampled_where_it_is() {
         is_over.store(true, Relaxed);
         assert!(seen >= 20, "{seen}");
     });
-    assert_eq!(sampling.finish(|_| {}), 0, "none was lost");
+    sampling.finish(|_| {});
+}
+
+/// A shell whose child spins for a second of its time; another one that had begun before is not sampled.
+#[test]
+fn a_program_that_is_started_next_is_sampled_with_its_children_and_no_other() {
+    let spins = "ulimit -t 5; while :; do :; done";
+    let mut stranger = Command::new("sh").args(["-c", spins]).spawn().expect("a shell");
+    let mut sampling = match Sampling::start(Sampled::Next, 1_000) {
+        Ok(sampling) => sampling,
+        Err(missing) => {
+            stranger.kill().and_then(|()| stranger.wait()).expect("it runs");
+            return passed_over(&missing);
+        }
+    };
+    let forks = "(ulimit -t 1; while :; do :; done) & echo $!; wait";
+    let mut shell = Command::new("sh");
+    let mut shell = shell.args(["-c", forks]).stdout(Stdio::piped()).spawn().expect("a shell");
+    let mut tids = BTreeSet::new();
+    while shell.try_wait().expect("it is ours").is_none() {
+        sampling.read(|sample| tids.extend([sample.tid]));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    sampling.finish(|sample| tids.extend([sample.tid]));
+    stranger.kill().and_then(|()| stranger.wait()).expect("it runs");
+    let mut said = String::new();
+    shell.stdout.take().expect("piped").read_to_string(&mut said).expect("a number");
+    let child: u32 = said.trim().parse().expect("a number");
+    assert!(tids.contains(&child), "no {child} in {tids:?}");
+    assert!(!tids.contains(&stranger.id()) && !tids.contains(&own_tid()), "{tids:?}");
 }

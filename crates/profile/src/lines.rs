@@ -7,7 +7,7 @@ use crate::clock::TickRate;
 use crate::functions::Interval;
 use crate::hash::Map;
 use crate::names::Names;
-use crate::record::{Call, FunctionId, Record, ThreadId, Ticks};
+use crate::record::{Call, FunctionId, Record, Ticks};
 use crate::sampled::{Addresses, Moment, Samples};
 use crate::trace::Header;
 use std::collections::HashMap;
@@ -24,7 +24,8 @@ pub struct InCalls {
     slow: HashMap<FunctionId, u64>,
     /// Those of threads that have not been named yet.
     samples: Map<u32, Vec<Moment>>,
-    threads: Map<ThreadId, Thread>,
+    /// By the kernel's number, which threads have one after the other.
+    threads: Map<u32, Thread>,
     names: Names,
     found: ByFunction,
 }
@@ -75,10 +76,10 @@ impl InCalls {
 
     fn call(&mut self, call: &Call) {
         let (start_ns, end_ns) = (self.raw_ns(call.start), self.raw_ns(call.end));
-        let (names, samples) = (&self.names, &mut self.samples);
-        let thread = self.threads.entry(call.thread).or_insert_with(|| {
-            let tid = names.tid(call.thread);
-            let mut ahead = tid.and_then(|tid| samples.remove(&tid)).unwrap_or_default();
+        let Some(tid) = self.names.tid(call.thread) else { return };
+        let samples = &mut self.samples;
+        let thread = self.threads.entry(tid).or_insert_with(|| {
+            let mut ahead = samples.remove(&tid).unwrap_or_default();
             ahead.reverse();
             Thread { ahead, unclaimed: vec![] }
         });

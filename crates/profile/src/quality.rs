@@ -31,6 +31,8 @@ pub struct Quality {
     pub children: u64,
     /// Events of the kernel that found their ring full.
     pub lost_events: u64,
+    /// No scanner looked: of calls, those of functions that time themselves are told alone.
+    pub unscanned: bool,
     /// Times at which the scanner did not look.
     pub gaps: u64,
     /// How long these were together; gaps of several threads add up.
@@ -130,8 +132,9 @@ impl Quality {
     fn figure(&mut self, Figure { what, value }: Figure) {
         let mut kept = self.kept.unwrap_or_default();
         *match what {
-            // Of the kernel's file.
-            Measured::Throttlings | Measured::FirstTouchNs => return,
+            Measured::Unscanned => return self.unscanned = value != 0,
+            // Of the files beside it.
+            Measured::Throttlings | Measured::FirstTouchNs | Measured::OutsideKernel => return,
             Measured::Requests => &mut kept.requests,
             Measured::RequestsAboveNs => &mut kept.above_ns,
             Measured::RequestsIncomplete => &mut kept.incomplete,

@@ -340,7 +340,8 @@ pub enum LossKind {
     Clocked = 8,
 }
 
-/// Something that was measured of the whole recording: in the kernel's file, or in a trace of which a part is kept.
+/// Something that holds for the whole recording: in the kernel's file, in a trace of which a part is kept, or in one without
+/// scanner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Figure {
     /// What.
@@ -370,6 +371,10 @@ pub enum Measured {
     RequestsP999Ns = 7,
     /// One in ten thousand.
     RequestsP9999Ns = 8,
+    /// No scanner looked, where it is 1: of calls, those of functions that time themselves are told alone.
+    Unscanned = 9,
+    /// Samples leave out what threads did in the kernel, where it is 1: in the file of samples.
+    OutsideKernel = 10,
 }
 
 /// Something could not be recorded.

@@ -73,6 +73,7 @@ fn round(service: &Service, args: &AttachedArgs, traces: Option<&mut Vec<u64>>) 
     let during = thread::scope(|scope| {
         let recorder = traces.is_some().then(|| {
             let mut attach = server.attach(length + 2 * SETTLES, &trace);
+            attach.args(&args.of.options);
             scope.spawn(move || machine::command::output(&mut attach))
         });
         let during = read();

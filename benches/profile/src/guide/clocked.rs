@@ -88,6 +88,7 @@ fn one(service: &Service, args: &ClockedArgs) -> Result<Beside> {
     let length = Duration::from_secs(args.seconds);
     thread::scope(|scope| {
         let mut attach = server.attach(length + 4 * SETTLES, &trace);
+        attach.args(&args.of.options);
         let recorder = scope.spawn(move || output(&mut attach));
         thread::sleep(2 * SETTLES);
         let loaded = closed(service, server.address(), length);

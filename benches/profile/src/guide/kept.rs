@@ -178,6 +178,7 @@ fn record(
         let watcher = scope.spawn(|| {
             thread::sleep(BEGINS_AFTER);
             let mut attach = server.attach(length, trace);
+            attach.args(&args.of.options);
             attach.args(["--keep", KEEP]);
             watch(&mut attach, trace, server.pid(), &gives_up)
         });

@@ -53,6 +53,9 @@ struct Tried {
     subject: Subject,
     #[command(flatten)]
     trial: Trial,
+    /// One more option of `tailwater profile attach`, such as --with=--scanners=0; may be given several times.
+    #[arg(long = "with", value_name = "OPTION", allow_hyphen_values = true)]
+    options: Vec<String>,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

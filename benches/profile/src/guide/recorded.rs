@@ -75,6 +75,7 @@ fn one(service: &Service, args: &RecordedArgs, recorded: bool) -> Result<Reading
         let trace = args.of.trial.folder.join("recorded.trace");
         let recorder = recorded.then(|| {
             let mut attach = server.attach(length + 2 * SETTLES, &trace);
+            attach.args(&args.of.options);
             scope.spawn(move || machine::command::output(&mut attach))
         });
         thread::sleep(SETTLES);

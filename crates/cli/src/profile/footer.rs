@@ -6,16 +6,21 @@ use tailwater_report::{count, time};
 
 /// Sentences, each on a line of its own; the first is always there.
 pub(crate) fn footer(records: u64, rate: TickRate, quality: &Quality) -> String {
-    let mut lines = vec![format!(
-        "{} records. Lost: {} calls at most (too short to be seen), {} waits, {} marks. \
-         Scanner away: {} times, {} in all.",
-        count(records),
-        count(quality.lost_calls),
-        count(quality.lost_waits),
-        count(quality.lost_marks),
-        count(quality.gaps),
-        time(quality.gap_ns as f64 / 1e3),
-    )];
+    let [records, waits, marks] = [records, quality.lost_waits, quality.lost_marks].map(count);
+    let mut lines = vec![if quality.unscanned {
+        format!(
+            "{records} records. No scanner looked: of calls, those of functions that time themselves are told alone. Lost: \
+             {waits} waits, {marks} marks."
+        )
+    } else {
+        format!(
+            "{records} records. Lost: {} calls at most (too short to be seen), {waits} waits, {marks} marks. Scanner away: {} \
+             times, {} in all.",
+            count(quality.lost_calls),
+            count(quality.gaps),
+            time(quality.gap_ns as f64 / 1e3),
+        )
+    }];
     if quality.looks > 0 {
         lines.push(format!(
             "Looks at a thread: {} after one another on average, 99.9 % of them within {}.",

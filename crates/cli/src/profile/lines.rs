@@ -56,9 +56,9 @@ impl InRows {
         }
     }
 
-    /// What is not in the samples, in a sentence.
-    pub(super) fn lacking(&self) -> String {
-        self.coverage.map(lacking).unwrap_or_default()
+    /// What is not in the samples.
+    pub(super) const fn coverage(&self) -> Option<SampleCoverage> {
+        self.coverage
     }
 }
 
@@ -100,14 +100,20 @@ pub(super) fn samples(sampled: &Sampled) -> String {
 }
 
 /// What is not in the samples, in a sentence.
-pub(super) fn lacking(coverage: SampleCoverage) -> String {
+pub(super) fn lacking(coverage: Option<SampleCoverage>) -> String {
+    let Some(coverage) = coverage else { return String::new() };
     let what = [
-        (coverage.lost, "samples were lost"),
-        (coverage.left_out, "samples were left out for want of memory, those that came last"),
+        (coverage.lost, "samples were lost at most, those of other programs included"),
+        (coverage.left_out, "samples were left out for want of room"),
         (coverage.damaged_parts, "parts of the file of samples are damaged"),
     ];
     let told = what.iter().filter(|(number, _)| *number > 0);
-    told.map(|(number, what)| format!("\n{} {what}.", count(*number))).collect()
+    let mut text: String =
+        told.map(|(number, what)| format!("\n{} {what}.", count(*number))).collect();
+    if coverage.outside_kernel {
+        text.push_str("\nSamples leave out what threads did in the kernel.");
+    }
+    text
 }
 
 #[cfg(test)]
@@ -124,7 +130,9 @@ mod tests {
         assert_eq!(text, "  31 samples of where it ran:\n     97 % /a.c:7\n      3 % /a.c:9\n");
         assert_eq!(story(Some(&Sampled::default())), "");
         let coverage = SampleCoverage { lost: 1_000, ..SampleCoverage::default() };
-        assert_eq!(lacking(coverage), "\n1,000 samples were lost.");
-        assert_eq!(lacking(SampleCoverage::default()), "");
+        assert!(lacking(Some(coverage)).starts_with("\n1,000 samples were lost at most"));
+        let coverage = SampleCoverage { outside_kernel: true, ..SampleCoverage::default() };
+        assert!(lacking(Some(coverage)).contains("in the kernel"));
+        assert_eq!(lacking(Some(SampleCoverage::default())) + &lacking(None), "");
     }
 }

@@ -72,12 +72,13 @@ fn of_one(path: &Path, options: &RequestsOptions) -> Result<(), Failure> {
         kernel::holders(&mut row.waits).chain([own])
     });
     report.kernel = kernel::account(path, &header, report.rate, rows);
+    report.samples = sampled.coverage();
     name_places(&mut report, &sampled);
     let lines = timelines_of(&report, path, &header.program, options)?;
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
-    say(&format!("{}{}", text(&report, &header.program, &lines), sampled.lacking()))
+    say(&format!("{}{}", text(&report, &header.program, &lines), lines::lacking(report.samples)))
 }
 
 /// Writes the page, if that is asked for, and gives the time lines of the requests where the terminal shall have them.

@@ -114,20 +114,20 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Whether a block of a setting is in time, and does not fail.
+    /// Why one block of a setting does not count: its generator was late, or it failed. None where it counts.
     ///
     /// # Errors
     /// With what ends the whole search.
-    pub(super) fn is_in_time(&mut self, setting: &Setting) -> Result<bool, Failure> {
+    pub(super) fn once_more(&mut self, setting: &Setting) -> Result<Option<String>, Failure> {
         let seed = self.next_seed();
         match self.once(setting, seed) {
-            Ok(Played::Block(_)) => Ok(true),
-            Ok(Played::Void(_)) => {
+            Ok(Played::Block(_)) => Ok(None),
+            Ok(Played::Void(late)) => {
                 self.void += 1;
-                Ok(false)
+                Ok(Some(late))
             }
             Err(failure) if self.is_over(&failure) => Err(failure),
-            Err(_) => Ok(false),
+            Err(failure) => Ok(Some(failure.to_string())),
         }
     }
 

@@ -282,7 +282,7 @@ fn a_failure_of_stock_beside_a_late_value_is_not_the_values() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!((&found["left_out"], &found["void"]), (&Value::Array(Vec::new()), &4.into()));
     assert!(
-        stderr(&output).contains("a=1 was late, and stock late or failed"),
+        stderr(&output).contains("a=1 was late, and is tried again later"),
         "{}",
         stderr(&output)
     );
@@ -297,7 +297,7 @@ fn a_value_that_is_always_late_is_found_out_once_stock_is_in_time() {
     let output = machine.tune("sku", &[&file, "--json"]);
     let told = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("a=1 was late, and stock late or failed"), "{told}");
+    assert!(told.contains("a=1 was late, and is tried again later"), "{told}");
     assert!(told.contains("no value can be measured, a=1 for this reason"), "{told}");
 }
 

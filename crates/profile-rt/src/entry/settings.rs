@@ -19,9 +19,12 @@ pub(crate) struct Settings {
     /// `TAILWATER_PROFILE_BUDGET`: the share of each thread's time that scanning may take, 0.001 to
     /// 1, by default 0.05, in 65536ths. Less finds fewer calls, more slows the program down.
     pub(crate) budget: u64,
-    /// `TAILWATER_PROFILE_SCANNERS`: threads that look, each at its part of the program's, 1 to [`SCANNERS_MAX`], by
-    /// default 1. More look more often where threads are many, and each takes a core.
+    /// `TAILWATER_PROFILE_SCANNERS`: threads that look, each at its part of the program's, up to [`SCANNERS_MAX`], by
+    /// default 1. More look more often where threads are many, and each takes a core. With 0 there is one that finds out which
+    /// threads come and go, and looks at no stack.
     pub(crate) scanners: usize,
+    /// Whether they look.
+    pub(crate) looks: bool,
     /// `TAILWATER_PROFILE_CPU`: how much of cores all scanners together may take, 0.01 to their number, by default a whole
     /// one each, in 65536ths. Less leaves more to the program where cores are few, and widens the bounds of times.
     pub(crate) cpu: u64,
@@ -48,7 +51,8 @@ impl Settings {
         let budget = share("TAILWATER_PROFILE_BUDGET", 0.001..=1.0).unwrap_or(0.05);
         let scanners =
             text("TAILWATER_PROFILE_SCANNERS").and_then(|count| count.parse::<usize>().ok());
-        let scanners = scanners.filter(|count| (1..=SCANNERS_MAX).contains(count)).unwrap_or(1);
+        let scanners = scanners.filter(|count| *count <= SCANNERS_MAX).unwrap_or(1);
+        let (looks, scanners) = (scanners > 0, scanners.max(1));
         let whole = scanners as f64;
         let cpu = share("TAILWATER_PROFILE_CPU", 0.01..=whole).unwrap_or(whole);
         // More than the kernel's set of processors holds is none.
@@ -61,6 +65,7 @@ impl Settings {
             out: get("TAILWATER_PROFILE_OUT").filter(|path| !path.is_empty()).map(PathBuf::from),
             budget: (budget * WHOLE as f64) as u64,
             scanners,
+            looks,
             cpu: (cpu * WHOLE as f64) as u64,
             scanner_cpus: scanner_cpus.unwrap_or_default(),
             lock_ns: text("TAILWATER_PROFILE_LOCK_NS")
@@ -101,7 +106,7 @@ mod tests {
                 assert_eq!(settings, unset, "{set}={nonsense}");
             }
         }
-        for (set, nonsense) in [("SCANNERS", "0"), ("SCANNERS", "17"), ("SCANNER_CPU", "1,x")] {
+        for (set, nonsense) in [("SCANNERS", "-1"), ("SCANNERS", "17"), ("SCANNER_CPU", "1,x")] {
             let set = format!("TAILWATER_PROFILE_{set}");
             let settings = Settings::read(|name| (name == set).then(|| nonsense.into()));
             assert_eq!(settings, unset, "{set}={nonsense}");
@@ -114,6 +119,8 @@ mod tests {
         assert_eq!((several.scanners, several.cpu, several.cpu_each()), (3, 3 * WHOLE, WHOLE));
         assert_eq!([0, 1, 2].map(|scanner| several.cpu_of(scanner)), [5, 7, 5].map(Some));
         assert_eq!(unset.cpu_of(0), None);
+        let none = Settings::read(|name| name.ends_with("SCANNERS").then(|| "0".into()));
+        assert_eq!((none.scanners, none.looks, unset.looks), (1, false, true));
         let set = Settings::read(|name| {
             Some(if name.ends_with("OUT") { "x.trace" } else { "0.5" }.into())
         });

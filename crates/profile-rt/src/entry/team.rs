@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::thread::JoinHandle;
-use tailwater_profile::record::Ticks;
+use tailwater_profile::record::{Figure, Measured, Record, Ticks};
 use tailwater_profile::trace::{Header, Writer};
 
 /// What is recorded, and where to.
@@ -75,7 +75,10 @@ impl<'a> Recording<'a> {
             clock: clock::read(),
         };
         let began = header.clock.ticks;
-        let writer = Writer::new(file, &header)?;
+        let mut writer = Writer::new(file, &header)?;
+        if !settings.looks {
+            writer.write(&Record::Figure(Figure { what: Measured::Unscanned, value: 1 }))?;
+        }
         Ok(Self { arena, term, subject, settings, us, writer, began })
     }
 
@@ -90,7 +93,7 @@ impl<'a> Recording<'a> {
     ) -> io::Result<Team> {
         let Self { arena, term, subject, settings, us, writer, began } = self;
         let Around { place, writes, over } = around;
-        let Settings { budget, scanners, .. } = *settings;
+        let Settings { budget, scanners, looks, .. } = *settings;
         let cpu = settings.cpu_each();
         let output = Output::new(arena, term, writer, settings.filter.clone(), subject);
         let (outlets, inlets): (Vec<Outlet>, Vec<_>) = (0..scanners).map(|_| way()).unzip();
@@ -109,7 +112,7 @@ impl<'a> Recording<'a> {
                 // Or naps would be half as long again. Best effort.
                 let _ = set_current_timer_slack(NonZeroU64::new(1));
                 own_threads::take_short_turns();
-                let times = Times { us, costs, budget, cpu, began, shares_core };
+                let times = Times { us, costs, budget, cpu, began, shares_core, looks };
                 Scanner::new((arena, term), part, times, outlet).run(process::stop());
                 if at_work.fetch_sub(1, AcqRel) == 1 {
                     over();

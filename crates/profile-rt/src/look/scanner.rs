@@ -17,6 +17,8 @@ use std::sync::mpsc::TrySendError;
 use std::time::Duration;
 use tailwater_profile::record::{LossKind, ThreadId, Ticks};
 
+/// Between two times that a scanner which doesn't look asks which threads have come. Rings have room for that long.
+const IDLE: Duration = Duration::from_millis(2);
 /// With more threads than this, quiet ones are looked at less often.
 const THREADS_EAGER: usize = 8;
 
@@ -35,6 +37,8 @@ pub(crate) struct Times {
     /// There is one core for the program and the scanner: while the scanner runs, there is nothing to
     /// see.
     pub(crate) shares_core: bool,
+    /// Otherwise it finds out which threads come and go, and no more.
+    pub(crate) looks: bool,
 }
 
 /// Looks until it is told to stop.
@@ -60,6 +64,7 @@ pub(crate) struct Scanner {
     duty: Duty,
     /// Between two rounds, where the scanner shares a core with what it looks at.
     nap: Option<Duration>,
+    looks: bool,
 }
 
 struct Watched {
@@ -108,6 +113,7 @@ impl Scanner {
             began: times.began,
             duty: Duty::new(times.cpu, us, now),
             nap: times.shares_core.then(|| nap(times.budget / parts)),
+            looks: times.looks,
         }
     }
 
@@ -117,12 +123,17 @@ impl Scanner {
             if self.epoch != Some(self.arena.header().epoch.load(Acquire)) {
                 now = self.adopt(now);
             }
-            now = self.round(now);
+            if self.looks {
+                now = self.round(now);
+            }
             let is_full = self.batch.len() >= BATCH && !self.is_refused;
             if now.saturating_sub(self.posted) > self.us * 2000 || is_full {
                 self.post(now);
             }
-            if self.watched.is_empty() {
+            if !self.looks {
+                std::thread::sleep(IDLE);
+                now = ticks();
+            } else if self.watched.is_empty() {
                 std::thread::sleep(Duration::from_micros(100));
                 now = ticks();
             } else if let Some(nap) = self.nap {
@@ -189,6 +200,9 @@ impl Scanner {
     /// Looks at every thread once more, whatever that costs it. Returns the clock's last reading.
     fn catch_up(&mut self, before: Ticks) -> Ticks {
         let mut now = before;
+        if !self.looks {
+            return now;
+        }
         for Watched { id, eye, watch, .. } in &mut self.watched {
             now = watch.scan.catch_up(now, eye, &mut self.gaps, &mut self.ended);
             self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
@@ -290,10 +304,12 @@ impl Scanner {
     /// The thread is gone, and its slot waits for nobody but us.
     fn take_off(&mut self, watched: Watched) {
         let Watched { id, slot, mut eye, mut watch } = watched;
-        let at = self.arena.slot(slot).life.ended.load(Relaxed);
-        watch.scan.end(at, eye.head(), &self.gaps, &mut self.ended);
-        self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(id, ended)));
-        tell(id, &mut watch.scan, &mut self.batch);
+        if self.looks {
+            let at = self.arena.slot(slot).life.ended.load(Relaxed);
+            watch.scan.end(at, eye.head(), &self.gaps, &mut self.ended);
+            self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(id, ended)));
+            tell(id, &mut watch.scan, &mut self.batch);
+        }
         self.batch.push(Item::Went { id, slot });
     }
 
@@ -458,6 +474,7 @@ mod tests {
             cpu: WHOLE,
             began: ticks(),
             shares_core: false,
+            looks: true,
         };
         (Scanner::new((arena, Term::default()), part, times, outlet), inlet.from)
     }

@@ -10,11 +10,13 @@ use rustix::io::fcntl_dupfd_cloexec;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Traces beside each other, of processes that were one after another of the same number.
 const BESIDE_MAX: u32 = 100;
 
+/// What `tailwater profile` writes beside a trace, of the same recording.
+const COMPANIONS: [&str; 2] = [".kernel", ".lines"];
 /// The first number that is not a standard stream's: what a program without one writes there must not go to the trace.
 const NUMBER_MIN: RawFd = 3;
 
@@ -45,16 +47,19 @@ pub(crate) fn create(path: &Path, pid: u32) -> io::Result<File> {
     Ok(file)
 }
 
-/// Removes the trace of before and what the kernel did meanwhile, for a recorder that has the right to its program: one
+/// Removes the trace of before and what lies beside it of the same recording, for a recorder that has the right to its program: one
 /// that is refused leaves them alone.
 pub(crate) fn remove_last(path: &Path) -> io::Result<()> {
     let locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
     if File::open(path).is_ok_and(locked) {
         return Err(io::Error::other("another recording writes there; name another file by -o"));
     }
-    let mut kernel = path.as_os_str().to_owned();
-    kernel.push(".kernel");
-    for path in [path, Path::new(&kernel)] {
+    let beside = COMPANIONS.map(|end| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    });
+    for path in std::iter::once(path).chain(beside.iter().map(PathBuf::as_path)) {
         // Root could remove a device or a pipe, too.
         let is_file = |found: Metadata| found.is_file() || found.is_symlink();
         if path.symlink_metadata().is_ok_and(is_file) {
@@ -116,16 +121,18 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_of_before_goes_with_its_kernel_file_unless_it_is_being_written() {
+    fn a_trace_of_before_goes_with_what_lies_beside_it_unless_it_is_being_written() {
         let folder = folder("before");
-        let [trace, kernel] = ["x", "x.kernel"].map(|name| folder.join(name));
+        let [trace, kernel, lines] = ["x", "x.kernel", "x.lines"].map(|name| folder.join(name));
         let written = create(&trace, 1).expect("new");
-        std::fs::write(&kernel, "kept").expect("a file");
+        for file in [&kernel, &lines] {
+            std::fs::write(file, "kept").expect("a file");
+        }
         assert!(remove_last(&trace).expect_err("it is locked").to_string().contains("-o"));
-        assert!(trace.exists() && kernel.exists());
+        assert!(trace.exists() && kernel.exists() && lines.exists());
         drop(written);
         remove_last(&trace).expect("nothing writes it");
-        assert!(!trace.exists() && !kernel.exists());
+        assert!(!trace.exists() && !kernel.exists() && !lines.exists());
         std::fs::remove_dir_all(&folder).expect("it was made");
     }
 

@@ -9,6 +9,7 @@ use crate::clock::TickRate;
 use crate::names::Names;
 use crate::quality::Quality;
 use crate::record::{FunctionId, Ticks, WaitKind};
+use crate::sampled::SampleCoverage;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -37,6 +38,8 @@ pub struct Report {
     pub locks: Vec<ContendedRow>,
     /// The functions that were asked for, as one.
     pub together: Option<Together>,
+    /// What is not in the samples, filled in by whoever has them; `null` where there are none.
+    pub samples: Option<SampleCoverage>,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]
     pub names: Names,
@@ -87,6 +90,7 @@ pub(super) fn build(
         functions,
         locks,
         together: None,
+        samples: None,
         names,
     }
 }

@@ -10,7 +10,7 @@ use crate::kernel::{Account, Coverage, Stretch};
 use crate::names::Names;
 use crate::quality::Quality;
 use crate::record::{FunctionId, Place, ThreadId, Ticks, Wait, WaitKind};
-use crate::sampled::Sampled;
+use crate::sampled::{SampleCoverage, Sampled};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -50,6 +50,8 @@ pub struct Report {
     pub slowest: Vec<RequestRow>,
     /// What the kernel's file does not tell, filled in by whoever has it; `null` where there is none.
     pub kernel: Option<Coverage>,
+    /// What is not in the samples, filled in by whoever has them; `null` where there are none.
+    pub samples: Option<SampleCoverage>,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]
     pub names: Names,
@@ -226,6 +228,7 @@ pub(super) fn build(slowest: &[Request], scene: &Scene, counted: Counted, names:
         incomplete,
         slowest,
         kernel: None,
+        samples: None,
         names,
     }
 }

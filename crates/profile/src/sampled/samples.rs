@@ -2,7 +2,7 @@
 
 use crate::hash::Map;
 use crate::names::Names;
-use crate::record::{Loss, LossKind, Record};
+use crate::record::{Figure, Loss, LossKind, Measured, Record};
 use serde::Serialize;
 
 /// Samples kept, of 16 bytes each: those of an hour of four busy threads, a thousand a second. Later ones are counted.
@@ -22,12 +22,14 @@ pub struct Moment {
 pub struct SampleCoverage {
     /// Samples in all, those of the profiler's own threads included.
     pub samples: u64,
-    /// Samples that were lost.
+    /// Records that were lost, at most: those of other programs may be among them.
     pub lost: u64,
     /// Samples that were left out for want of memory.
     pub left_out: u64,
     /// Damaged parts of the file.
     pub damaged_parts: u64,
+    /// They leave out what threads did in the kernel.
+    pub outside_kernel: bool,
 }
 
 /// The samples of a recording.
@@ -55,6 +57,12 @@ impl Samples {
             }
             Record::Loss(Loss { kind: LossKind::Events, count, .. }) => {
                 self.coverage.lost = self.coverage.lost.saturating_add(*count);
+            }
+            Record::Loss(Loss { kind: LossKind::Threads, count, .. }) => {
+                self.coverage.left_out = self.coverage.left_out.saturating_add(*count);
+            }
+            Record::Figure(Figure { what: Measured::OutsideKernel, value }) => {
+                self.coverage.outside_kernel = *value != 0;
             }
             _ => {}
         }

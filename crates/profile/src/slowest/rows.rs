@@ -9,7 +9,7 @@ use crate::paths::Branch;
 use crate::quality::Quality;
 use crate::record::{Call, CallFlags, Place, ThreadId, Ticks};
 use crate::requests::{Parts, Request, RequestRow, Scene, Share, Step, View, WaitRow, row};
-use crate::sampled::Sampled;
+use crate::sampled::{SampleCoverage, Sampled};
 use serde::Serialize;
 use std::cmp::Reverse;
 
@@ -32,6 +32,8 @@ pub struct Report {
     pub slowest: Vec<CallRow>,
     /// What the kernel's file does not tell, filled in by whoever has it; `null` where there is none.
     pub kernel: Option<Coverage>,
+    /// What is not in the samples, filled in by whoever has them; `null` where there are none.
+    pub samples: Option<SampleCoverage>,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]
     pub names: Names,

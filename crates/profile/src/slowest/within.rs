@@ -71,6 +71,7 @@ impl Within {
             left_out: counts.left_out,
             slowest: calls,
             kernel: None,
+            samples: None,
             names,
         }
     }

@@ -237,6 +237,8 @@ fn figure(cursor: &mut Cursor<'_>) -> Result<Figure> {
         6 => Measured::RequestsP99Ns,
         7 => Measured::RequestsP999Ns,
         8 => Measured::RequestsP9999Ns,
+        9 => Measured::Unscanned,
+        10 => Measured::OutsideKernel,
         other => return Err(Trouble::Kind(other)),
     };
     Ok(Figure { what, value: cursor.number()? })

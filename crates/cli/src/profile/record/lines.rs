@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tailwater_kernel::{Missing, Sample, Sampling, now_ns};
-use tailwater_profile::record::{self, Loss, LossKind, Record, Thread, ThreadId};
+use tailwater_kernel::{Sample, Sampled, Sampling, SamplingClocks, now_ns};
+use tailwater_profile::record::{self, Figure, Loss, LossKind, Measured, Record, Thread, ThreadId};
 use tailwater_report::count;
 
 /// Between two readings of the rings.
@@ -50,15 +50,17 @@ pub(in super::super) struct LinesRecording {
 /// What was recorded.
 struct Summary {
     samples: u64,
-    threads: usize,
+    threads: u32,
     lost: u64,
     left_out: u64,
     bytes: u64,
     kept: Kept,
+    clocks: SamplingClocks,
 }
 
 impl Lines {
-    /// Begins, where that was asked for. With `last`, only samples of so long before the end are written, when that has come.
+    /// Begins, where that was asked for and can be had; on the thread that starts the program, if that is to come. With `last`,
+    /// only samples of so long before the end are written, when that has come.
     pub(in super::super) fn start(
         &self,
         trace: &Path,
@@ -68,17 +70,22 @@ impl Lines {
         let hz = self.lines?;
         let path = Companion::Lines.file(trace);
         let written = whose.written(&path);
-        let (to, began_ns) = (written.clone(), now_ns());
+        let began_ns = now_ns();
+        let sampling = match whose {
+            Whose::Next => Sampling::start(Sampled::Next, hz),
+            Whose::Running(pid) => Sampling::start(Sampled::Running(pid, &threads(pid)), hz),
+        };
+        let sampling = match sampling {
+            Ok(sampling) => sampling,
+            Err(missing) => {
+                super::tell(&format!("tailwater: recording without lines: {missing}"));
+                return None;
+            }
+        };
         let (tell, told) = channel();
+        let to = written.clone();
         let work = move || {
             let root = told.recv().ok()?;
-            let sampling = match Sampling::start(root, &threads(root), hz) {
-                Ok(sampling) => sampling,
-                Err(missing) => {
-                    without(&missing);
-                    return None;
-                }
-            };
             let source = Source { teller: "samples", root, began: reading(began_ns) };
             Some(Written::create(&to, source, last).and_then(|file| record(sampling, file, &told)))
         };
@@ -90,12 +97,8 @@ impl Lines {
     }
 }
 
-fn without(missing: &Missing) {
-    super::tell(&format!("tailwater: recording without lines: {missing}"));
-}
-
 impl LinesRecording {
-    /// The process whose threads are to be sampled, and all that it makes.
+    /// The process that is sampled.
     pub(super) fn follow(&self, pid: u32) {
         // Where the other side has failed, it says so at the end.
         let _ = self.tell.send(pid);
@@ -113,16 +116,17 @@ impl LinesRecording {
     pub(in super::super) fn finish(self) -> String {
         drop(self.tell);
         let path = self.path.display();
-        match self.work.join() {
-            Ok(None) => String::new(),
-            Ok(Some(recorded)) => {
-                let placed = std::fs::rename(&self.written, &self.path);
-                match placed.and(recorded) {
-                    Ok(summary) => format!("\n{path}: {}", summary.text()),
-                    Err(error) => format!("\n{path}: the samples could not be written: {error}"),
-                }
-            }
-            Err(_) => format!("\n{path}: the recorder of samples has failed"),
+        let Ok(recorded) = self.work.join() else {
+            return format!("\n{path}: the recorder of samples has failed");
+        };
+        let place = |summary: Summary| {
+            std::fs::rename(&self.written, &self.path)?;
+            Ok(summary.text())
+        };
+        match recorded.map(|recorded| recorded.and_then(place)) {
+            None => String::new(),
+            Some(Ok(text)) => format!("\n{path}: {text}"),
+            Some(Err(error)) => format!("\n{path}: the samples could not be written: {error}"),
         }
     }
 }
@@ -132,7 +136,7 @@ impl Summary {
         let mut text = format!(
             "{} samples of where {} threads were; {} bytes. Lost: {}.{}",
             count(self.samples),
-            count(self.threads as u64),
+            count(self.threads.into()),
             count(self.bytes),
             count(self.lost),
             gone(self.kept),
@@ -141,13 +145,27 @@ impl Summary {
             let left_out = count(self.left_out);
             text.push_str(&format!(" {left_out} of further threads were left out."));
         }
+        let where_not = match self.clocks {
+            SamplingClocks::Processors => return text,
+            SamplingClocks::Threads => "",
+            SamplingClocks::ThreadsOutsideKernel => ", and none was taken in the kernel",
+        };
+        text.push_str(&format!(
+            "\nEach thread had a clock of its own, which slows down programs that often sleep{where_not}. With root, or \
+             after sysctl kernel.perf_event_paranoid=0, each processor has one."
+        ));
         text
     }
 }
 
 /// Samples until the other side hangs up.
 fn record(mut sampling: Sampling, file: Written, told: &Receiver<u32>) -> io::Result<Summary> {
-    let mut samples = Samples { file, threads: HashMap::new(), taken: 0, left_out: 0 };
+    let clocks = sampling.clocks();
+    let mut samples = Samples::new(file);
+    if clocks == SamplingClocks::ThreadsOutsideKernel {
+        let figure = Figure { what: Measured::OutsideKernel, value: 1 };
+        samples.file.add(Record::Figure(figure));
+    }
     let mut readings = 0u32;
     while told.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
         sampling.read(|sample| samples.add(sample));
@@ -157,7 +175,7 @@ fn record(mut sampling: Sampling, file: Written, told: &Receiver<u32>) -> io::Re
         }
     }
     let lost = sampling.finish(|sample| samples.add(sample));
-    samples.finish(lost)
+    samples.finish(lost, clocks)
 }
 
 /// Samples on their way to the file.
@@ -165,11 +183,19 @@ struct Samples {
     file: Written,
     /// By the kernel's number.
     threads: HashMap<u32, ThreadId>,
+    /// Numbers that were given, those of threads that were forgotten included.
+    numbered: u32,
     taken: u64,
+    /// How many there must be before threads are forgotten again: all that is held is looked through.
+    forgets_at: u64,
     left_out: u64,
 }
 
 impl Samples {
+    fn new(file: Written) -> Self {
+        Self { file, threads: HashMap::new(), numbered: 0, taken: 0, forgets_at: 0, left_out: 0 }
+    }
+
     fn add(&mut self, sample: Sample) {
         let Some(thread) = self.thread(sample.tid) else { return self.left_out += 1 };
         self.taken += 1;
@@ -181,22 +207,73 @@ impl Samples {
         if let Some(id) = self.threads.get(&tid) {
             return Some(*id);
         }
+        if self.threads.len() >= THREADS_MAX && self.taken >= self.forgets_at {
+            self.forget_threads();
+        }
         if self.threads.len() >= THREADS_MAX {
             return None;
         }
-        let id = ThreadId(self.threads.len() as u32);
+        let id = ThreadId(self.numbered);
+        self.numbered += 1;
         self.threads.insert(tid, id);
         self.file.add(Record::Thread(Thread { id, tid, name: String::new() }));
         Some(id)
     }
 
-    fn finish(mut self, lost: u64) -> io::Result<Summary> {
-        if lost > 0 {
-            let loss = Loss { thread: None, kind: LossKind::Events, count: lost };
-            self.file.add(Record::Loss(loss));
+    /// Where the last alone are kept, threads of which nothing is held make room for others.
+    fn forget_threads(&mut self) {
+        self.forgets_at = self.taken + THREADS_MAX as u64;
+        if let Some(needed) = self.file.forget_threads() {
+            self.threads.retain(|_, id| needed.contains(id));
+        }
+    }
+
+    fn finish(mut self, lost: u64, clocks: SamplingClocks) -> io::Result<Summary> {
+        for (kind, count) in [(LossKind::Events, lost), (LossKind::Threads, self.left_out)] {
+            if count > 0 {
+                self.file.add(Record::Loss(Loss { thread: None, kind, count }));
+            }
         }
         let (bytes, kept) = self.file.finish(reading(now_ns()))?;
-        let (samples, threads, left_out) = (self.taken, self.threads.len(), self.left_out);
-        Ok(Summary { samples, threads, lost, left_out, bytes, kept })
+        let Self { numbered: threads, taken: samples, left_out, .. } = self;
+        Ok(Summary { samples, threads, lost, left_out, bytes, kept, clocks })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use tailwater_profile::trace::Reader;
+
+    /// Of three times as many threads as are told apart, a sample each and a microsecond apart: how many were left out, and
+    /// how many are in the file.
+    fn left(name: &str, last: Option<Duration>) -> (u64, usize) {
+        let name = format!("tailwater-samples-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let began_ns = now_ns() - 1_000_000_000;
+        let source = Source { teller: "samples", root: 7, began: reading(began_ns) };
+        let mut samples = Samples::new(Written::create(&path, source, last).expect("a file"));
+        for nth in 0..3 * THREADS_MAX as u32 {
+            let at_ns = began_ns + u64::from(nth) * 1_000;
+            samples.add(Sample { at_ns, tid: nth, address: 64 });
+            if nth.is_multiple_of(100) {
+                samples.file.add(Record::Clock(reading(at_ns)));
+            }
+            assert!(samples.threads.len() <= THREADS_MAX);
+        }
+        let summary = samples.finish(0, SamplingClocks::Processors).expect("it is written");
+        let reader = Reader::new(File::open(&path).expect("it is there")).expect("a header");
+        let written = reader.filter(|item| matches!(item, Ok(Record::Sample(_)))).count();
+        std::fs::remove_file(&path).expect("it was made");
+        (summary.left_out, written)
+    }
+
+    #[test]
+    fn threads_beyond_the_bound_are_counted_and_make_room_where_the_last_alone_are_kept() {
+        assert_eq!(left("all", None), (2 * THREADS_MAX as u64, THREADS_MAX));
+        let (left_out, written) = left("last", Some(Duration::from_millis(1)));
+        assert_eq!(left_out, 0, "{written}");
+        assert!(written < THREADS_MAX, "{written}");
     }
 }

@@ -12,8 +12,9 @@ pub(crate) struct Scanning {
     /// Less finds fewer short calls, more slows the program down.
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = share)]
     budget: f64,
-    /// Threads that look, from 1 to 16. Each looks at its part of the program's threads: where these are many, more scanners
-    /// come back to each sooner. Each wants a core that the program leaves free.
+    /// Threads that look, 16 at most. Each looks at its part of the program's threads: where these are many, more scanners
+    /// come back to each sooner. Each wants a core that the program leaves free. With 0 none looks, and none wants a core: of calls,
+    /// those of functions that time themselves (`build --clock`) are recorded alone, beside waits, marks and --lines.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = scanners())]
     scanners: u8,
     /// The share of a core that the scanners together may take, such as 25%; without it, a whole one each. Less leaves more
@@ -34,7 +35,7 @@ pub(crate) struct Scanning {
 }
 
 fn scanners() -> impl clap::builder::TypedValueParser<Value = u8> {
-    clap::value_parser!(u8).range(1..=i64::from(SCANNERS_MAX))
+    clap::value_parser!(u8).range(0..=i64::from(SCANNERS_MAX))
 }
 
 impl Scanning {
@@ -44,7 +45,7 @@ impl Scanning {
         command.env("TAILWATER_PROFILE_LOCK_NS", self.lock_threshold.as_nanos().to_string());
         command.env("TAILWATER_PROFILE_SCANNERS", self.scanners.to_string());
         if let Some(cpu) = self.cpu {
-            command.env("TAILWATER_PROFILE_CPU", cpu.min(self.scanners.into()).to_string());
+            command.env("TAILWATER_PROFILE_CPU", cpu.min(self.scanners.max(1).into()).to_string());
         }
         if !self.scanner_cpu.is_empty() {
             let cpus: Vec<String> = self.scanner_cpu.iter().map(usize::to_string).collect();

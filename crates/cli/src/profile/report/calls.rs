@@ -93,6 +93,9 @@ fn places<'a>(
 /// At which lines its threads were in its slow calls.
 fn lines(row: &FunctionRow) -> impl Iterator<Item = String> + '_ {
     let heads = row.lines.iter().map(|lines| {
+        if lines.above_ns == 0 {
+            return "  which of its calls are slow is not known".to_owned();
+        }
         let calls = if lines.calls == 1 { "call" } else { "calls" };
         let calls = format!("{} {calls}", count(lines.calls));
         format!(

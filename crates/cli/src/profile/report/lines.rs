@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use tailwater_profile::functions::{FunctionRow, Report};
 use tailwater_profile::lines::InCalls;
-use tailwater_profile::sampled::{SampleCoverage, SlowLines};
+use tailwater_profile::sampled::SlowLines;
 use tailwater_profile::trace::Header;
 
 /// Which calls of a function are slow.
@@ -44,15 +44,17 @@ pub(super) fn find(
     above: Above,
     trace: &Path,
     header: &Header,
-) -> Result<SampleCoverage, Failure> {
+) -> Result<(), Failure> {
     let Some(samples) = beside(trace, header) else {
         let trace = trace.display();
         return Err(Failure::usage(format!(
             "{trace}: found no samples of it ({trace}.lines); they come by `tailwater profile record --lines`"
         )));
     };
-    let coverage = samples.coverage();
-    let slow: HashMap<_, _> = report.functions.iter().map(|row| (row.id, above.of(row))).collect();
+    report.samples = Some(samples.coverage());
+    // Where nothing is known of the percentile but an upper bound, any call might be slow.
+    let known = report.functions.iter().filter(|row| above.of(row) > 0);
+    let slow: HashMap<_, _> = known.map(|row| (row.id, above.of(row))).collect();
     let mut calls = InCalls::new(header, report.rate, samples, slow);
     Trace::open(trace)?.read(|item| {
         // Damage was counted in the first reading.
@@ -67,5 +69,5 @@ pub(super) fn find(
         let (above_ns, sampled) = (above.of(row), named(&addresses, &mut symbols));
         row.lines = Some(SlowLines { calls, above_ns, sampled });
     }
-    Ok(coverage)
+    Ok(())
 }

@@ -176,19 +176,15 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     let mut report = functions.finish(&ending);
     let seen = report.functions.len();
     select(&mut report, options);
-    let coverage = match options.lines {
-        Some(above) => Some(find(&mut report, above, &options.trace, &header)?),
-        None => None,
-    };
+    if let Some(above) = options.lines {
+        find(&mut report, above, &options.trace, &header)?;
+    }
     let changed = name_places(&mut report, options);
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
-    say(&format!(
-        "{}{}",
-        text(&report, &program, seen, options),
-        coverage.map(lacking).unwrap_or_default()
-    ))?;
+    let text = text(&report, &program, seen, options);
+    say(&format!("{text}{}", lacking(report.samples)))?;
     for path in changed {
         let path = near(&path);
         say(&format!("{path} is not the file that was recorded: no lines from it."))?;

@@ -55,13 +55,14 @@ pub(super) fn slowest(options: &ReportOptions, slowest: usize) -> Result<(), Fai
         kernel::holders(&mut row.waits).chain([own])
     });
     report.kernel = kernel::account(&options.trace, &header, report.rate, rows);
+    report.samples = sampled.coverage();
     let changed = name_places(&mut report, &sampled);
     let told = timelines_of(&report, &header.program, options)?;
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
     let text = text(&report, &header.program, &options.function, &told);
-    say(&format!("{text}{}", sampled.lacking()))?;
+    say(&format!("{text}{}", lines::lacking(report.samples)))?;
     for path in changed {
         let path = near(&path);
         say(&format!("{path} is not the file that was recorded: no lines from it."))?;

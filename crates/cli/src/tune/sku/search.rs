@@ -117,13 +117,15 @@ fn tried(
         let knob = &wanted.dials[at].name;
         let because = match trial(bench, wanted, (at, value), until) {
             Ok(Trial::Good) => continue,
-            Ok(Trial::Busy) if is_second => {
-                tell(&format!("{knob}={value} stays: stock was late or failed beside it twice"));
+            Ok(Trial::Busy(stock)) if is_second => {
+                tell(&format!(
+                    "{knob}={value} was late again, and stays: stock did not count either: {stock}"
+                ));
                 continue;
             }
-            Ok(Trial::Busy) => {
+            Ok(Trial::Busy(stock)) => {
                 tell(&format!(
-                    "{knob}={value} was late, and stock late or failed: tried again later"
+                    "{knob}={value} was late, and is tried again later: stock did not count either: {stock}"
                 ));
                 turns.push_back((at, value, true));
                 continue;
@@ -154,8 +156,8 @@ fn tried(
 enum Trial {
     /// Nothing speaks against the value, or there is no time to find out.
     Good,
-    /// Its generator was late, and a block of stock late or failed: the machine is busy, which is no fault of the value.
-    Busy,
+    /// Its generator was late, and a block of stock was so, too, or failed, for this reason. That is no fault of the value.
+    Busy(String),
     /// Its generator is late, with a block of stock in between that is not.
     Late(String),
 }
@@ -173,8 +175,8 @@ fn trial(
         return Ok(Trial::Good);
     }
     // One block, and not the best of several: of a busy machine one in four may be in time.
-    if !bench.is_in_time(&wanted.stock)? {
-        return Ok(Trial::Busy);
+    if let Some(why) = bench.once_more(&wanted.stock)? {
+        return Ok(Trial::Busy(why));
     }
     Ok(bench.trial(&setting)?.map_or(Trial::Good, Trial::Late))
 }

@@ -26,10 +26,20 @@ both() {
     "$bench" recorded "$@" --pairs "$runs" --out "results/recorded-$result.json"
 }
 
+# `again NAME TITLE FUNCTION`: what clients see with a scanner, in the same hour as without.
+again() {
+    program=$(examples/profiling/patched.sh "$1" "$3" | tail -n 1)
+    version=${program#out/patched/"$1"-}
+    "$bench" recorded "$1" --program "$program" --title "$2 ${version%-clock/*} with --clock, again" --folder "out/clocked/$1-clock" \
+        --seconds "$seconds" --pairs "$runs" --out "results/recorded-$1-clock-again.json"
+}
+
 both memcached memcached
 both redis Redis
 both memcached memcached drive_machine
 both redis Redis readQueryFromClient
 # The same without a scanner.
 both memcached memcached drive_machine --scanners=0
+again memcached memcached drive_machine
 both redis Redis readQueryFromClient --scanners=0
+again redis Redis readQueryFromClient

@@ -1,11 +1,12 @@
 #!/bin/sh
 # memcached or Redis from Debian's sources, with a patch of ours that has it read its own clock at the entry and the exit of
 # the function that handles requests (benches/profile/programs/clocked.h), built by `tailwater profile build`. The last line
-# that it prints is the program. For clocked.sh and kept.sh. With a FUNCTION, that one times its own calls, too.
+# that it prints is the program. For clocked.sh and kept.sh. With a FUNCTION, that one times its own calls, too. With planted, the
+# patch is another one, for planted.sh.
 #
-# Usage: examples/profiling/patched.sh memcached|redis [FUNCTION]
+# Usage: examples/profiling/patched.sh memcached|redis [FUNCTION [planted]]
 set -eu
-name=${1:?"say memcached or redis"} clock=${2:-}
+name=${1:?"say memcached or redis"} clock=${2:-} other=${3:+-$3}
 cd "$(dirname "$0")/../.."
 command -v patch >/dev/null || { echo "patched.sh: found no patch; type: apt-get install patch" >&2; exit 1; }
 case $name in
@@ -18,7 +19,7 @@ redis) built=src/redis-server target=redis-server ;;
 *) echo "patched.sh: found $name; say memcached or redis" >&2 && exit 2 ;;
 esac
 sources=$(cargo xtask source "$name" | tail -n 1)
-folder=out/patched/${sources##*/}${clock:+-clock} patch=examples/profiling/patches/$name.patch
+folder=out/patched/${sources##*/}${clock:+-clock}$other patch=examples/profiling/patches/$name$other.patch
 # Built for another runtime, it would refuse to start.
 applied=$(cat "$patch" crates/profile-rt/include/tailwater/profile_abi.h | cksum)
 if [ "$(cat "$folder/applied" 2>/dev/null)" != "$applied" ]; then

@@ -189,15 +189,16 @@ fn without_a_scanner_every_clocked_call_is_told_and_no_other() {
             _ => false,
         };
         let calls = recorded.records.iter().filter(|record| matches!(record, Record::Call(_)));
-        assert_eq!(calls.clone().count() as u64, told, "all of them");
-        assert_eq!(calls.filter(is_clocked).count() as u64, told, "none that a scanner saw");
+        assert_eq!(calls.clone().count() as u64, told, "none that a scanner saw");
+        assert_eq!(calls.filter(is_clocked).count() as u64, told);
         let mut report = Command::new(&tools().tailwater);
         let said = text(&succeeds(report.args(["profile", "report"]).arg(&trace)).stdout);
         assert!(said.contains("No scanner looked"), "{said}");
         assert!(!said.contains("Scanner away"), "{said}");
     }
-    let (_, told) = on_one_core(|| scene_with(&alone, "clocked-one-alone", "calls", "3000"));
-    assert!(told > 0);
+    let (trace, told) = on_one_core(|| scene_with(&alone, "clocked-one-alone", "calls", "3000"));
+    let lost = Recorded::read(&trace).lost(LossKind::Clocked);
+    assert!(told > 0 && lost == 0, "{told} told, {lost} lost");
 }
 
 #[test]
@@ -233,7 +234,21 @@ fn calls_for_which_the_ring_has_no_room_are_counted() {
 #[test]
 fn a_recorder_in_another_process_is_told_the_same() {
     let _alone = alone();
-    let folder = folder("clocked-attached");
+    is_told_outside("1");
+}
+
+#[test]
+fn a_recorder_that_does_not_look_is_told_the_same() {
+    let _alone = alone();
+    let unfinished = is_told_outside("0");
+    // The call that is under way: since when, its thread has noted.
+    assert!(unfinished.len() <= 1, "{unfinished:?}");
+    assert!(unfinished.iter().all(|call| call.start_slack == 0), "{unfinished:?}");
+}
+
+/// Attaches with so many scanners to a program that works all the time. Returns calls that had not ended then.
+fn is_told_outside(scanners: &str) -> Vec<Call> {
+    let folder = folder(&format!("clocked-attached-{scanners}"));
     let log = folder.join("log");
     let mut command = Command::new(program());
     command.arg("serve").arg(&log).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -245,7 +260,8 @@ fn a_recorder_in_another_process_is_told_the_same() {
     assert_eq!(said, "serves\n");
     let trace = folder.join("x.trace");
     let mut attach = Command::new(&tools().tailwater);
-    attach.args(["profile", "attach", &served.id().to_string(), "--for", "300ms", "-o"]);
+    attach.args(["profile", "attach", &served.id().to_string(), "--for", "300ms"]);
+    attach.args(["--scanners", scanners, "-o"]);
     let attached = bounded(attach.arg(&trace).env("TAILWATER_PROFILE_HOME", tools().home()));
     drop(served.stdin.take());
     assert!(served.wait().expect("it ends").success());
@@ -263,4 +279,10 @@ fn a_recorder_in_another_process_is_told_the_same() {
     // The first and the last one lie on the edges.
     let lost = recorded.lost(LossKind::Clocked);
     assert!((between..=between + 2).contains(&(count + lost)), "{count} and {lost} of {between}");
+    let unfinished = recorded.records.iter().filter_map(|record| match record {
+        Record::Call(call) if call.flags.has(CallFlags::UNFINISHED) => Some(*call),
+        _ => None,
+    });
+    let of_handle = |call: &Call| recorded.names[&call.function.0] == "handle";
+    unfinished.filter(of_handle).collect()
 }

@@ -77,6 +77,10 @@ fn a_slow_path_that_was_inlined_is_told_by_its_line() {
     assert!(!first_line(&callee).contains("inlined"), "{callee}");
     let told = tailwater(&trace, &["report", "--lines=p99.9", "--function", "handle"]);
     assert!(told.contains("or more itself: ") && told.contains(&planted), "{told}");
+    // Of all functions, too: no caller has the samples of what it calls.
+    let first = &json(&trace, &["report", "--lines"])["slow_lines"][0];
+    assert_eq!(first["function"], "handle", "{first}");
+    assert!(is_planted(first["line"].as_str().unwrap_or_default()), "{first}");
     // Single calls and requests have lines of their own.
     let slow = json(&trace, &["report", "--slowest", "5", "--function", "handle"]);
     let requests = json(&trace, &["requests", "--slowest", "5"]);

@@ -68,6 +68,8 @@ enum Verb {
     Attached(guide::AttachedArgs),
     /// What a report says of a server's request function beside what the server's own clock says; examples/profiling/clocked.sh.
     Clocked(guide::ClockedArgs),
+    /// Whether a planted slow path is the first line of a report; examples/profiling/planted.sh.
+    Planted(guide::PlantedArgs),
     /// What a long recording takes of which the slowest requests are kept, and whether one is missing; examples/profiling/kept.sh.
     Kept(guide::KeptArgs),
     /// What `tailwater profile diff` names between two builds, and between recordings of one; examples/profiling/diff.sh.
@@ -126,6 +128,7 @@ fn main() -> ExitCode {
         Some(Verb::Recorded(args)) => guide::recorded(args),
         Some(Verb::Attached(args)) => guide::attached(args),
         Some(Verb::Clocked(args)) => guide::clocked(args),
+        Some(Verb::Planted(args)) => guide::planted(args),
         Some(Verb::Kept(args)) => guide::kept(args),
         Some(Verb::Compared(args)) => compared::compared(args),
         Some(Verb::Caused(args)) => caused::caused(args),

@@ -20,6 +20,8 @@ const RING_BYTES: usize = 1 << 16;
 /// Samples of a ring that are read before the next ring's turn.
 const READ_MAX: usize = 4 * RING_BYTES / 40;
 
+/// Ancestors of a process that are asked for.
+const ANCESTORS_MAX: usize = 64;
 /// Processes that are there at once; of further ones no sample is handed out.
 const PROCESSES_MAX: usize = 65_536;
 
@@ -116,12 +118,10 @@ impl Sampling {
                 told.push(read(record.ty(), &record.to_contiguous()));
             }
         }
-        // First: a child may have run on a processor whose ring is read before that of the fork.
-        let lost: u64 = told.iter().map(|one| self.family.learn(one)).sum();
-        self.lost += lost;
+        self.lost += self.family.learn(&told);
         for one in told {
             if let Told::Sample(process, sample) = one
-                && self.family.has(process, lost > 0)
+                && self.family.has(process)
             {
                 take(sample);
             }
@@ -144,25 +144,39 @@ struct Family {
     members: HashSet<u32>,
     /// Starts the first of them, and is none itself.
     starter: Option<u32>,
+    /// Forks may have been lost.
+    is_unsure: bool,
+    /// Of these the kernel was asked since, and they are none of the family.
+    strangers: HashSet<u32>,
 }
 
 impl Family {
     fn of(process: u32, is_starter: bool) -> Self {
-        Self { members: HashSet::from([process]), starter: is_starter.then_some(process) }
+        let starter = is_starter.then_some(process);
+        let members = HashSet::from([process]);
+        Self { members, starter, is_unsure: false, strangers: HashSet::new() }
     }
 
-    /// Takes note of a fork. Answers how many records were lost.
-    fn learn(&mut self, told: &Told) -> u64 {
-        match told {
-            Told::Fork { parent, child } if self.members.contains(parent) => self.add(*child),
-            // The number is that of another process now.
-            Told::Fork { child, .. } => {
-                self.members.remove(child);
+    /// Takes note of forks. Answers how many records were lost.
+    fn learn(&mut self, told: &[Told]) -> u64 {
+        let lost = told.iter().map(|one| if let Told::Lost(lost) = one { *lost } else { 0 }).sum();
+        self.is_unsure |= lost > 0;
+        let mut forks: Vec<Fork> = told
+            .iter()
+            .filter_map(|one| if let Told::Fork(fork) = one { Some(*fork) } else { None })
+            .collect();
+        // Each processor has its own ring, and a child may fork on another one than its parent.
+        forks.sort_by_key(|fork| fork.at_ns);
+        for Fork { parent, child, .. } in forks {
+            self.strangers.remove(&child);
+            if self.members.contains(&parent) {
+                self.add(child);
+            } else {
+                // The number is that of another process now.
+                self.members.remove(&child);
             }
-            Told::Lost(lost) => return *lost,
-            Told::Sample(..) | Told::Nothing => {}
         }
-        0
+        lost
     }
 
     fn add(&mut self, child: u32) {
@@ -175,18 +189,28 @@ impl Family {
         }
     }
 
-    /// Whether a process is one of them; where forks may have been lost, its parent is asked for.
-    fn has(&mut self, process: u32, may_be_unknown: bool) -> bool {
+    /// Whether a process is one of them; where forks may have been lost, its ancestors are asked for once.
+    fn has(&mut self, process: u32) -> bool {
         if self.starter == Some(process) {
             return false;
         }
-        if may_be_unknown
-            && !self.members.contains(&process)
-            && parent(process).is_some_and(|parent| self.members.contains(&parent))
-        {
-            self.add(process);
+        if self.members.contains(&process) {
+            return true;
         }
-        self.members.contains(&process)
+        if !self.is_unsure || self.strangers.contains(&process) {
+            return false;
+        }
+        let mut above = std::iter::successors(parent(process), |process| parent(*process));
+        // What else the starter has started is none.
+        let mut above =
+            above.by_ref().take(ANCESTORS_MAX).take_while(|one| self.starter != Some(*one));
+        let is_ours = above.any(|one| self.members.contains(&one));
+        if is_ours {
+            self.add(process);
+        } else if self.strangers.len() < PROCESSES_MAX {
+            self.strangers.insert(process);
+        }
+        is_ours
     }
 }
 
@@ -205,12 +229,17 @@ fn own_tid() -> u32 {
 enum Told {
     /// Of a thread of this process.
     Sample(u32, Sample),
-    Fork {
-        parent: u32,
-        child: u32,
-    },
+    Fork(Fork),
     Lost(u64),
     Nothing,
+}
+
+/// A process or a thread was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Fork {
+    at_ns: u64,
+    parent: u32,
+    child: u32,
 }
 
 /// A sample has process and thread, time, and the registers that were asked for, a fork the child's process and its parent's:
@@ -223,7 +252,8 @@ fn read(kind: u32, bytes: &[u8]) -> Told {
         PERF_RECORD_SAMPLE => word(24).and_then(|address| {
             Some(Told::Sample(half(0)?, Sample { at_ns: word(8)?, tid: half(4)?, address }))
         }),
-        PERF_RECORD_FORK => half(4).and_then(|parent| Some(Told::Fork { parent, child: half(0)? })),
+        PERF_RECORD_FORK => word(16)
+            .and_then(|at_ns| Some(Told::Fork(Fork { at_ns, parent: half(4)?, child: half(0)? }))),
         PERF_RECORD_LOST => Some(Told::Lost(word(8).unwrap_or(1))),
         PERF_RECORD_LOST_SAMPLES => Some(Told::Lost(word(0).unwrap_or(1))),
         _ => None,
@@ -407,7 +437,7 @@ mod tests {
         let expected = Sample { at_ns: 50, tid: 9, address: 0x40_1000 };
         assert_eq!(read(PERF_RECORD_SAMPLE, &sample), Told::Sample(7, expected));
         assert_eq!(read(PERF_RECORD_SAMPLE, &words(&[thread, 50, 0])), Told::Nothing);
-        let fork = Told::Fork { parent: 9, child: 7 };
+        let fork = Told::Fork(Fork { at_ns: 50, parent: 9, child: 7 });
         assert_eq!(read(PERF_RECORD_FORK, &words(&[thread, thread, 50])), fork);
         assert_eq!(read(PERF_RECORD_LOST, &words(&[1, 5])), Told::Lost(5));
         assert_eq!(read(PERF_RECORD_LOST_SAMPLES, &words(&[6])), Told::Lost(6));
@@ -416,20 +446,28 @@ mod tests {
     #[test]
     fn children_are_of_the_family_and_its_starter_and_strangers_are_not() {
         let mut family = Family::of(1, true);
-        let fork = |parent, child| Told::Fork { parent, child };
-        assert_eq!(family.learn(&fork(1, 5)) + family.learn(&fork(5, 6)), 0);
-        family.learn(&fork(9, 10));
-        let has = |family: &mut Family| [1, 5, 6, 9, 10].map(|process| family.has(process, false));
+        let fork = |at_ns, parent, child| Told::Fork(Fork { at_ns, parent, child });
+        // The child's ring is read first.
+        assert_eq!(family.learn(&[fork(20, 5, 6), fork(10, 1, 5), fork(30, 9, 10)]), 0);
+        let has = |family: &mut Family| [1, 5, 6, 9, 10].map(|process| family.has(process));
         assert_eq!(has(&mut family), [false, true, true, false, false]);
-        // The number is somebody else's now.
-        family.learn(&fork(9, 6));
+        // The number is another process' now.
+        family.learn(&[fork(40, 9, 6)]);
         assert_eq!(has(&mut family), [false, true, false, false, false]);
-        assert_eq!(family.learn(&Told::Lost(7)), 7);
-        // Its parent is asked for where a fork may have been lost.
+    }
+
+    #[test]
+    fn where_forks_were_lost_ancestors_are_asked_for_and_the_starters_other_children_are_none() {
         let (own, above) = (std::process::id(), std::os::unix::process::parent_id());
+        let mut family = Family::of(above, false);
+        assert!(!family.has(own), "nothing was lost");
+        assert_eq!(family.learn(&[Told::Lost(7)]), 7);
+        assert!(family.has(own) && parent(own) == Some(above));
         let mut family = Family::of(above, true);
-        assert!(!family.has(own, false) && family.has(own, true));
-        assert_eq!(parent(own), Some(above));
+        family.learn(&[Told::Lost(1)]);
+        assert!(!family.has(own) && family.strangers.contains(&own));
+        family.learn(&[Told::Fork(Fork { at_ns: 1, parent: above, child: own })]);
+        assert!(family.has(own));
     }
 
     #[test]

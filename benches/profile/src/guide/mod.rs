@@ -9,6 +9,7 @@ mod clocked;
 mod kept;
 mod memcached;
 mod own;
+mod planted;
 mod recorded;
 mod redis;
 mod result;
@@ -20,6 +21,7 @@ mod watch;
 pub(crate) use attached::{AttachedArgs, attached};
 pub(crate) use clocked::{ClockedArgs, clocked};
 pub(crate) use kept::{KeptArgs, kept};
+pub(crate) use planted::{PlantedArgs, planted};
 pub(crate) use recorded::{RecordedArgs, recorded};
 
 use crate::Result;

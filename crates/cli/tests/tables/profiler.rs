@@ -52,6 +52,39 @@ pub(super) fn causes(result: &str) -> String {
     text
 }
 
+/// A line for each server: how often the planted line came first of all, and its share of samples in slow calls.
+pub(super) fn planted(results: &[String]) -> String {
+    let heads = [
+        "server",
+        "planted in",
+        "first of all lines",
+        "first of its own lines",
+        "samples of slow calls",
+        "in the planted path, %",
+    ];
+    let mut text = head(&heads.map(Into::into));
+    for result in results.iter().map(|result| read(result)) {
+        let runs = result["runs"].as_array().expect("a list");
+        let number = |run: &Value, key: &str| run[key].as_f64().expect("a number");
+        let first = |rank: &str| {
+            format!("{} of {}", runs.iter().filter(|run| run[rank] == 1).count(), runs.len())
+        };
+        let samples =
+            Spread::of(&runs.iter().map(|run| number(run, "samples")).collect::<Vec<_>>());
+        let shares = runs.iter().map(|run| 100.0 * number(run, "planted") / number(run, "samples"));
+        let shares = Spread::of(&shares.collect::<Vec<_>>());
+        text += &line(&[
+            result["title"].as_str().expect("a title").to_owned(),
+            format!("`{}`", runs[0]["function"].as_str().expect("a name")),
+            first("rank"),
+            first("own_rank"),
+            format!("{:.0} [{:.0}–{:.0}]", samples.median, samples.min, samples.max),
+            format!("{:.0} [{:.0}–{:.0}]", shares.median, shares.min, shares.max),
+        ]);
+    }
+    text
+}
+
 /// A line for each server: the p99.9 of the function that handles requests, as it measured that and as the report tells it.
 pub(super) fn clocked(results: &[String]) -> String {
     let heads = [

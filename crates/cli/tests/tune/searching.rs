@@ -282,7 +282,7 @@ fn a_failure_of_stock_beside_a_late_value_is_not_the_values() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!((&found["left_out"], &found["void"]), (&Value::Array(Vec::new()), &4.into()));
     assert!(
-        stderr(&output).contains("a=1 was late, and is tried again later"),
+        stderr(&output).contains("tried again later: stock did not count either: "),
         "{}",
         stderr(&output)
     );

@@ -96,6 +96,7 @@ impl<'a> Recording<'a> {
         let Settings { budget, scanners, looks, .. } = *settings;
         let cpu = settings.cpu_each();
         let output = Output::new(arena, term, writer, settings.filter.clone(), subject);
+        let output = if looks { output } else { output.unscanned(began) };
         let (outlets, inlets): (Vec<Outlet>, Vec<_>) = (0..scanners).map(|_| way()).unzip();
         let write = move || {
             let _until_written = writes();

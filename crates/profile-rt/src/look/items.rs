@@ -1,6 +1,7 @@
 //! What scanners hand to the output.
 
-use super::scan::Ended;
+use super::scan::{Ended, Window};
+use crate::memory::notes::Note;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use tailwater_profile::record::{Gap, Looks, LossKind, ThreadId, Ticks};
 
@@ -64,4 +65,11 @@ pub(crate) fn way() -> (Outlet, Inlet) {
     let (to, from) = sync_channel(BATCHES_MAX);
     let (back, emptied) = sync_channel(BATCHES_MAX);
     (Outlet { to, emptied }, Inlet { from, emptied: back })
+}
+
+/// A call that is under way when a recording ends in which nobody looked: since when, its thread has noted. Of others nothing
+/// is told.
+pub(crate) fn clocked(ended: Ended, note: Option<Note>) -> Option<Ended> {
+    let start = note.map_or(ended.start, |note| Window { from: note.start, to: note.start });
+    ended.what.is_clocked.then_some(Ended { start, ..ended })
 }

@@ -1,6 +1,6 @@
 //! A thread that looks: its part of the program's threads in turn, for as long as it records.
 
-use crate::look::items::{BATCH, Item, Outlet};
+use crate::look::items::{BATCH, Item, Outlet, clocked};
 use crate::look::part::Part;
 use crate::look::scan::{
     Break, Costs, Duty, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
@@ -17,7 +17,8 @@ use std::sync::mpsc::TrySendError;
 use std::time::Duration;
 use tailwater_profile::record::{LossKind, ThreadId, Ticks};
 
-/// Between two times that a scanner which doesn't look asks which threads have come. Rings have room for that long.
+/// Between two times that a scanner which doesn't look asks which threads have come and which libraries go. A thread's ring is
+/// emptied first after up to twice that and the output's nap, some 8 ms. A ring holds 2,048 words until then; what finds it full is counted.
 const IDLE: Duration = Duration::from_millis(2);
 /// With more threads than this, quiet ones are looked at less often.
 const THREADS_EAGER: usize = 8;
@@ -93,7 +94,9 @@ impl Scanner {
         };
         let now = ticks();
         let mut gaps = Gaps::new(us * 2);
-        gaps.note(times.began, now);
+        if times.looks {
+            gaps.note(times.began, now);
+        }
         Self {
             arena,
             term,
@@ -200,11 +203,12 @@ impl Scanner {
     /// Looks at every thread once more, whatever that costs it. Returns the clock's last reading.
     fn catch_up(&mut self, before: Ticks) -> Ticks {
         let mut now = before;
-        if !self.looks {
-            return now;
-        }
         for Watched { id, eye, watch, .. } in &mut self.watched {
             now = watch.scan.catch_up(now, eye, &mut self.gaps, &mut self.ended);
+            if !self.looks {
+                // What was there when it looked last tells nothing: that was long ago.
+                self.ended.clear();
+            }
             self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
         }
         now
@@ -318,7 +322,7 @@ impl Scanner {
         self.posted = now;
         // Where the output stands still, gaps, losses and looks stay where they are counted, which has a bound. What else is
         // in the batch then is of threads, which have no more slots than there are.
-        if !self.is_refused {
+        if self.looks && !self.is_refused {
             self.tell_gaps();
             if now.saturating_sub(self.told_losses) > self.us * 1_000_000 {
                 self.told_losses = now;
@@ -352,12 +356,19 @@ impl Scanner {
     }
 
     fn finish(mut self, now: Ticks) {
-        for Watched { id, watch, .. } in &mut self.watched {
+        for Watched { id, slot, watch, .. } in &mut self.watched {
             watch.scan.stop(now, &mut self.ended);
-            self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(*id, ended)));
+            let (notes, looks) = (self.arena.notes(*slot), self.looks);
+            let told = self.ended.drain(..).filter_map(|ended| match looks {
+                true => Some(ended),
+                false => clocked(ended, notes.of(ended.generation)),
+            });
+            self.batch.extend(told.map(|ended| Item::Call(*id, ended)));
         }
-        self.tell_losses();
-        self.tell_gaps();
+        if self.looks {
+            self.tell_losses();
+            self.tell_gaps();
+        }
         // The output empties the channel until it is closed; if it is gone, so is the file.
         let _ = self.outlet.to.send(self.batch);
     }

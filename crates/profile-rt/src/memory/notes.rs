@@ -77,6 +77,16 @@ impl Notes {
         }
     }
 
+    /// The call of this generation, for another thread: the same twice in a row, or it was being written.
+    pub(crate) fn of(&self, generation: u64) -> Option<Note> {
+        let len = (self.len.load(Relaxed) as usize).min(NOTES_MAX);
+        let is_it = |words: &&Words| words.generation.load(Relaxed) == generation;
+        let words = self.notes[..len].iter().find(is_it)?;
+        let note = words.read();
+        (note.position != 0 && note.generation == generation && note == words.read())
+            .then_some(note)
+    }
+
     /// Another thread begins.
     pub(crate) fn clear(&self) {
         self.len.store(0, Relaxed);

@@ -54,6 +54,8 @@ pub(crate) struct Output<W: Write> {
     is_over: bool,
     /// How many scanners there are.
     scanners: usize,
+    /// Where no scanner looks: calls that began from then on are told, whenever the thread was found.
+    unscanned_since: Option<Ticks>,
     /// Libraries that go, by the places of their requests, and how many scanners have told all that they saw of each.
     going: HashMap<usize, usize>,
     /// Threads whose rings are emptied.
@@ -103,6 +105,7 @@ impl<W: Write> Output<W> {
             is_over: false,
             subject,
             scanners: 1,
+            unscanned_since: None,
             going: HashMap::new(),
             threads: Vec::new(),
             places: HashMap::new(),
@@ -114,6 +117,11 @@ impl<W: Write> Output<W> {
             told: (0..THREADS_MAX).map(|slot| losses(arena, slot)).collect(),
             failed: None,
         }
+    }
+
+    /// Of a recording that began then, and in which no scanner looks.
+    pub(crate) fn unscanned(self, since: Ticks) -> Self {
+        Self { unscanned_since: Some(since), ..self }
     }
 
     /// # Errors
@@ -253,8 +261,12 @@ impl<W: Write> Output<W> {
     fn clocked(&mut self, at: usize, call: &Clocked) {
         self.clocks = true;
         let Live { id: thread, first, .. } = self.threads[at];
-        // The scanner tells of it, if it was live then.
-        if call.generation <= first {
+        let is_before = match self.unscanned_since {
+            Some(since) => call.start < since,
+            // The scanner tells of it, if it was live then.
+            None => call.generation <= first,
+        };
+        if is_before {
             return;
         }
         let known = self.function(call.what.desc, call.start);

@@ -9,7 +9,7 @@ use crate::clock::TickRate;
 use crate::names::Names;
 use crate::quality::Quality;
 use crate::record::{FunctionId, Ticks, WaitKind};
-use crate::sampled::SampleCoverage;
+use crate::sampled::{SampleCoverage, SlowLine};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -40,6 +40,9 @@ pub struct Report {
     pub together: Option<Together>,
     /// What is not in the samples, filled in by whoever has them; `null` where there are none.
     pub samples: Option<SampleCoverage>,
+    /// The lines of slow calls of all functions, most samples first, filled in by whoever has them. Functions are left out whose
+    /// median call took more than half of the recording.
+    pub slow_lines: Vec<SlowLine>,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]
     pub names: Names,
@@ -91,6 +94,7 @@ pub(super) fn build(
         locks,
         together: None,
         samples: None,
+        slow_lines: Vec::new(),
         names,
     }
 }

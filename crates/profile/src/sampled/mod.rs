@@ -38,6 +38,16 @@ pub struct Line {
     pub samples: u64,
 }
 
+/// A line of a function's slow calls.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct SlowLine {
+    /// The function's name.
+    pub function: String,
+    /// As of [`Line`].
+    #[serde(flatten)]
+    pub line: Line,
+}
+
 /// Samples by address.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Addresses(BTreeMap<u64, u64>);

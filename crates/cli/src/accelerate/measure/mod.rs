@@ -128,6 +128,13 @@ fn found(options: &MeasureOptions, recording: &Recording) -> Result<Measured, Fa
             options.trace.display()
         )));
     }
+    if recording.stacks.quality.unscanned && (options.rules.is_some() || !recording.on_core) {
+        return Err(Failure::usage(format!(
+            "{}: no scanner looked, so that the time outside functions that time themselves is not known; record with a \
+             scanner (--scanners 1), or for --function alone with --kernel",
+            options.trace.display()
+        )));
+    }
     let in_calls_ns = recording.stacks.total_ns;
     let kernel = (!options.function.is_empty()).then(|| kernel(options, recording)).transpose()?;
     let breakdown = options.rules.as_ref().map(|named| {

@@ -159,14 +159,20 @@ fn recorded(name: &str, side: &Side) -> String {
     }
     let sum =
         |of: fn(&Recording) -> u64| side.recordings.iter().map(of).fold(0, u64::saturating_add);
-    let mut out = format!(
-        "{name}: {} recordings, {} records. Lost: {} calls at most (too short to be seen). Scanner away: {} times, {} in all.\n",
-        side.recordings.len(),
-        count(sum(|one| one.records)),
-        count(sum(|one| one.quality.lost_calls)),
-        count(sum(|one| one.quality.gaps)),
-        shown(sum(|one| one.quality.gap_ns)),
-    );
+    let (recordings, records) = (side.recordings.len(), count(sum(|one| one.records)));
+    let mut out = format!("{name}: {recordings} recordings, {records} records. ");
+    let unscanned = side.recordings.iter().filter(|one| one.quality.unscanned).count();
+    out.push_str(&if unscanned == recordings {
+        "No scanner looked: of calls, those of functions that time themselves are told alone.\n"
+            .to_owned()
+    } else {
+        format!(
+            "Lost: {} calls at most (too short to be seen). Scanner away: {} times, {} in all.\n",
+            count(sum(|one| one.quality.lost_calls)),
+            count(sum(|one| one.quality.gaps)),
+            shown(sum(|one| one.quality.gap_ns)),
+        )
+    });
     let flawed: Vec<&Recording> = side.recordings.iter().filter(|one| one.is_flawed()).collect();
     for one in flawed.iter().take(FLAWED_MAX) {
         out.push_str(&format!("{}: {}\n", one.path.display(), what_is_lost(one)));
@@ -189,6 +195,7 @@ impl Recording {
     fn is_flawed(&self) -> bool {
         let quality = &self.quality;
         quality.ending != FileEnd::Finished
+            || quality.unscanned
             || quality.kept.is_some()
             || [quality.damages, quality.beyond_bounds, quality.mixed_stacks, quality.lost_threads]
                 .iter()

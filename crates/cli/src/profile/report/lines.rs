@@ -1,16 +1,23 @@
 //! `report --lines`: at which lines threads were in the slow calls of functions.
 
+use super::{NAME_MAX, is_around};
 use crate::failure::Failure;
 use crate::profile::lines::{beside, named};
-use crate::profile::reading::Trace;
+use crate::profile::reading::{Trace, near};
 use crate::profile::symbols::Symbols;
 use clap::ValueEnum;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::Path;
 use tailwater_profile::functions::{FunctionRow, Report};
 use tailwater_profile::lines::InCalls;
-use tailwater_profile::sampled::SlowLines;
+use tailwater_profile::names::clipped;
+use tailwater_profile::sampled::{SlowLine, SlowLines};
 use tailwater_profile::trace::Header;
+use tailwater_report::{count, grid};
+
+/// Lines told of all functions.
+const LINES_MAX: usize = 5;
 
 /// Which calls of a function are slow.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,5 +76,39 @@ pub(super) fn find(
         let (above_ns, sampled) = (above.of(row), named(&addresses, &mut symbols));
         row.lines = Some(SlowLines { calls, above_ns, sampled });
     }
+    report.slow_lines = slow_lines(report);
     Ok(())
+}
+
+/// The lines of all functions, most samples first.
+fn slow_lines(report: &Report) -> Vec<SlowLine> {
+    let rows = report.functions.iter().filter(|row| !is_around(row, report.length_ns));
+    let of = |row: &FunctionRow| {
+        let function = row.name.clone();
+        let lines = row.lines.iter().flat_map(|lines| lines.sampled.lines.clone());
+        lines.map(|line| SlowLine { function: function.clone(), line }).collect::<Vec<_>>()
+    };
+    let mut lines: Vec<SlowLine> = rows.flat_map(of).collect();
+    lines.sort_by_key(|one| Reverse(one.line.samples));
+    lines
+}
+
+/// Below the functions: where slow calls were most, whichever they are of.
+pub(super) fn table(report: &Report) -> String {
+    let samples: u64 = report.slow_lines.iter().map(|one| one.line.samples).sum();
+    if samples == 0 {
+        return String::new();
+    }
+    let row = |one: &SlowLine| {
+        let share = one.line.samples as f64 / samples as f64 * 100.0;
+        let function = clipped(&one.function, NAME_MAX);
+        vec![
+            function,
+            near(&one.line.line).to_owned(),
+            count(one.line.samples),
+            format!("{share:.0}"),
+        ]
+    };
+    let rows: Vec<Vec<String>> = report.slow_lines.iter().take(LINES_MAX).map(row).collect();
+    format!("\n{}\n", grid(&["slow calls of", "were themselves at", "samples", "%"], 2, &rows))
 }

@@ -175,10 +175,10 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     });
     let mut report = functions.finish(&ending);
     let seen = report.functions.len();
-    select(&mut report, options);
     if let Some(above) = options.lines {
         find(&mut report, above, &options.trace, &header)?;
     }
+    select(&mut report, options);
     let changed = name_places(&mut report, options);
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
@@ -200,14 +200,15 @@ fn select(report: &mut Report, options: &ReportOptions) {
             options.function.is_empty() || is_named(&options.function, &row.name, &row.symbol);
         is_asked_for && row.calls.count >= options.min_count
     });
-    rows.sort_by_key(|row| {
-        // What lasts for most of the recording, as `main` and the loops of threads, is around all else.
-        let is_around = row.calls.p50.low_ns > report.length_ns / 2;
-        (is_around, Reverse(options.sort.key(row)))
-    });
+    rows.sort_by_key(|row| (is_around(row, report.length_ns), Reverse(options.sort.key(row))));
     if options.limit > 0 {
         rows.truncate(options.limit);
     }
+}
+
+/// What lasts for most of the recording, as `main` and the loops of threads, is around all else.
+fn is_around(row: &FunctionRow, length_ns: u64) -> bool {
+    row.calls.p50.low_ns > length_ns / 2
 }
 
 impl Sort {
@@ -243,11 +244,16 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
              is known.\n"
         ));
     } else if report.functions.is_empty() {
-        out.push_str("No call was seen. Did the program run for some milliseconds, unfiltered?\n");
+        out.push_str(if report.quality.unscanned {
+            "No function timed its calls, and no scanner looked (--scanners 0). Build with --clock, or record with a scanner.\n"
+        } else {
+            "No call was seen. Did the program run for some milliseconds, unfiltered?\n"
+        });
     } else {
         out.push_str(&calls_table(report, options));
         out.push('\n');
     }
+    out.push_str(&lines::table(report));
     if let Some(together) = &report.together {
         out.push_str(&as_one(together, report.length_ns));
     }
@@ -303,6 +309,11 @@ fn meaning(report: &Report, options: &ReportOptions) -> String {
     } else {
         ("", of_seen(report.quality.lost_calls, &report.functions))
     };
+    if report.quality.unscanned {
+        return format!(
+            "{sums}A number alone is known to 5 %; ≥ is a bound.\n{clocked}{left_out}{seen}{unplaced}"
+        );
+    }
     format!(
         "{sums}A number alone is known to 5 %; a–b, ≤ and ≥ are bounds, by when the scanner looked. Open calls began \
          before the recording or had not ended with it.\n{clocked}{left_out}{seen}{unplaced}"

@@ -114,6 +114,10 @@ fn text(report: &Report, program: &str, globs: &[String], lines: &[String]) -> S
     let footer = format!("{footer}{}", kernel::lacking(report.kernel.as_ref()));
     if report.slowest.is_empty() {
         let why = match (report.functions, report.left_out) {
+            (0, _) if report.quality.unscanned => format!(
+                "no call of {asked} timed itself, and no scanner looked (--scanners 0). Build with --clock, or record with a \
+                 scanner."
+            ),
             (0, _) => format!(
                 "no function of the trace is called {asked}. `tailwater profile report --limit 0` lists those that are \
                  in it; what was inlined is not."

@@ -1,0 +1,153 @@
+//! Whether the line of a slow path that is planted in a server comes first of all lines that `report --lines` tells. The
+//! compiler inlines it, so that no function of its name is there.
+
+use super::recorded::{SETTLES, closed, fill};
+use super::service::{Server, Service};
+use super::{Tried, Variant};
+use crate::Result;
+use clap::Args;
+use machine::Machine;
+use machine::command::output;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+/// What the patches call the path (`examples/profiling/patches`).
+const PLANTED: &str = "planted_slow_path";
+/// A call in 5,000 takes the path: half of those that the report looks at, or more.
+const LINES: &str = "--lines=p99.9";
+
+#[derive(Args, Debug)]
+pub(crate) struct PlantedArgs {
+    #[command(flatten)]
+    of: Tried,
+    /// Each on a fresh server.
+    #[arg(long, default_value_t = 7)]
+    runs: usize,
+    /// How long each is under load.
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Planted {
+    title: String,
+    machine: Machine,
+    seconds: u64,
+    runs: Vec<Found>,
+}
+
+/// What the report says of one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+struct Found {
+    /// The place of the first line in the planted path among those of slow calls of all functions; `None`: it is not there.
+    rank: Option<usize>,
+    /// The same among lines of the program's own sources: what a library of the system does has none.
+    own_rank: Option<usize>,
+    /// That line, and the function whose calls are slow there.
+    line: String,
+    function: String,
+    /// Samples in the path, and in slow calls of all functions.
+    planted: u64,
+    samples: u64,
+}
+
+/// Measures the runs, and writes them.
+pub(crate) fn planted(args: &PlantedArgs) -> Result {
+    let service = args.of.server()?;
+    let mut runs = Vec::new();
+    for _ in 0..args.runs {
+        let run = one(service, args)?;
+        println!("{}", run.line());
+        runs.push(run);
+    }
+    let (title, machine) = (args.of.trial.title.clone(), Machine::here());
+    let result = Planted { title, machine, seconds: args.seconds, runs };
+    machine::result::write(&args.of.trial.out, &result)?;
+    let first = |rank: fn(&Found) -> Option<usize>| {
+        result.runs.iter().filter(|run| rank(run) == Some(1)).count()
+    };
+    println!(
+        "{}: the planted line is first of all in {} of {} runs, and of the program's own in {}",
+        result.title,
+        first(|run| run.rank),
+        args.runs,
+        first(|run| run.own_rank)
+    );
+    Ok(())
+}
+
+fn one(service: &Service, args: &PlantedArgs) -> Result<Found> {
+    let trace = args.of.trial.folder.join("planted.trace");
+    let server = Server::start(service, &args.of.trial.program, Variant::After)?;
+    fill(service, server.address())?;
+    let length = Duration::from_secs(args.seconds);
+    thread::scope(|scope| {
+        let mut attach = server.attach(length + 2 * SETTLES, &trace);
+        attach.arg("--lines").args(&args.of.options);
+        let recorder = scope.spawn(move || output(&mut attach));
+        thread::sleep(SETTLES);
+        let loaded = closed(service, server.address(), length);
+        recorder.join().expect("it does not panic")?;
+        loaded.map(drop)
+    })?;
+    server.end()?;
+    Found::in_report(&reported(&trace)?)
+}
+
+fn reported(trace: &Path) -> Result<Value> {
+    let mut report = Command::new("tailwater");
+    report.args(["profile", "report", LINES, "--json"]).arg(trace);
+    serde_json::from_str(&output(&mut report)?).map_err(|error| error.to_string())
+}
+
+impl Found {
+    fn in_report(report: &Value) -> Result<Self> {
+        let lines = report["slow_lines"].as_array().ok_or("the report has no lines")?;
+        let samples = |one: &Value| one["samples"].as_u64().unwrap_or(0);
+        let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+        let is_planted = |one: &&Value| text(one, "line").contains(PLANTED);
+        let mut found = Self {
+            planted: lines.iter().filter(is_planted).map(samples).sum(),
+            samples: lines.iter().map(samples).sum(),
+            ..Self::default()
+        };
+        if let Some((at, first)) = lines.iter().enumerate().find(|(_, one)| is_planted(one)) {
+            let is_own = |one: &&Value| text(one, "line").contains(':');
+            found.rank = Some(at + 1);
+            found.own_rank = Some(lines[..at].iter().filter(is_own).count() + 1);
+            (found.line, found.function) = (text(first, "line"), text(first, "function"));
+        }
+        Ok(found)
+    }
+
+    fn line(&self) -> String {
+        let rank = self.rank.map_or("no".to_owned(), |rank| rank.to_string());
+        let Self { line, function, planted, samples, .. } = self;
+        format!("place {rank}: {line} in {function}; {planted} of {samples} samples of slow calls")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_planted_line_has_a_place_among_all() {
+        let line = |function: &str, line: &str, samples: u64| json!({ "function": function, "line": line, "samples": samples });
+        let path = "a.c:9, inlined planted_slow_path at line 3";
+        let waits = line("f", "epoll_wait of libc.so.6", 20);
+        let report = json!({ "slow_lines": [waits, line("f", "a.c:7", 9), line("g", path, 6), line("g", path, 1)] });
+        let found = Found::in_report(&report).expect("lines");
+        assert_eq!((found.rank, found.own_rank), (Some(3), Some(2)));
+        assert_eq!((found.planted, found.samples), (7, 36));
+        assert_eq!((found.line.as_str(), found.function.as_str()), (path, "g"));
+        let without = json!({ "slow_lines": [line("f", "a.c:7", 9)] });
+        assert_eq!(Found::in_report(&without).expect("lines").rank, None);
+        assert!(Found::in_report(&json!({})).is_err());
+    }
+}

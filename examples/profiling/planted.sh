@@ -14,6 +14,7 @@ for name in memcached redis; do
     program=$(examples/profiling/patched.sh "$name" "" planted | tail -n 1)
     version=${program#out/patched/"$name"-}
     version=${version%%-planted/*}
-    "$bench" planted "$name" --program "$program" --title "$name $version" --folder "out/planted/$name" --runs "$runs" \
+    case $name in redis) title=Redis ;; *) title=$name ;; esac
+    "$bench" planted "$name" --program "$program" --title "$title $version" --folder "out/planted/$name" --runs "$runs" \
         --seconds "$seconds" --out "results/planted-$name.json"
 done

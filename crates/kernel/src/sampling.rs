@@ -3,6 +3,7 @@
 use crate::open_files::under_hard_limit;
 use crate::probe::Missing;
 use crate::processors;
+use crate::recorder::now_ns;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
 use perf_event_open_sys::bindings::{
@@ -38,7 +39,7 @@ const INSTRUCTION_POINTER: u64 = 1 << 32;
 /// after each request pays two microseconds for each (`docs/claims/profiler.md`). A thread that another makes while these are
 /// opened may be sampled on some processors alone.
 ///
-/// Memory is bounded: a ring of at most 64 KiB for each processor. Samples that find theirs full are lost and counted. A processor
+/// Memory is bounded: a ring of at most 64 KiB for each processor, and the records of two readings. Samples that find theirs full are lost and counted. A processor
 /// that came online later is not watched.
 pub struct Sampling {
     rings: Vec<Sampler>,
@@ -46,6 +47,8 @@ pub struct Sampling {
     _others: Vec<Counter>,
     clocks: SamplingClocks,
     family: Family,
+    /// What came after the last reading had begun.
+    held: Vec<Told>,
     lost: u64,
 }
 
@@ -100,7 +103,7 @@ impl Sampling {
         let opened = under_hard_limit(|| open(&cpus, threads, hz));
         let (Opened { rings, others }, clocks) =
             opened.map_err(|trouble| trouble.missing(files))?;
-        Ok(Self { rings, _others: others, clocks, family, lost: 0 })
+        Ok(Self { rings, _others: others, clocks, family, held: Vec::new(), lost: 0 })
     }
 
     /// What has a clock.
@@ -109,23 +112,11 @@ impl Sampling {
         self.clocks
     }
 
-    /// Hands out what has come. To be called every ten milliseconds or so.
-    pub fn read(&mut self, mut take: impl FnMut(Sample)) {
-        let mut told = Vec::new();
-        for ring in &mut self.rings {
-            for _ in 0..READ_MAX {
-                let Some(record) = ring.next_record() else { break };
-                told.push(read(record.ty(), &record.to_contiguous()));
-            }
-        }
-        self.lost += self.family.learn(&told);
-        for one in told {
-            if let Told::Sample(process, sample) = one
-                && self.family.has(process)
-            {
-                take(sample);
-            }
-        }
+    /// Hands out what was before the reading began: by then all rings have it. To be called every ten milliseconds or so.
+    pub fn read(&mut self, take: impl FnMut(Sample)) {
+        let began_ns = now_ns();
+        self.drain();
+        self.hand_out(began_ns, take);
     }
 
     /// Ends it, and hands out what is left. Answers how many records were lost; with a clock for each processor, those of other
@@ -134,8 +125,38 @@ impl Sampling {
         // They were open, and nothing else can fail.
         self.rings.iter_mut().for_each(|ring| drop(ring.disable()));
         self._others.iter_mut().for_each(|event| drop(event.disable()));
-        self.read(take);
+        self.drain();
+        self.hand_out(u64::MAX, take);
         self.lost
+    }
+
+    fn drain(&mut self) {
+        for ring in &mut self.rings {
+            for _ in 0..READ_MAX {
+                let Some(record) = ring.next_record() else { break };
+                match read(record.ty(), &record.to_contiguous()) {
+                    Told::Lost(lost) => {
+                        self.lost += lost;
+                        self.family.is_unsure = true;
+                    }
+                    Told::Nothing => {}
+                    told => self.held.push(told),
+                }
+            }
+        }
+    }
+
+    fn hand_out(&mut self, until_ns: u64, mut take: impl FnMut(Sample)) {
+        // A child may run or fork on a processor whose ring is read before that of its own fork.
+        self.held.sort_by_key(Told::at_ns);
+        let count = self.held.partition_point(|one| one.at_ns() < until_ns);
+        for one in self.held.drain(..count) {
+            match one {
+                Told::Fork(fork) => self.family.learn(fork),
+                Told::Sample(process, sample) if self.family.has(process) => take(sample),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -157,26 +178,15 @@ impl Family {
         Self { members, starter, is_unsure: false, strangers: HashSet::new() }
     }
 
-    /// Takes note of forks. Answers how many records were lost.
-    fn learn(&mut self, told: &[Told]) -> u64 {
-        let lost = told.iter().map(|one| if let Told::Lost(lost) = one { *lost } else { 0 }).sum();
-        self.is_unsure |= lost > 0;
-        let mut forks: Vec<Fork> = told
-            .iter()
-            .filter_map(|one| if let Told::Fork(fork) = one { Some(*fork) } else { None })
-            .collect();
-        // Each processor has its own ring, and a child may fork on another one than its parent.
-        forks.sort_by_key(|fork| fork.at_ns);
-        for Fork { parent, child, .. } in forks {
-            self.strangers.remove(&child);
-            if self.members.contains(&parent) {
-                self.add(child);
-            } else {
-                // The number is that of another process now.
-                self.members.remove(&child);
-            }
+    /// Takes note of a fork, in their order of time.
+    fn learn(&mut self, Fork { parent, child, .. }: Fork) {
+        self.strangers.remove(&child);
+        if self.members.contains(&parent) {
+            self.add(child);
+        } else {
+            // The number is that of another process now.
+            self.members.remove(&child);
         }
-        lost
     }
 
     fn add(&mut self, child: u32) {
@@ -232,6 +242,16 @@ enum Told {
     Fork(Fork),
     Lost(u64),
     Nothing,
+}
+
+impl Told {
+    const fn at_ns(&self) -> u64 {
+        match self {
+            Self::Sample(_, sample) => sample.at_ns,
+            Self::Fork(fork) => fork.at_ns,
+            Self::Lost(_) | Self::Nothing => 0,
+        }
+    }
 }
 
 /// A process or a thread was made.
@@ -446,14 +466,34 @@ mod tests {
     #[test]
     fn children_are_of_the_family_and_its_starter_and_strangers_are_not() {
         let mut family = Family::of(1, true);
-        let fork = |at_ns, parent, child| Told::Fork(Fork { at_ns, parent, child });
-        // The child's ring is read first.
-        assert_eq!(family.learn(&[fork(20, 5, 6), fork(10, 1, 5), fork(30, 9, 10)]), 0);
+        let fork = |parent, child| Fork { at_ns: 0, parent, child };
+        [fork(1, 5), fork(5, 6), fork(9, 10)].into_iter().for_each(|fork| family.learn(fork));
         let has = |family: &mut Family| [1, 5, 6, 9, 10].map(|process| family.has(process));
         assert_eq!(has(&mut family), [false, true, true, false, false]);
         // The number is another process' now.
-        family.learn(&[fork(40, 9, 6)]);
+        family.learn(fork(9, 6));
         assert_eq!(has(&mut family), [false, true, false, false, false]);
+    }
+
+    #[test]
+    fn a_childs_samples_and_forks_are_told_whichever_ring_is_read_first() {
+        let fork = |at_ns, parent, child| Told::Fork(Fork { at_ns, parent, child });
+        let sample = |at_ns, tid| Told::Sample(tid, Sample { at_ns, tid, address: 8 });
+        let mut sampling = Sampling {
+            rings: vec![],
+            _others: vec![],
+            clocks: SamplingClocks::Processors,
+            family: Family::of(1, true),
+            held: vec![sample(25, 6), fork(20, 5, 6), sample(30, 9)],
+            lost: 0,
+        };
+        let mut told = vec![];
+        // The fork of 5 was written before this reading began at 15, and is read in the next.
+        sampling.hand_out(15, |sample| told.push(sample.tid));
+        assert!(told.is_empty());
+        sampling.held.push(fork(10, 1, 5));
+        sampling.hand_out(40, |sample| told.push(sample.tid));
+        assert_eq!(told, [6]);
     }
 
     #[test]
@@ -461,12 +501,11 @@ mod tests {
         let (own, above) = (std::process::id(), std::os::unix::process::parent_id());
         let mut family = Family::of(above, false);
         assert!(!family.has(own), "nothing was lost");
-        assert_eq!(family.learn(&[Told::Lost(7)]), 7);
+        family.is_unsure = true;
         assert!(family.has(own) && parent(own) == Some(above));
-        let mut family = Family::of(above, true);
-        family.learn(&[Told::Lost(1)]);
+        let mut family = Family { is_unsure: true, ..Family::of(above, true) };
         assert!(!family.has(own) && family.strangers.contains(&own));
-        family.learn(&[Told::Fork(Fork { at_ns: 1, parent: above, child: own })]);
+        family.learn(Fork { at_ns: 1, parent: above, child: own });
         assert!(family.has(own));
     }
 

@@ -12,22 +12,36 @@ use crate::sampled::{Addresses, Moment, Samples};
 use crate::trace::Header;
 use std::collections::HashMap;
 
-/// By function, how many of its calls were slow, and where threads were in these.
-pub type ByFunction = HashMap<FunctionId, (u64, Addresses)>;
+/// When a function's calls are slow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slow {
+    /// What they must surely have taken, in nanoseconds.
+    pub above_ns: u64,
+    /// They last for most of the recording, as `main`: what is within them is no slower for that.
+    pub is_around: bool,
+}
+
+/// Where threads were.
+#[derive(Default)]
+pub struct InSlowCalls {
+    /// By function, how many of its calls were slow, and where threads were in these themselves.
+    pub itself: HashMap<FunctionId, (u64, Addresses)>,
+    /// In slow calls of whichever function, each sample once: by the innermost function that was under way, slow or not.
+    pub within: HashMap<FunctionId, Addresses>,
+}
 
 /// One more reading of a trace. A sample belongs to the innermost call that was under way, from the middle of its start to
 /// that of its end.
 pub struct InCalls {
     began: (Ticks, u64),
     rate: TickRate,
-    /// What a call of each function must surely have taken, in nanoseconds.
-    slow: HashMap<FunctionId, u64>,
+    slow: HashMap<FunctionId, Slow>,
     /// Those of threads that have not been named yet.
     samples: Map<u32, Vec<Moment>>,
     /// By the kernel's number, which threads have one after the other.
     threads: Map<u32, Thread>,
     names: Names,
-    found: ByFunction,
+    found: InSlowCalls,
 }
 
 /// The samples of a thread.
@@ -37,17 +51,18 @@ struct Thread {
     ahead: Vec<Moment>,
     /// Those that belong to calls that have not ended, by time.
     unclaimed: Vec<Moment>,
+    /// Those that belong to ended calls, and lay in no slow one so far. Behind those of before a call lie those of within it.
+    waiting: Vec<(Moment, FunctionId)>,
 }
 
 impl InCalls {
-    /// Begins, for the trace with this header, whose ticks are so long; `slow` has for each function what its calls must
-    /// surely have taken to count, in nanoseconds.
+    /// Begins, for the trace with this header, whose ticks are so long; `slow` has the functions whose calls count.
     #[must_use]
     pub fn new(
         header: &Header,
         rate: TickRate,
         samples: Samples,
-        slow: HashMap<FunctionId, u64>,
+        slow: HashMap<FunctionId, Slow>,
     ) -> Self {
         Self {
             began: (header.clock.ticks, header.clock.raw_ns),
@@ -56,7 +71,7 @@ impl InCalls {
             samples: samples.into_threads(),
             threads: Map::default(),
             names: Names::default(),
-            found: HashMap::new(),
+            found: InSlowCalls::default(),
         }
     }
 
@@ -68,9 +83,9 @@ impl InCalls {
         }
     }
 
-    /// What there was in slow calls of each function that was asked for.
+    /// Concludes.
     #[must_use]
-    pub fn finish(self) -> ByFunction {
+    pub fn finish(self) -> InSlowCalls {
         self.found
     }
 
@@ -81,15 +96,25 @@ impl InCalls {
         let thread = self.threads.entry(tid).or_insert_with(|| {
             let mut ahead = samples.remove(&tid).unwrap_or_default();
             ahead.reverse();
-            Thread { ahead, unclaimed: vec![] }
+            Thread { ahead, ..Thread::default() }
         });
         let claimed = thread.claim(start_ns, end_ns);
-        let Some(slow_ns) = self.slow.get(&call.function) else { return };
+        thread.waiting.extend(claimed.iter().map(|moment| (*moment, call.function)));
+        let Some(slow) = self.slow.get(&call.function) else { return };
         let took = Interval::of(call);
-        if !took.is_unknown() && self.rate.ns(took.low) >= *slow_ns {
-            let (calls, addresses) = self.found.entry(call.function).or_default();
-            *calls += 1;
-            addresses.add(&claimed);
+        if took.is_unknown() || self.rate.ns(took.low) < slow.above_ns {
+            return;
+        }
+        let (calls, addresses) = self.found.itself.entry(call.function).or_default();
+        *calls += 1;
+        addresses.add(&claimed);
+        if slow.is_around {
+            return;
+        }
+        while let Some((moment, function)) =
+            thread.waiting.pop_if(|(moment, _)| moment.at_ns >= start_ns)
+        {
+            self.found.within.entry(function).or_default().add(&[moment]);
         }
     }
 
@@ -120,7 +145,7 @@ mod tests {
     fn thread(at: impl Iterator<Item = u64>) -> Thread {
         let mut ahead: Vec<Moment> = at.map(|at_ns| Moment { at_ns, address: at_ns }).collect();
         ahead.reverse();
-        Thread { ahead, unclaimed: vec![] }
+        Thread { ahead, ..Thread::default() }
     }
 
     fn claimed(thread: &mut Thread, start: u64, end: u64) -> Vec<u64> {

@@ -4,7 +4,7 @@ mod sample;
 
 use std::collections::HashMap;
 use tailwater_profile::clock::TickRate;
-use tailwater_profile::lines::InCalls;
+use tailwater_profile::lines::{InCalls, InSlowCalls, Slow};
 use tailwater_profile::record::{
     Call, CallFlags, Figure, FunctionId, Loss, LossKind, Measured, Record, Sample, Thread, ThreadId,
 };
@@ -43,33 +43,69 @@ fn samples(at_ns: &[u64]) -> Samples {
     samples.sorted()
 }
 
-/// Slow calls of function 1, of at least so many nanoseconds, and the samples in them. The header's clock reads 1,000 ticks at
+/// What is found where calls of these functions are slow from so many nanoseconds on. The header's clock reads 1,000 ticks at
 /// 500 ns.
-fn found(records: &[Record], at_ns: &[u64], slow_ns: u64) -> Option<(u64, Sampled)> {
+fn found(records: &[Record], at_ns: &[u64], slow: &[(u32, u64)]) -> InSlowCalls {
     let rate = TickRate { ns_per_tick: 1.0, measured: true };
-    let slow = HashMap::from([(FunctionId(1), slow_ns)]);
+    let slow = slow.iter().map(|(function, above_ns)| {
+        // Function 0 is around all else.
+        (FunctionId(*function), Slow { above_ns: *above_ns, is_around: *function == 0 })
+    });
+    let slow: HashMap<FunctionId, Slow> = slow.collect();
     let mut calls = InCalls::new(&sample::header(), rate, samples(at_ns), slow);
     records.iter().for_each(|record| calls.add(record));
-    let (calls, addresses) = calls.finish().remove(&FunctionId(1))?;
+    calls.finish()
+}
+
+fn of_one(records: &[Record], at_ns: &[u64], above_ns: u64) -> Option<(u64, Sampled)> {
+    let mut found = found(records, at_ns, &[(1, above_ns)]);
+    let (calls, addresses) = found.itself.remove(&FunctionId(1))?;
     Some((calls, addresses.named(|address| address.to_string())))
+}
+
+/// A callee that is always slow has few calls beyond its own percentile; its caller's slow calls have its samples.
+#[test]
+fn a_sample_counts_once_among_all_if_any_call_around_it_was_slow() {
+    let of = |function: u32, depth: u32, at: (u64, u64)| {
+        let Record::Call(one) = call(0, u64::from(function) + at.0, at) else { unreachable!() };
+        Record::Call(Call { function: FunctionId(function), depth, ..one })
+    };
+    let records = [
+        thread(0),
+        // Function 2 in a slow call of 1, and in one that is not slow; all in function 0.
+        of(2, 2, (2_100, 2_900)),
+        of(1, 1, (2_000, 3_000)),
+        of(2, 2, (4_010, 4_020)),
+        of(1, 1, (4_000, 4_100)),
+        of(0, 0, (1_000, 9_000)),
+    ];
+    // In 1 itself, twice in 2, once in the short 2, once in the short 1, once in 0.
+    let at_ns = [1_550, 1_700, 1_800, 3_515, 3_550, 6_000];
+    let found = found(&records, &at_ns, &[(0, 1), (1, 900), (2, 5_000)]);
+    let samples = |function: u32| {
+        let addresses = found.within.get(&FunctionId(function));
+        addresses.map_or(0, |addresses| addresses.named(|at| at.to_string()).samples)
+    };
+    assert_eq!([0, 1, 2].map(samples), [0, 1, 2]);
+    assert!(!found.itself.contains_key(&FunctionId(2)), "none of its calls is slow");
 }
 
 #[test]
 fn samples_of_slow_calls_are_counted_and_those_of_others_are_not() {
     let records = [thread(0), call(0, 1, (2_000, 2_100)), call(0, 2, (3_000, 4_000))];
     let (calls, sampled) =
-        found(&records, &[1_550, 2_600, 2_700, 9_000], 900).expect("a slow call");
+        of_one(&records, &[1_550, 2_600, 2_700, 9_000], 900).expect("a slow call");
     assert_eq!((calls, sampled.samples), (1, 2), "{sampled:?}");
     let of_lines: u64 = sampled.lines.iter().map(|line| line.samples).sum();
     assert_eq!(of_lines, 2);
-    assert_eq!(found(&records, &[1_550], 2_000), None, "none is that slow");
+    assert_eq!(of_one(&records, &[1_550], 2_000), None, "none is that slow");
 }
 
 /// The kernel gives a number again once its thread is gone.
 #[test]
 fn threads_that_had_one_number_after_one_another_have_their_own_samples() {
     let records = [thread(0), call(0, 1, (2_000, 3_000)), thread(1), call(1, 1, (5_000, 6_000))];
-    let (calls, sampled) = found(&records, &[2_000, 5_000], 900).expect("slow calls");
+    let (calls, sampled) = of_one(&records, &[2_000, 5_000], 900).expect("slow calls");
     assert_eq!((calls, sampled.samples), (2, 2), "{sampled:?}");
 }
 

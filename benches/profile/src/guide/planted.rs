@@ -50,6 +50,9 @@ struct Found {
     /// That line, and the function whose calls are slow there.
     line: String,
     function: String,
+    /// What comes first of all.
+    first: String,
+    first_function: String,
     /// Samples in the path, and in slow calls of all functions.
     planted: u64,
     samples: u64,
@@ -110,13 +113,20 @@ impl Found {
         let samples = |one: &Value| one["samples"].as_u64().unwrap_or(0);
         let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
         let is_planted = |one: &&Value| text(one, "line").contains(PLANTED);
+        let first = |key: &str| lines.first().map(|one| text(one, key)).unwrap_or_default();
         let mut found = Self {
+            first: first("line"),
+            first_function: first("function"),
             planted: lines.iter().filter(is_planted).map(samples).sum(),
             samples: lines.iter().map(samples).sum(),
             ..Self::default()
         };
         if let Some((at, first)) = lines.iter().enumerate().find(|(_, one)| is_planted(one)) {
-            let is_own = |one: &&Value| text(one, "line").contains(':');
+            // A line of a source: of what has none, a symbol is told, or a library.
+            let has_number = |place: &str| {
+                place.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok())
+            };
+            let is_own = |one: &&Value| text(one, "line").split(',').next().is_some_and(has_number);
             found.rank = Some(at + 1);
             found.own_rank = Some(lines[..at].iter().filter(is_own).count() + 1);
             (found.line, found.function) = (text(first, "line"), text(first, "function"));
@@ -145,6 +155,10 @@ mod tests {
         let found = Found::in_report(&report).expect("lines");
         assert_eq!((found.rank, found.own_rank), (Some(3), Some(2)));
         assert_eq!((found.planted, found.samples), (7, 36));
+        assert_eq!(
+            (found.first.as_str(), found.first_function.as_str()),
+            ("epoll_wait of libc.so.6", "f")
+        );
         assert_eq!((found.line.as_str(), found.function.as_str()), (path, "g"));
         let without = json!({ "slow_lines": [line("f", "a.c:7", 9)] });
         assert_eq!(Found::in_report(&without).expect("lines").rank, None);

@@ -16,7 +16,7 @@ use tailwater_profile::record::{
 };
 use tailwater_report::{count, time};
 
-/// Threads told apart, by number and name; of further ones nothing is told but the time. No more than [`Last`] remembers names of.
+/// Threads told apart, by number and name; of further ones nothing is told but the time. No more than `retention::Last` remembers names of.
 const NAMES_MAX: usize = 65_536;
 /// Threads that one fact names at most: its own, the one that woke it, and those that had the core.
 const NAMED_MAX: usize = 2 + OCCUPANTS_MAX;

@@ -1,9 +1,8 @@
 //! What scanners hand to the output.
 
 use super::scan::{Ended, Window};
-use crate::memory::notes::Note;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use tailwater_profile::record::{Gap, Looks, LossKind, ThreadId, Ticks};
+use tailwater_profile::record::{CallFlags, Gap, Looks, LossKind, ThreadId, Ticks};
 
 /// Something for the output, in the order in which it happened.
 #[derive(Clone, Copy, Debug)]
@@ -67,9 +66,58 @@ pub(crate) fn way() -> (Outlet, Inlet) {
     (Outlet { to, emptied }, Inlet { from, emptied: back })
 }
 
-/// A call that is under way when a recording ends in which nobody looked: since when, its thread has noted. Of others nothing
-/// is told.
-pub(crate) fn clocked(ended: Ended, note: Option<Note>) -> Option<Ended> {
-    let start = note.map_or(ended.start, |note| Window { from: note.start, to: note.start });
-    ended.what.is_clocked.then_some(Ended { start, ..ended })
+/// A call that is under way when a recording ends in which nobody looked, where it began at `start` as its thread has noted. Of
+/// calls that began before the recording nothing is told, nor of functions that do not time themselves.
+pub(crate) fn clocked(ended: Ended, start: Option<Ticks>, began: Ticks) -> Option<Ended> {
+    let start = start.filter(|start| ended.what.is_clocked && *start >= began)?;
+    // The look found it for the first time, and took it for one of before.
+    let flags = ended.flags & !CallFlags::STARTED_BEFORE;
+    Some(Ended { start: Window { from: start, to: start }, flags, ..ended })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::abi::What;
+    use crate::memory::arena::Arena;
+    use crate::memory::notes::Note;
+
+    fn ended(is_clocked: bool) -> Ended {
+        let what = What { desc: 32, is_clocked, ..What::default() };
+        let flags = CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE;
+        let [start, end] = [(10, 900), (900, 900)].map(|(from, to)| Window { from, to });
+        Ended { what, parent: 0, depth: 0, generation: 5, start, end, flags }
+    }
+
+    #[test]
+    fn a_call_under_way_began_when_its_thread_noted_that() {
+        let told = clocked(ended(true), Some(700), 100).expect("it is told");
+        assert_eq!((told.start.from, told.start.to), (700, 700));
+        assert_eq!(told.flags, CallFlags::UNFINISHED, "it began in the recording");
+        for (is_clocked, start, began) in
+            [(true, None, 100), (true, Some(99), 100), (false, Some(700), 100)]
+        {
+            assert!(clocked(ended(is_clocked), start, began).is_none(), "{start:?}");
+        }
+    }
+
+    #[test]
+    fn a_note_is_found_by_the_generation_of_its_call() {
+        let arena = Arena::create().expect("address space");
+        let notes = arena.notes(0);
+        let note = |generation: u64| Note {
+            position: 8 * generation,
+            what: 1,
+            parent: 0,
+            generation,
+            start: 100 * generation,
+        };
+        assert!(notes.push(&note(4)) && notes.push(&note(5)));
+        assert_eq!(
+            [4, 5, 6].map(|generation| notes.start_of(generation)),
+            [Some(400), Some(500), None]
+        );
+        assert_eq!(notes.pop_from(40), Some(note(5)));
+        assert_eq!(notes.start_of(5), None, "it has ended");
+    }
 }

@@ -299,9 +299,11 @@ impl Scanner {
         let Some(at) = self.watched.iter().position(is_there) else { return };
         let Watched { id, mut watch, .. } = self.watched.swap_remove(at);
         // Its own end is not known: what the slot says is of the next.
-        watch.scan.stop(now, &mut self.ended);
-        self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(id, ended)));
-        tell(id, &mut watch.scan, &mut self.batch);
+        if self.looks {
+            watch.scan.stop(now, &mut self.ended);
+            self.batch.extend(self.ended.drain(..).map(|ended| Item::Call(id, ended)));
+            tell(id, &mut watch.scan, &mut self.batch);
+        }
         self.batch.push(Item::Went { id, slot });
     }
 
@@ -358,10 +360,10 @@ impl Scanner {
     fn finish(mut self, now: Ticks) {
         for Watched { id, slot, watch, .. } in &mut self.watched {
             watch.scan.stop(now, &mut self.ended);
-            let (notes, looks) = (self.arena.notes(*slot), self.looks);
+            let (notes, looks, began) = (self.arena.notes(*slot), self.looks, self.began);
             let told = self.ended.drain(..).filter_map(|ended| match looks {
                 true => Some(ended),
-                false => clocked(ended, notes.of(ended.generation)),
+                false => clocked(ended, notes.start_of(ended.generation), began),
             });
             self.batch.extend(told.map(|ended| Item::Call(*id, ended)));
         }

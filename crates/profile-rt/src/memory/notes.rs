@@ -3,8 +3,8 @@
 //! Written by the thread, and by handlers of signals that interrupt it: a handler leaves as many notes as it found. Whatever
 //! it interrupts, a note that is found has all its words from one call, or its position is zero.
 
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, compiler_fence, fence};
 use tailwater_profile::record::Ticks;
 
 /// Clocked calls within each other at most; those beyond are not clocked, and counted as lost.
@@ -51,8 +51,9 @@ impl Notes {
         compiler_fence(SeqCst);
         words.what.store(note.what, Relaxed);
         words.parent.store(note.parent, Relaxed);
-        words.generation.store(note.generation, Relaxed);
         words.start.store(note.start, Relaxed);
+        // Release: another thread that finds this generation has what was stored before.
+        words.generation.store(note.generation, Release);
         compiler_fence(SeqCst);
         words.position.store(note.position, Relaxed);
         true
@@ -77,14 +78,16 @@ impl Notes {
         }
     }
 
-    /// The call of this generation, for another thread: the same twice in a row, or it was being written.
-    pub(crate) fn of(&self, generation: u64) -> Option<Note> {
+    /// When the call of this generation began, for another thread. `None` where its note is gone, or is being written.
+    pub(crate) fn start_of(&self, generation: u64) -> Option<Ticks> {
         let len = (self.len.load(Relaxed) as usize).min(NOTES_MAX);
-        let is_it = |words: &&Words| words.generation.load(Relaxed) == generation;
-        let words = self.notes[..len].iter().find(is_it)?;
-        let note = words.read();
-        (note.position != 0 && note.generation == generation && note == words.read())
-            .then_some(note)
+        // Acquire: with the store of the generation, which comes after that of the start.
+        let is_it = |words: &Words| words.generation.load(Acquire) == generation;
+        let words = self.notes[..len].iter().find(|words| is_it(words))?;
+        let start = words.start.load(Relaxed);
+        // The start may be of a call that began meanwhile: its generation is stored soon, and its position was taken away before.
+        fence(Acquire);
+        (words.position.load(Relaxed) != 0 && is_it(words)).then_some(start)
     }
 
     /// Another thread begins.

@@ -40,8 +40,8 @@ pub struct Report {
     pub together: Option<Together>,
     /// What is not in the samples, filled in by whoever has them; `null` where there are none.
     pub samples: Option<SampleCoverage>,
-    /// The lines of slow calls of all functions, most samples first, filled in by whoever has them. Functions are left out whose
-    /// median call took more than half of the recording.
+    /// The lines at which threads were in slow calls of whichever function, most samples first, filled in by whoever has them. Each
+    /// sample counts once, for the innermost function. Functions whose median call took more than half of the recording are not slow.
     pub slow_lines: Vec<SlowLine>,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]

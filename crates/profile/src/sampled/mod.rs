@@ -38,10 +38,10 @@ pub struct Line {
     pub samples: u64,
 }
 
-/// A line of a function's slow calls.
+/// A line at which threads were in slow calls.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SlowLine {
-    /// The function's name.
+    /// The name of the innermost function that was under way.
     pub function: String,
     /// As of [`Line`].
     #[serde(flatten)]

@@ -173,7 +173,10 @@ fn recorded(name: &str, side: &Side) -> String {
             shown(sum(|one| one.quality.gap_ns)),
         )
     });
-    let flawed: Vec<&Recording> = side.recordings.iter().filter(|one| one.is_flawed()).collect();
+    // Where some looked and others did not, their functions are not the same.
+    let is_mixed = (1..recordings).contains(&unscanned);
+    let is_flawed = |one: &&Recording| one.is_flawed() || (is_mixed && one.quality.unscanned);
+    let flawed: Vec<&Recording> = side.recordings.iter().filter(is_flawed).collect();
     for one in flawed.iter().take(FLAWED_MAX) {
         out.push_str(&format!("{}: {}\n", one.path.display(), what_is_lost(one)));
     }
@@ -195,7 +198,6 @@ impl Recording {
     fn is_flawed(&self) -> bool {
         let quality = &self.quality;
         quality.ending != FileEnd::Finished
-            || quality.unscanned
             || quality.kept.is_some()
             || [quality.damages, quality.beyond_bounds, quality.mixed_stacks, quality.lost_threads]
                 .iter()

@@ -10,9 +10,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::Path;
 use tailwater_profile::functions::{FunctionRow, Report};
-use tailwater_profile::lines::InCalls;
+use tailwater_profile::lines::{InCalls, Slow};
 use tailwater_profile::names::clipped;
-use tailwater_profile::sampled::{SlowLine, SlowLines};
+use tailwater_profile::record::FunctionId;
+use tailwater_profile::sampled::{Addresses, SlowLine, SlowLines};
 use tailwater_profile::trace::Header;
 use tailwater_report::{count, grid};
 
@@ -61,7 +62,11 @@ pub(super) fn find(
     report.samples = Some(samples.coverage());
     // Where nothing is known of the percentile but an upper bound, any call might be slow.
     let known = report.functions.iter().filter(|row| above.of(row) > 0);
-    let slow: HashMap<_, _> = known.map(|row| (row.id, above.of(row))).collect();
+    let slow = |row: &FunctionRow| {
+        let is_around = is_around(row, report.length_ns);
+        (row.id, Slow { above_ns: above.of(row), is_around })
+    };
+    let slow: HashMap<_, _> = known.map(slow).collect();
     let mut calls = InCalls::new(header, report.rate, samples, slow);
     Trace::open(trace)?.read(|item| {
         // Damage was counted in the first reading.
@@ -72,28 +77,24 @@ pub(super) fn find(
     let mut found = calls.finish();
     let mut symbols = Symbols::new(&report.names);
     for row in &mut report.functions {
-        let (calls, addresses) = found.remove(&row.id).unwrap_or_default();
+        let (calls, addresses) = found.itself.remove(&row.id).unwrap_or_default();
         let (above_ns, sampled) = (above.of(row), named(&addresses, &mut symbols));
         row.lines = Some(SlowLines { calls, above_ns, sampled });
     }
-    report.slow_lines = slow_lines(report);
+    let of = |(id, addresses): (&FunctionId, &Addresses)| {
+        let function = report.names.of(*id);
+        let lines = named(addresses, &mut symbols).lines;
+        lines.into_iter().map(move |line| SlowLine { function: function.clone(), line })
+    };
+    let mut lines: Vec<SlowLine> = found.within.iter().flat_map(of).collect();
+    let key =
+        |one: &SlowLine| (Reverse(one.line.samples), one.function.clone(), one.line.line.clone());
+    lines.sort_by_cached_key(key);
+    report.slow_lines = lines;
     Ok(())
 }
 
-/// The lines of all functions, most samples first.
-fn slow_lines(report: &Report) -> Vec<SlowLine> {
-    let rows = report.functions.iter().filter(|row| !is_around(row, report.length_ns));
-    let of = |row: &FunctionRow| {
-        let function = row.name.clone();
-        let lines = row.lines.iter().flat_map(|lines| lines.sampled.lines.clone());
-        lines.map(|line| SlowLine { function: function.clone(), line }).collect::<Vec<_>>()
-    };
-    let mut lines: Vec<SlowLine> = rows.flat_map(of).collect();
-    lines.sort_by_key(|one| Reverse(one.line.samples));
-    lines
-}
-
-/// Below the functions: where slow calls were most, whichever they are of.
+/// Below the functions: where threads were in slow calls, whichever they are of.
 pub(super) fn table(report: &Report) -> String {
     let samples: u64 = report.slow_lines.iter().map(|one| one.line.samples).sum();
     if samples == 0 {
@@ -110,5 +111,5 @@ pub(super) fn table(report: &Report) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = report.slow_lines.iter().take(LINES_MAX).map(row).collect();
-    format!("\n{}\n", grid(&["slow calls of", "were themselves at", "samples", "%"], 2, &rows))
+    format!("\n{}\n", grid(&["in slow calls", "at", "samples", "%"], 2, &rows))
 }

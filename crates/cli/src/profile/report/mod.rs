@@ -311,7 +311,8 @@ fn meaning(report: &Report, options: &ReportOptions) -> String {
     };
     if report.quality.unscanned {
         return format!(
-            "{sums}A number alone is known to 5 %; ≥ is a bound.\n{clocked}{left_out}{seen}{unplaced}"
+            "{sums}A number alone is known to 5 %; a–b, ≤ and ≥ are bounds. Open calls had not ended with the recording.\n\
+             {clocked}{left_out}{seen}{unplaced}"
         );
     }
     format!(

@@ -44,7 +44,7 @@ const INSTRUCTION_POINTER: u64 = 1 << 32;
 pub struct Sampling {
     rings: Vec<Sampler>,
     /// The events of further threads that go to the same rings: they end when they are closed.
-    _others: Vec<Counter>,
+    others: Vec<Counter>,
     clocks: SamplingClocks,
     family: Family,
     /// What came after the last reading had begun.
@@ -103,7 +103,7 @@ impl Sampling {
         let opened = under_hard_limit(|| open(&cpus, threads, hz));
         let (Opened { rings, others }, clocks) =
             opened.map_err(|trouble| trouble.missing(files))?;
-        Ok(Self { rings, _others: others, clocks, family, held: Vec::new(), lost: 0 })
+        Ok(Self { rings, others, clocks, family, held: Vec::new(), lost: 0 })
     }
 
     /// What has a clock.
@@ -124,7 +124,7 @@ impl Sampling {
     pub fn finish(mut self, take: impl FnMut(Sample)) -> u64 {
         // They were open, and nothing else can fail.
         self.rings.iter_mut().for_each(|ring| drop(ring.disable()));
-        self._others.iter_mut().for_each(|event| drop(event.disable()));
+        self.others.iter_mut().for_each(|event| drop(event.disable()));
         self.drain();
         self.hand_out(u64::MAX, take);
         self.lost
@@ -481,7 +481,7 @@ mod tests {
         let sample = |at_ns, tid| Told::Sample(tid, Sample { at_ns, tid, address: 8 });
         let mut sampling = Sampling {
             rings: vec![],
-            _others: vec![],
+            others: vec![],
             clocks: SamplingClocks::Processors,
             family: Family::of(1, true),
             held: vec![sample(25, 6), fork(20, 5, 6), sample(30, 9)],

@@ -17,7 +17,8 @@ use std::collections::HashMap;
 pub struct Slow {
     /// What they must surely have taken, in nanoseconds.
     pub above_ns: u64,
-    /// They last for most of the recording, as `main`: what is within them is no slower for that.
+    /// What is within them is no slower for that: they last for most of the recording, as `main`, or are too few to tell which is
+    /// slow.
     pub is_around: bool,
 }
 
@@ -36,6 +37,8 @@ pub struct InCalls {
     began: (Ticks, u64),
     rate: TickRate,
     slow: HashMap<FunctionId, Slow>,
+    /// Half of the recording, in nanoseconds: a longer call is around all else.
+    half_ns: u64,
     /// Those of threads that have not been named yet.
     samples: Map<u32, Vec<Moment>>,
     /// By the kernel's number, which threads have one after the other.
@@ -51,16 +54,17 @@ struct Thread {
     ahead: Vec<Moment>,
     /// Those that belong to calls that have not ended, by time.
     unclaimed: Vec<Moment>,
-    /// Those that belong to ended calls, and lay in no slow one so far. Behind those of before a call lie those of within it.
+    /// Those that belong to ended calls, and lay in no slow one so far, by time.
     waiting: Vec<(Moment, FunctionId)>,
 }
 
 impl InCalls {
-    /// Begins, for the trace with this header, whose ticks are so long; `slow` has the functions whose calls count.
+    /// Begins, for the trace with this header, whose ticks are so long, and which has that length in nanoseconds; `slow` has the
+    /// functions whose calls count.
     #[must_use]
     pub fn new(
         header: &Header,
-        rate: TickRate,
+        (rate, length_ns): (TickRate, u64),
         samples: Samples,
         slow: HashMap<FunctionId, Slow>,
     ) -> Self {
@@ -68,6 +72,7 @@ impl InCalls {
             began: (header.clock.ticks, header.clock.raw_ns),
             rate,
             slow,
+            half_ns: length_ns / 2,
             samples: samples.into_threads(),
             threads: Map::default(),
             names: Names::default(),
@@ -99,22 +104,23 @@ impl InCalls {
             Thread { ahead, ..Thread::default() }
         });
         let claimed = thread.claim(start_ns, end_ns);
-        thread.waiting.extend(claimed.iter().map(|moment| (*moment, call.function)));
-        let Some(slow) = self.slow.get(&call.function) else { return };
-        let took = Interval::of(call);
-        if took.is_unknown() || self.rate.ns(took.low) < slow.above_ns {
-            return;
+        thread.wait(&claimed, call.function);
+        if let Some(slow) = self.slow.get(&call.function) {
+            let took_ns = self.rate.ns(Interval::of(call).low);
+            if !Interval::of(call).is_unknown() && took_ns >= slow.above_ns {
+                let (calls, addresses) = self.found.itself.entry(call.function).or_default();
+                *calls += 1;
+                addresses.add(&claimed);
+                if !slow.is_around && took_ns <= self.half_ns {
+                    for (moment, function) in thread.waiting_in(start_ns, end_ns) {
+                        self.found.within.entry(function).or_default().add(&[moment]);
+                    }
+                }
+            }
         }
-        let (calls, addresses) = self.found.itself.entry(call.function).or_default();
-        *calls += 1;
-        addresses.add(&claimed);
-        if slow.is_around {
-            return;
-        }
-        while let Some((moment, function)) =
-            thread.waiting.pop_if(|(moment, _)| moment.at_ns >= start_ns)
-        {
-            self.found.within.entry(function).or_default().add(&[moment]);
+        if call.depth == 0 {
+            // Nothing is around it.
+            drop(thread.waiting_in(start_ns, end_ns));
         }
     }
 
@@ -125,6 +131,26 @@ impl InCalls {
 }
 
 impl Thread {
+    /// Keeps those of an ended call for what is around it.
+    fn wait(&mut self, claimed: &[Moment], function: FunctionId) {
+        let Some(first) = claimed.first() else { return };
+        let from = self.waiting.partition_point(|(moment, _)| moment.at_ns < first.at_ns);
+        self.waiting.extend(claimed.iter().map(|moment| (*moment, function)));
+        // Two runs: calls within it have left theirs among them.
+        self.waiting[from..].sort_by_key(|(moment, _)| moment.at_ns);
+    }
+
+    /// Takes those of this time. A clocked call may be told late, so that what came after it may be there.
+    fn waiting_in(
+        &mut self,
+        start_ns: u64,
+        end_ns: u64,
+    ) -> std::vec::Drain<'_, (Moment, FunctionId)> {
+        let from = self.waiting.partition_point(|(moment, _)| moment.at_ns < start_ns);
+        let until = self.waiting.partition_point(|(moment, _)| moment.at_ns <= end_ns);
+        self.waiting.drain(from..until.max(from))
+    }
+
     /// Takes the samples of a call that has ended. Calls within it ended before, and have taken theirs.
     fn claim(&mut self, start_ns: u64, end_ns: u64) -> Vec<Moment> {
         while let Some(next) = self.ahead.pop_if(|moment| moment.at_ns <= end_ns) {

@@ -52,7 +52,7 @@ fn found(records: &[Record], at_ns: &[u64], slow: &[(u32, u64)]) -> InSlowCalls 
         (FunctionId(*function), Slow { above_ns: *above_ns, is_around: *function == 0 })
     });
     let slow: HashMap<FunctionId, Slow> = slow.collect();
-    let mut calls = InCalls::new(&sample::header(), rate, samples(at_ns), slow);
+    let mut calls = InCalls::new(&sample::header(), (rate, 10_000), samples(at_ns), slow);
     records.iter().for_each(|record| calls.add(record));
     calls.finish()
 }
@@ -88,6 +88,31 @@ fn a_sample_counts_once_among_all_if_any_call_around_it_was_slow() {
     };
     assert_eq!([0, 1, 2].map(samples), [0, 1, 2]);
     assert!(!found.itself.contains_key(&FunctionId(2)), "none of its calls is slow");
+}
+
+/// A clocked call may be told earlier than what a scanner saw within it, and later than what is around it.
+#[test]
+fn calls_that_are_told_out_of_order_have_their_own_samples() {
+    let of = |function: u32, depth: u32, at: (u64, u64)| {
+        let Record::Call(one) = call(0, u64::from(function) + at.0, at) else { unreachable!() };
+        Record::Call(Call { function: FunctionId(function), depth, ..one })
+    };
+    // 3 is clocked, and told before the slow 2 within it.
+    let records =
+        [thread(0), of(3, 1, (2_000, 4_000)), of(2, 2, (2_500, 3_000)), of(0, 0, (1_000, 9_000))];
+    let at_ns = [1_600, 2_100, 2_300, 3_300];
+    let found = found(&records, &at_ns, &[(0, 1), (2, 100), (3, 5_000)]);
+    let samples: u64 =
+        found.within.values().map(|one| one.named(|at| at.to_string()).samples).sum();
+    assert_eq!(samples, 2, "those of 2,500 to 3,000 ticks");
+}
+
+#[test]
+fn a_call_that_lasts_for_most_of_the_recording_makes_nothing_within_it_slow() {
+    let records = [thread(0), call(0, 1, (2_000, 8_000))];
+    let found = found(&records, &[3_000], &[(1, 900)]);
+    assert_eq!(found.itself[&FunctionId(1)].0, 1);
+    assert!(found.within.is_empty());
 }
 
 #[test]

@@ -47,13 +47,13 @@ struct Found {
     rank: Option<usize>,
     /// The same among lines of the program's own sources: what a library of the system does has none.
     own_rank: Option<usize>,
-    /// That line, and the function whose calls are slow there.
+    /// That line, and the innermost function that was under way.
     line: String,
     function: String,
     /// What comes first of all.
     first: String,
     first_function: String,
-    /// Samples in the path, and in slow calls of all functions.
+    /// Samples in the path, and in slow calls of whichever function.
     planted: u64,
     samples: u64,
 }

@@ -47,6 +47,8 @@ impl Notes {
         // The place is taken before it is filled, or a handler would take it; and a position is there last.
         words.position.store(0, Relaxed);
         compiler_fence(SeqCst);
+        // Release: another thread that finds a start of this call finds no position of the one before. With the fence of `start_of`.
+        fence(Release);
         self.len.store(at + 1, Relaxed);
         compiler_fence(SeqCst);
         words.what.store(note.what, Relaxed);

@@ -36,6 +36,16 @@ pub(super) enum Above {
 }
 
 impl Above {
+    /// So many calls has a function of which one is beyond it: of fewer the longest is no slow one for that.
+    const fn calls(self) -> u64 {
+        match self {
+            Self::P50 => 2,
+            Self::P99 => 100,
+            Self::P999 => 1_000,
+            Self::P9999 => 10_000,
+        }
+    }
+
     const fn of(self, row: &FunctionRow) -> u64 {
         match self {
             Self::P50 => row.calls.p50.low_ns,
@@ -63,11 +73,11 @@ pub(super) fn find(
     // Where nothing is known of the percentile but an upper bound, any call might be slow.
     let known = report.functions.iter().filter(|row| above.of(row) > 0);
     let slow = |row: &FunctionRow| {
-        let is_around = is_around(row, report.length_ns);
+        let is_around = is_around(row, report.length_ns) || row.calls.count < above.calls();
         (row.id, Slow { above_ns: above.of(row), is_around })
     };
     let slow: HashMap<_, _> = known.map(slow).collect();
-    let mut calls = InCalls::new(header, report.rate, samples, slow);
+    let mut calls = InCalls::new(header, (report.rate, report.length_ns), samples, slow);
     Trace::open(trace)?.read(|item| {
         // Damage was counted in the first reading.
         if let Ok(record) = item {
@@ -111,5 +121,5 @@ pub(super) fn table(report: &Report) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = report.slow_lines.iter().take(LINES_MAX).map(row).collect();
-    format!("\n{}\n", grid(&["in slow calls", "at", "samples", "%"], 2, &rows))
+    format!("\n{}\n", grid(&["function", "at, in slow calls", "samples", "%"], 2, &rows))
 }

@@ -20,6 +20,8 @@ const PERIOD: Duration = Duration::from_millis(10);
 const FLUSH: u32 = 100;
 /// Threads told apart; samples of further ones are counted.
 const THREADS_MAX: usize = 65_536;
+/// Samples between two times that threads are forgotten, at least.
+const FORGETS_EVERY: usize = 4_096;
 
 /// Whether samples are taken, and how often.
 #[derive(Args, Debug)]
@@ -186,7 +188,7 @@ struct Samples {
     /// Numbers that were given, those of threads that were forgotten included.
     numbered: u32,
     taken: u64,
-    /// How many there must be before threads are forgotten again: all that is held is looked through.
+    /// How many must have come before threads are forgotten again: all that is held is looked through.
     forgets_at: u64,
     left_out: u64,
 }
@@ -207,7 +209,7 @@ impl Samples {
         if let Some(id) = self.threads.get(&tid) {
             return Some(*id);
         }
-        if self.threads.len() >= THREADS_MAX && self.taken >= self.forgets_at {
+        if self.threads.len() >= THREADS_MAX && self.taken + self.left_out >= self.forgets_at {
             self.forget_threads();
         }
         if self.threads.len() >= THREADS_MAX {
@@ -222,10 +224,12 @@ impl Samples {
 
     /// Where the last alone are kept, threads of which nothing is held make room for others.
     fn forget_threads(&mut self) {
-        self.forgets_at = self.taken + THREADS_MAX as u64;
         if let Some(needed) = self.file.forget_threads() {
             self.threads.retain(|_, id| needed.contains(id));
         }
+        // A sample takes the room of one thread at most.
+        let room = (THREADS_MAX - self.threads.len()).max(FORGETS_EVERY);
+        self.forgets_at = self.taken + self.left_out + room as u64;
     }
 
     fn finish(mut self, lost: u64, clocks: SamplingClocks) -> io::Result<Summary> {

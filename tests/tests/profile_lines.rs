@@ -91,6 +91,13 @@ fn a_slow_path_that_was_inlined_is_told_by_its_line() {
     }
     let told = tailwater(&trace, &["report", "--slowest", "5", "--function", "handle"]);
     assert!(told.contains("samples of where it ran"), "{told}");
+    // Another build in its place has other lines.
+    tools().compiled("CC", "-g -O1 -pthread", "lines.c", &program);
+    let told = tailwater(&trace, &["report", "--lines"]);
+    assert!(
+        told.contains("is not the file that was recorded") && !told.contains(&planted),
+        "{told}"
+    );
 }
 
 #[test]

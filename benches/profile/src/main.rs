@@ -67,9 +67,9 @@ enum Verb {
     /// What a server gets through before, while and after it is attached to; examples/profiling/attach.sh.
     Attached(guide::AttachedArgs),
     /// What a report says of a server's request function beside what the server's own clock says; examples/profiling/clocked.sh.
-    Clocked(guide::ClockedArgs),
+    Clocked(guide::RunsArgs),
     /// Whether a planted slow path is the first line of a report; examples/profiling/planted.sh.
-    Planted(guide::PlantedArgs),
+    Planted(guide::RunsArgs),
     /// What a long recording takes of which the slowest requests are kept, and whether one is missing; examples/profiling/kept.sh.
     Kept(guide::KeptArgs),
     /// What `tailwater profile diff` names between two builds, and between recordings of one; examples/profiling/diff.sh.

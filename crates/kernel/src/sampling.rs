@@ -210,10 +210,9 @@ impl Family {
         if !self.is_unsure || self.strangers.contains(&process) {
             return false;
         }
-        let mut above = std::iter::successors(parent(process), |process| parent(*process));
+        let above = std::iter::successors(parent(process), |process| parent(*process));
         // What else the starter has started is none.
-        let mut above =
-            above.by_ref().take(ANCESTORS_MAX).take_while(|one| self.starter != Some(*one));
+        let mut above = above.take(ANCESTORS_MAX).take_while(|one| self.starter != Some(*one));
         let is_ours = above.any(|one| self.members.contains(&one));
         if is_ours {
             self.add(process);

@@ -105,16 +105,16 @@ impl InCalls {
         });
         let claimed = thread.claim(start_ns, end_ns);
         thread.wait(&claimed, call.function);
-        if let Some(slow) = self.slow.get(&call.function) {
-            let took_ns = self.rate.ns(Interval::of(call).low);
-            if !Interval::of(call).is_unknown() && took_ns >= slow.above_ns {
-                let (calls, addresses) = self.found.itself.entry(call.function).or_default();
-                *calls += 1;
-                addresses.add(&claimed);
-                if !slow.is_around && took_ns <= self.half_ns {
-                    for (moment, function) in thread.waiting_in(start_ns, end_ns) {
-                        self.found.within.entry(function).or_default().add(&[moment]);
-                    }
+        let took = Interval::of(call);
+        let took_ns = self.rate.ns(took.low);
+        let is_slow = |slow: &&Slow| !took.is_unknown() && took_ns >= slow.above_ns;
+        if let Some(slow) = self.slow.get(&call.function).filter(is_slow) {
+            let (calls, addresses) = self.found.itself.entry(call.function).or_default();
+            *calls += 1;
+            addresses.add(&claimed);
+            if !slow.is_around && took_ns <= self.half_ns {
+                for (moment, function) in thread.waiting_in(start_ns, end_ns) {
+                    self.found.within.entry(function).or_default().add(&[moment]);
                 }
             }
         }

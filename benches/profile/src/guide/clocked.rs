@@ -4,10 +4,9 @@
 use super::own::{Own, OwnCall};
 use super::recorded::{SETTLES, closed, fill};
 use super::service::{Server, Service};
-use super::{Tried, Variant};
+use super::{RunsArgs, Variant};
 use crate::Result;
 use crate::quantile::quantile;
-use clap::Args;
 use machine::Machine;
 use machine::command::output;
 use serde::Serialize;
@@ -24,18 +23,6 @@ use tailwater_stats::result::Spread;
 
 /// The quantile that is compared.
 const SHARE: f64 = 0.999;
-
-#[derive(Args, Debug)]
-pub(crate) struct ClockedArgs {
-    #[command(flatten)]
-    of: Tried,
-    /// Each on a fresh server.
-    #[arg(long, default_value_t = 7)]
-    runs: usize,
-    /// How long each is under load.
-    #[arg(long, default_value_t = 5)]
-    seconds: u64,
-}
 
 #[derive(Debug, Serialize)]
 struct Clocked {
@@ -62,7 +49,7 @@ struct Beside {
 }
 
 /// Measures the runs, and writes them.
-pub(crate) fn clocked(args: &ClockedArgs) -> Result {
+pub(crate) fn clocked(args: &RunsArgs) -> Result {
     let service = args.of.server()?;
     let mut runs = Vec::new();
     for _ in 0..args.runs {
@@ -78,7 +65,7 @@ pub(crate) fn clocked(args: &ClockedArgs) -> Result {
     Ok(())
 }
 
-fn one(service: &Service, args: &ClockedArgs) -> Result<Beside> {
+fn one(service: &Service, args: &RunsArgs) -> Result<Beside> {
     let [log, trace] = ["own.log", "clocked.trace"].map(|name| args.of.trial.folder.join(name));
     let environment = [("CLOCKED_LOG", log.as_os_str())];
     let server = Server::start_with(service, &args.of.trial.program, Variant::After, &environment)?;

@@ -19,9 +19,9 @@ mod visitor;
 mod watch;
 
 pub(crate) use attached::{AttachedArgs, attached};
-pub(crate) use clocked::{ClockedArgs, clocked};
+pub(crate) use clocked::clocked;
 pub(crate) use kept::{KeptArgs, kept};
-pub(crate) use planted::{PlantedArgs, planted};
+pub(crate) use planted::planted;
 pub(crate) use recorded::{RecordedArgs, recorded};
 
 use crate::Result;
@@ -43,6 +43,19 @@ pub(crate) struct GuideArgs {
     #[arg(long, default_value_t = 3)]
     quads: usize,
     /// How long each run counts.
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
+}
+
+/// A server under load that is recorded, several times.
+#[derive(Args, Debug)]
+pub(crate) struct RunsArgs {
+    #[command(flatten)]
+    of: Tried,
+    /// Each on a fresh server.
+    #[arg(long, default_value_t = 7)]
+    runs: usize,
+    /// How long each is under load.
     #[arg(long, default_value_t = 5)]
     seconds: u64,
 }

@@ -3,9 +3,8 @@
 
 use super::recorded::{SETTLES, closed, fill};
 use super::service::{Server, Service};
-use super::{Tried, Variant};
+use super::{RunsArgs, Variant};
 use crate::Result;
-use clap::Args;
 use machine::Machine;
 use machine::command::output;
 use serde::Serialize;
@@ -19,18 +18,6 @@ use std::time::Duration;
 const PLANTED: &str = "planted_slow_path";
 /// A call in 5,000 takes the path: half of those that the report looks at, or more.
 const LINES: &str = "--lines=p99.9";
-
-#[derive(Args, Debug)]
-pub(crate) struct PlantedArgs {
-    #[command(flatten)]
-    of: Tried,
-    /// Each on a fresh server.
-    #[arg(long, default_value_t = 7)]
-    runs: usize,
-    /// How long each is under load.
-    #[arg(long, default_value_t = 5)]
-    seconds: u64,
-}
 
 #[derive(Debug, Serialize)]
 struct Planted {
@@ -59,7 +46,7 @@ struct Found {
 }
 
 /// Measures the runs, and writes them.
-pub(crate) fn planted(args: &PlantedArgs) -> Result {
+pub(crate) fn planted(args: &RunsArgs) -> Result {
     let service = args.of.server()?;
     let mut runs = Vec::new();
     for _ in 0..args.runs {
@@ -83,7 +70,7 @@ pub(crate) fn planted(args: &PlantedArgs) -> Result {
     Ok(())
 }
 
-fn one(service: &Service, args: &PlantedArgs) -> Result<Found> {
+fn one(service: &Service, args: &RunsArgs) -> Result<Found> {
     let trace = args.of.trial.folder.join("planted.trace");
     let server = Server::start(service, &args.of.trial.program, Variant::After)?;
     fill(service, server.address())?;

@@ -4,7 +4,7 @@ use super::reading::Trace;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tailwater_profile::record::Clock;
-use tailwater_profile::trace::Header;
+use tailwater_profile::trace::{Header, KERNEL_ENDING, LINES_ENDING};
 
 /// How far the clock of the day may stray from the raw one between two readings that are meant to be of one time...
 const STRAY_MAX_NS: u64 = 1_000_000_000;
@@ -28,8 +28,8 @@ impl Companion {
     pub(super) fn file(self, trace: &Path) -> PathBuf {
         let mut name = OsString::from(trace);
         name.push(match self {
-            Self::Kernel => ".kernel",
-            Self::Lines => ".lines",
+            Self::Kernel => KERNEL_ENDING,
+            Self::Lines => LINES_ENDING,
         });
         PathBuf::from(name)
     }

@@ -4,14 +4,15 @@ use tailwater_profile::clock::TickRate;
 use tailwater_profile::quality::{FileEnd, Quality};
 use tailwater_report::{count, time};
 
+/// Said of recordings in which no scanner looked.
+pub(super) const UNSCANNED: &str =
+    "No scanner looked: of calls, those of functions that time themselves are told alone.";
+
 /// Sentences, each on a line of its own; the first is always there.
 pub(crate) fn footer(records: u64, rate: TickRate, quality: &Quality) -> String {
     let [records, waits, marks] = [records, quality.lost_waits, quality.lost_marks].map(count);
     let mut lines = vec![if quality.unscanned {
-        format!(
-            "{records} records. No scanner looked: of calls, those of functions that time themselves are told alone. Lost: \
-             {waits} waits, {marks} marks."
-        )
+        format!("{records} records. {UNSCANNED} Lost: {waits} waits, {marks} marks.")
     } else {
         format!(
             "{records} records. Lost: {} calls at most (too short to be seen), {waits} waits, {marks} marks. Scanner away: {} \

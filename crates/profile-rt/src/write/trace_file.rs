@@ -11,12 +11,11 @@ use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
+use tailwater_profile::trace::{KERNEL_ENDING, LINES_ENDING};
 
 /// Traces beside each other, of processes that were one after another of the same number.
 const BESIDE_MAX: u32 = 100;
 
-/// What `tailwater profile` writes beside a trace, of the same recording.
-const COMPANIONS: [&str; 2] = [".kernel", ".lines"];
 /// The first number that is not a standard stream's: what a program without one writes there must not go to the trace.
 const NUMBER_MIN: RawFd = 3;
 
@@ -54,7 +53,8 @@ pub(crate) fn remove_last(path: &Path) -> io::Result<()> {
     if File::open(path).is_ok_and(locked) {
         return Err(io::Error::other("another recording writes there; name another file by -o"));
     }
-    let beside = COMPANIONS.map(|end| {
+    // What `tailwater profile` writes of the same recording.
+    let beside = [KERNEL_ENDING, LINES_ENDING].map(|end| {
         let mut name = path.as_os_str().to_owned();
         name.push(end);
         PathBuf::from(name)

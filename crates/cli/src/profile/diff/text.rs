@@ -3,7 +3,7 @@
 use super::sides::{Recording, Side, UNITS_MIN};
 use super::verdict::{Change, Moved, Verdict};
 use crate::profile::bounds::shown;
-use crate::profile::footer::footer;
+use crate::profile::footer::{UNSCANNED, footer};
 use tailwater_profile::blocks::FUNCTIONS_MAX;
 use tailwater_profile::names::clipped_apart;
 use tailwater_profile::quality::FileEnd;
@@ -163,8 +163,7 @@ fn recorded(name: &str, side: &Side) -> String {
     let mut out = format!("{name}: {recordings} recordings, {records} records. ");
     let unscanned = side.recordings.iter().filter(|one| one.quality.unscanned).count();
     out.push_str(&if unscanned == recordings {
-        "No scanner looked: of calls, those of functions that time themselves are told alone.\n"
-            .to_owned()
+        format!("{UNSCANNED}\n")
     } else {
         format!(
             "Lost: {} calls at most (too short to be seen). Scanner away: {} times, {} in all.\n",

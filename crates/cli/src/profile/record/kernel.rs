@@ -1,13 +1,11 @@
 //! `--kernel` of `record` and `attach`: what the operating system does with the program's threads, written beside the trace.
 
+use super::aside::{Aside, Readings, Whose, threads};
 use crate::profile::companion::Companion;
 use crate::profile::facts::{Facts, Summary};
 use crate::profile::written::{Source, reading};
-
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::path::Path;
 use std::time::Duration;
 use tailwater_kernel::schedule::Machine;
 use tailwater_kernel::{
@@ -16,39 +14,13 @@ use tailwater_kernel::{
 use tailwater_profile::record::{Figure, Measured, Record};
 use tailwater_report::count;
 
-/// Between two readings of the rings.
-const PERIOD: Duration = Duration::from_millis(10);
-/// Readings between two writings of what is held back: about a second.
-const FLUSH: u32 = 100;
 /// The system call that is counted apart: what locks make where they wait.
 const COUNTED: &str = "futex";
 
-/// Whose threads are followed.
-#[derive(Clone, Copy)]
-pub(in super::super) enum Whose {
-    /// Those of the program that the calling thread starts next; [`KernelRecording::follow`] tells its number.
-    Next,
-    /// Those of a process that runs.
-    Running(u32),
-}
-
-impl Whose {
-    /// Where a file beside the trace is written meanwhile: a process that runs may refuse to be recorded, and then what lies
-    /// at `path` stays.
-    pub(super) fn written(self, path: &Path) -> PathBuf {
-        match self {
-            Self::Next => path.to_owned(),
-            Self::Running(_) => path.with_added_extension("begun"),
-        }
-    }
-}
-
 /// A recording under way, or why there is none.
 pub(in super::super) struct KernelRecording {
-    working: Option<(Sender<u32>, JoinHandle<io::Result<Summary>>)>,
+    working: Option<Aside<Summary>>,
     syscalls: Result<Syscalls, Missing>,
-    path: PathBuf,
-    written: PathBuf,
     /// What is missing, in sentences.
     missing: String,
 }
@@ -57,8 +29,6 @@ impl KernelRecording {
     /// Begins, or says on standard error what is missing and what to type. With `last`, only facts of so long before the end
     /// are written, when that has come.
     pub(in super::super) fn start(trace: &Path, whose: Whose, last: Option<Duration>) -> Self {
-        let path = Companion::Kernel.file(trace);
-        let written = whose.written(&path);
         let probe = Probe::look();
         let missing = probe.sources().filter_map(|(source, found)| Some((source, found.err()?)));
         let lacking: Vec<String> =
@@ -74,81 +44,40 @@ impl KernelRecording {
                 super::tell(&format!(
                     "tailwater: recording without the kernel's events: {missing}"
                 ));
-                return Self { working: None, syscalls, path, written, missing: String::new() };
+                return Self { working: None, syscalls, missing: String::new() };
             }
         };
         let missing =
             lacking.iter().map(|one| format!("\nNot told by this kernel: {one}.")).collect();
         // With the events on, as it will be for the program.
         let first_touch = first_touch_ns();
-        let (tell, told) = channel();
-        let to = written.clone();
-        let work = move || {
-            let root = told.recv().ok()?;
-            let source = Source { teller: "kernel", root, began: reading(began_ns) };
-            let facts = Facts::create(&to, source, last);
-            Some(facts.and_then(|facts| record(recorder, root, first_touch, &told, facts)))
-        };
-        let work = std::thread::spawn(move || work().unwrap_or_else(|| Ok(Summary::default())));
-        let started = Self { working: Some((tell, work)), syscalls, path, written, missing };
-        if let Whose::Running(pid) = whose {
-            started.follow(pid);
-        }
-        started
+        let path = Companion::Kernel.file(trace);
+        let working =
+            Aside::start("the kernel's events", path, whose, move |root, to, readings| {
+                let source = Source { teller: "kernel", root, began: reading(began_ns) };
+                record(recorder, root, first_touch, readings, Facts::create(to, source, last)?)
+            });
+        Self { working: Some(working), syscalls, missing }
     }
 
     /// The process whose threads are to be followed, and all that it makes.
     pub(super) fn follow(&self, pid: u32) {
-        if let Some((tell, _)) = &self.working {
-            // Where the other side has failed, it says so at the end.
-            let _ = tell.send(pid);
-        }
+        self.working.iter().for_each(|working| working.follow(pid));
     }
 
     /// Ends the recording of what was not recorded after all.
     pub(in super::super) fn discard(self) {
-        if let Some((tell, work)) = self.working {
-            drop(tell);
-            let _ = work.join();
-            // It may never have been made.
-            let _ = std::fs::remove_file(self.written);
-        }
+        self.working.into_iter().for_each(Aside::discard);
     }
 
     /// Ends the recording; what came of it, in words.
     pub(in super::super) fn finish(self) -> String {
-        let Some((tell, work)) = self.working else { return String::new() };
-        drop(tell);
-        let path = self.path.display();
+        let Some(working) = self.working else { return String::new() };
         let (missing, syscalls) = (self.missing, called(self.syscalls));
-        let recorded = work.join();
-        let placed = std::fs::rename(&self.written, &self.path);
-        match recorded.map(|recorded| placed.and(recorded)) {
-            Ok(Ok(summary)) => {
-                let counters = counters(has_counters());
-                format!("\n{path}: {}{syscalls}{missing}{counters}", summary.text())
-            }
-            Ok(Err(error)) => {
-                format!("\n{path}: the kernel's events could not be written: {error}")
-            }
-            Err(_) => format!("\n{path}: the recorder of the kernel's events has failed"),
-        }
+        working.finish(|summary| {
+            format!("{}{syscalls}{missing}{}", summary.text(), counters(has_counters()))
+        })
     }
-}
-
-/// The threads of a process; of one that is gone its own number.
-pub(super) fn threads(pid: u32) -> Vec<u32> {
-    let listed = std::fs::read_dir(format!("/proc/{pid}/task"));
-    let names = listed
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|thread| thread.file_name().into_string().ok());
-    let mut tids: Vec<u32> = names.filter_map(|name| name.parse().ok()).collect();
-    if tids.is_empty() {
-        tids.push(pid);
-    }
-    tids
 }
 
 /// What system calls the program made, or why that is not known.
@@ -176,12 +105,12 @@ const fn counters(are_there: bool) -> &'static str {
     }
 }
 
-/// Follows a process until the other side hangs up.
+/// Follows a process until the recording ends.
 fn record(
     mut recorder: Recorder,
     root: u32,
     first_touch: Option<u64>,
-    told: &Receiver<u32>,
+    readings: &Readings,
     mut facts: Facts,
 ) -> io::Result<Summary> {
     let throttling = Throttling::begin(root);
@@ -191,16 +120,14 @@ fn record(
     let mut machine = Machine::new(recorder.cpus());
     // After the events were turned on, which tell of all that are made from then on.
     threads(root).into_iter().for_each(|tid| machine.follow(tid, facts.began_ns));
-    let mut readings = 0u32;
     // The program has begun: what is silent may be visited.
     recorder.read(|event| machine.apply(event, &mut |fact| facts.add(fact)));
-    while told.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+    readings.each(|is_to_flush| {
         recorder.read(|event| machine.apply(event, &mut |fact| facts.add(fact)));
-        readings = readings.wrapping_add(1);
-        if readings.is_multiple_of(FLUSH) {
+        if is_to_flush {
             facts.flush();
         }
-    }
+    });
     // Not when the events are closed, which may take longer than the last moments do.
     let mut end_ns = now_ns();
     let losses = recorder.finish(|event| {

@@ -1,23 +1,17 @@
 //! `--lines` of `record` and `attach`: at which addresses the program's threads are, written beside the trace.
 
-use super::kernel::{Whose, threads};
+use super::aside::{Aside, Readings, Whose, threads};
 use crate::profile::companion::Companion;
 use crate::profile::written::{Kept, Source, Written, gone, reading};
 use clap::Args;
 use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::path::Path;
 use std::time::Duration;
 use tailwater_kernel::{Sample, Sampled, Sampling, SamplingClocks, now_ns};
 use tailwater_profile::record::{self, Figure, Loss, LossKind, Measured, Record, Thread, ThreadId};
 use tailwater_report::count;
 
-/// Between two readings of the rings.
-const PERIOD: Duration = Duration::from_millis(10);
-/// Readings between two writings of what is held back: about a second.
-const FLUSH: u32 = 100;
 /// Threads told apart; samples of further ones are counted.
 const THREADS_MAX: usize = 65_536;
 /// Samples between two times that threads are forgotten, at least.
@@ -42,12 +36,7 @@ pub(in super::super) struct Lines {
 }
 
 /// A recording under way.
-pub(in super::super) struct LinesRecording {
-    tell: Sender<u32>,
-    work: JoinHandle<Option<io::Result<Summary>>>,
-    path: PathBuf,
-    written: PathBuf,
-}
+pub(in super::super) struct LinesRecording(Aside<Summary>);
 
 /// What was recorded.
 struct Summary {
@@ -70,8 +59,6 @@ impl Lines {
         last: Option<Duration>,
     ) -> Option<LinesRecording> {
         let hz = self.lines?;
-        let path = Companion::Lines.file(trace);
-        let written = whose.written(&path);
         let began_ns = now_ns();
         let sampling = match whose {
             Whose::Next => Sampling::start(Sampled::Next, hz),
@@ -84,52 +71,29 @@ impl Lines {
                 return None;
             }
         };
-        let (tell, told) = channel();
-        let to = written.clone();
-        let work = move || {
-            let root = told.recv().ok()?;
+        let path = Companion::Lines.file(trace);
+        let working = Aside::start("the samples", path, whose, move |root, to, readings| {
             let source = Source { teller: "samples", root, began: reading(began_ns) };
-            Some(Written::create(&to, source, last).and_then(|file| record(sampling, file, &told)))
-        };
-        let started = LinesRecording { tell, work: std::thread::spawn(work), path, written };
-        if let Whose::Running(pid) = whose {
-            started.follow(pid);
-        }
-        Some(started)
+            record(sampling, Written::create(to, source, last)?, readings)
+        });
+        Some(LinesRecording(working))
     }
 }
 
 impl LinesRecording {
     /// The process that is sampled.
     pub(super) fn follow(&self, pid: u32) {
-        // Where the other side has failed, it says so at the end.
-        let _ = self.tell.send(pid);
+        self.0.follow(pid);
     }
 
     /// Ends the recording of what was not recorded after all.
     pub(in super::super) fn discard(self) {
-        drop(self.tell);
-        let _ = self.work.join();
-        // It may never have been made.
-        let _ = std::fs::remove_file(self.written);
+        self.0.discard();
     }
 
     /// Ends the recording; what came of it, in words.
     pub(in super::super) fn finish(self) -> String {
-        drop(self.tell);
-        let path = self.path.display();
-        let Ok(recorded) = self.work.join() else {
-            return format!("\n{path}: the recorder of samples has failed");
-        };
-        let place = |summary: Summary| {
-            std::fs::rename(&self.written, &self.path)?;
-            Ok(summary.text())
-        };
-        match recorded.map(|recorded| recorded.and_then(place)) {
-            None => String::new(),
-            Some(Ok(text)) => format!("\n{path}: {text}"),
-            Some(Err(error)) => format!("\n{path}: the samples could not be written: {error}"),
-        }
+        self.0.finish(|summary| summary.text())
     }
 }
 
@@ -160,22 +124,20 @@ impl Summary {
     }
 }
 
-/// Samples until the other side hangs up.
-fn record(mut sampling: Sampling, file: Written, told: &Receiver<u32>) -> io::Result<Summary> {
+/// Samples until the recording ends.
+fn record(mut sampling: Sampling, file: Written, readings: &Readings) -> io::Result<Summary> {
     let clocks = sampling.clocks();
     let mut samples = Samples::new(file);
     if clocks == SamplingClocks::ThreadsOutsideKernel {
         let figure = Figure { what: Measured::OutsideKernel, value: 1 };
         samples.file.add(Record::Figure(figure));
     }
-    let mut readings = 0u32;
-    while told.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+    readings.each(|is_to_flush| {
         sampling.read(|sample| samples.add(sample));
-        readings = readings.wrapping_add(1);
-        if readings.is_multiple_of(FLUSH) {
+        if is_to_flush {
             samples.file.flush();
         }
-    }
+    });
     let lost = sampling.finish(|sample| samples.add(sample));
     samples.finish(lost, clocks)
 }

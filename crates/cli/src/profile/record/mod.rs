@@ -1,5 +1,6 @@
 //! `tailwater profile record`: runs a program, has its runtime record, and says what came of it.
 
+mod aside;
 mod kernel;
 mod lines;
 mod place;
@@ -23,7 +24,8 @@ use tailwater_profile::quality::Quality;
 use tailwater_profile::record::Record;
 use tailwater_report::{count, time};
 
-pub(super) use kernel::{KernelRecording, Whose};
+pub(super) use aside::Whose;
+pub(super) use kernel::KernelRecording;
 pub(super) use lines::{Lines, LinesRecording};
 pub(super) use place::{check_room, make_room};
 pub(super) use retained::{Growing, Retained, all_of, following};

@@ -56,13 +56,13 @@ impl Above {
     }
 }
 
-/// Fills in the lines of the report's functions, by one more reading of the trace.
+/// Fills in the lines of the report's functions, by one more reading of the trace; tells which files could not serve.
 pub(super) fn find(
     report: &mut Report,
     above: Above,
     trace: &Path,
     header: &Header,
-) -> Result<(), Failure> {
+) -> Result<Vec<String>, Failure> {
     let Some(samples) = beside(trace, header) else {
         let trace = trace.display();
         return Err(Failure::usage(format!(
@@ -100,8 +100,9 @@ pub(super) fn find(
     let key =
         |one: &SlowLine| (Reverse(one.line.samples), one.function.clone(), one.line.line.clone());
     lines.sort_by_cached_key(key);
+    let changed = symbols.changed().to_vec();
     report.slow_lines = lines;
-    Ok(())
+    Ok(changed)
 }
 
 /// Below the functions: where threads were in slow calls, whichever they are of.

@@ -175,11 +175,14 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     });
     let mut report = functions.finish(&ending);
     let seen = report.functions.len();
-    if let Some(above) = options.lines {
-        find(&mut report, above, &options.trace, &header)?;
-    }
+    let mut changed = match options.lines {
+        Some(above) => find(&mut report, above, &options.trace, &header)?,
+        None => vec![],
+    };
     select(&mut report, options);
-    let changed = name_places(&mut report, options);
+    changed.extend(name_places(&mut report, options));
+    changed.sort_unstable();
+    changed.dedup();
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }

@@ -272,6 +272,10 @@ fn is_followed(root: &Value, request: u64) {
     assert!(legs[0]["sent_ns"].as_i64() < legs[0]["answered_ns"].as_i64(), "{legs:?}");
     assert_eq!([&called["trace"], &called["row"]["request"]].map(number), [1, request]);
     assert_eq!(states(called), ["queued", "running", "pending"], "{called:#}");
+    let stood = &called["row"]["queues"];
+    assert_eq!((&stood[0]["name"], stood.as_array().map(Vec::len)), (&"backlog".into(), Some(1)));
+    let [stood_ns, queued_ns] = [&stood[0]["ns"], &called["row"]["parts"]["queued_ns"]].map(number);
+    assert!(stood_ns.abs_diff(queued_ns) <= 1, "each is rounded: {stood_ns} and {queued_ns}");
     let steps = in_order(&root["steps"], |step| (number(&step["request"]), worked(&step["doing"])));
     let there = [(0, "queued"), (0, "running"), (1, "between")];
     let inside = [(1, "queued"), (1, "running"), (1, "pending")];

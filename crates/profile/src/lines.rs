@@ -37,7 +37,7 @@ pub struct InCalls {
     began: (Ticks, u64),
     rate: TickRate,
     slow: HashMap<FunctionId, Slow>,
-    /// Half of the recording, in nanoseconds: a longer call is around all else.
+    /// Half of the recording, in nanoseconds: what a longer call calls is no slower for that.
     half_ns: u64,
     /// Those of threads that have not been named yet.
     samples: Map<u32, Vec<Moment>>,
@@ -104,23 +104,31 @@ impl InCalls {
             Thread { ahead, ..Thread::default() }
         });
         let claimed = thread.claim(start_ns, end_ns);
-        thread.wait(&claimed, call.function);
         let took = Interval::of(call);
         let took_ns = self.rate.ns(took.low);
         let is_slow = |slow: &&Slow| !took.is_unknown() && took_ns >= slow.above_ns;
-        if let Some(slow) = self.slow.get(&call.function).filter(is_slow) {
+        let slow = self.slow.get(&call.function).filter(is_slow);
+        if slow.is_some() {
             let (calls, addresses) = self.found.itself.entry(call.function).or_default();
             *calls += 1;
             addresses.add(&claimed);
-            if !slow.is_around && took_ns <= self.half_ns {
+        }
+        let within = &mut self.found.within;
+        match slow.filter(|slow| !slow.is_around) {
+            Some(_) if took_ns > self.half_ns => {
+                within.entry(call.function).or_default().add(&claimed);
+            }
+            Some(_) => {
+                thread.wait(&claimed, call.function);
                 for (moment, function) in thread.waiting_in(start_ns, end_ns) {
-                    self.found.within.entry(function).or_default().add(&[moment]);
+                    within.entry(function).or_default().add(&[moment]);
                 }
             }
+            None => thread.wait(&claimed, call.function),
         }
         if call.depth == 0 {
-            // Nothing is around it.
-            drop(thread.waiting_in(start_ns, end_ns));
+            // Nothing is around what lies before. Its own stay: a slow call within it may be told later.
+            drop(thread.waiting_in(0, start_ns));
         }
     }
 

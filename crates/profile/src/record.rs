@@ -262,6 +262,8 @@ pub enum HopKind {
     Sent = 1,
     /// The call's answer was read at this time, or before.
     Answered = 2,
+    /// Of no call: it was taken from a queue, whose address [`Hop::call`] has, when its thread began to work for it.
+    Dequeued = 3,
 }
 
 /// A request and its call to or from another process.
@@ -273,7 +275,7 @@ pub struct Hop {
     pub request: u64,
     /// What it has to do with the call.
     pub kind: HopKind,
-    /// The call's name, which both ends know.
+    /// The call's name, which both ends know; of [`HopKind::Dequeued`] the queue's address.
     pub call: u64,
     /// When.
     pub at: Ticks,

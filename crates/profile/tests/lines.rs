@@ -33,6 +33,12 @@ fn call(thread: u32, generation: u64, (start, end): (u64, u64)) -> Record {
     })
 }
 
+/// Of the thread.
+fn of(function: u32, depth: u32, at: (u64, u64)) -> Record {
+    let Record::Call(one) = call(0, u64::from(function) + at.0, at) else { unreachable!() };
+    Record::Call(Call { function: FunctionId(function), depth, ..one })
+}
+
 fn samples(at_ns: &[u64]) -> Samples {
     let mut samples = Samples::default();
     samples.add(&thread(7));
@@ -57,6 +63,12 @@ fn found(records: &[Record], at_ns: &[u64], slow: &[(u32, u64)]) -> InSlowCalls 
     calls.finish()
 }
 
+/// Samples in slow calls for which this function stands.
+fn within(found: &InSlowCalls, function: u32) -> u64 {
+    let addresses = found.within.get(&FunctionId(function));
+    addresses.map_or(0, |addresses| addresses.named(|at| at.to_string()).samples)
+}
+
 fn of_one(records: &[Record], at_ns: &[u64], above_ns: u64) -> Option<(u64, Sampled)> {
     let mut found = found(records, at_ns, &[(1, above_ns)]);
     let (calls, addresses) = found.itself.remove(&FunctionId(1))?;
@@ -66,10 +78,6 @@ fn of_one(records: &[Record], at_ns: &[u64], above_ns: u64) -> Option<(u64, Samp
 /// A callee that is always slow has few calls beyond its own percentile; its caller's slow calls have its samples.
 #[test]
 fn a_sample_counts_once_among_all_if_any_call_around_it_was_slow() {
-    let of = |function: u32, depth: u32, at: (u64, u64)| {
-        let Record::Call(one) = call(0, u64::from(function) + at.0, at) else { unreachable!() };
-        Record::Call(Call { function: FunctionId(function), depth, ..one })
-    };
     let records = [
         thread(0),
         // Function 2 in a slow call of 1, and in one that is not slow; all in function 0.
@@ -82,37 +90,41 @@ fn a_sample_counts_once_among_all_if_any_call_around_it_was_slow() {
     // In 1 itself, twice in 2, once in the short 2, once in the short 1, once in 0.
     let at_ns = [1_550, 1_700, 1_800, 3_515, 3_550, 6_000];
     let found = found(&records, &at_ns, &[(0, 1), (1, 900), (2, 5_000)]);
-    let samples = |function: u32| {
-        let addresses = found.within.get(&FunctionId(function));
-        addresses.map_or(0, |addresses| addresses.named(|at| at.to_string()).samples)
-    };
-    assert_eq!([0, 1, 2].map(samples), [0, 1, 2]);
+    assert_eq!([0, 1, 2].map(|function| within(&found, function)), [0, 1, 2]);
     assert!(!found.itself.contains_key(&FunctionId(2)), "none of its calls is slow");
 }
 
-/// A clocked call may be told earlier than what a scanner saw within it, and later than what is around it.
+/// A clocked call may be told earlier than what a scanner saw within it, which then has no samples itself.
 #[test]
-fn calls_that_are_told_out_of_order_have_their_own_samples() {
-    let of = |function: u32, depth: u32, at: (u64, u64)| {
-        let Record::Call(one) = call(0, u64::from(function) + at.0, at) else { unreachable!() };
-        Record::Call(Call { function: FunctionId(function), depth, ..one })
-    };
+fn samples_of_a_slow_call_that_is_told_late_are_those_of_what_is_around_it() {
     // 3 is clocked, and told before the slow 2 within it.
     let records =
         [thread(0), of(3, 1, (2_000, 4_000)), of(2, 2, (2_500, 3_000)), of(0, 0, (1_000, 9_000))];
     let at_ns = [1_600, 2_100, 2_300, 3_300];
     let found = found(&records, &at_ns, &[(0, 1), (2, 100), (3, 5_000)]);
-    let samples: u64 =
-        found.within.values().map(|one| one.named(|at| at.to_string()).samples).sum();
-    assert_eq!(samples, 2, "those of 2,500 to 3,000 ticks");
+    assert_eq!([2, 3].map(|function| within(&found, function)), [0, 2], "of 2,500 to 3,000 ticks");
+}
+
+/// Nothing is around the outermost call, and still what is within it may come.
+#[test]
+fn samples_of_an_outermost_call_wait_for_what_is_told_late_within_it() {
+    let records = [
+        thread(0),
+        of(3, 0, (2_000, 4_000)),
+        of(2, 1, (2_500, 3_000)),
+        of(3, 0, (5_000, 5_500)),
+        of(2, 1, (2_000, 4_500)),
+    ];
+    let found = found(&records, &[1_600, 2_100, 2_300, 3_300], &[(2, 100), (3, 5_000)]);
+    assert_eq!(within(&found, 3), 2, "the next outermost call has ended the waiting");
 }
 
 #[test]
 fn a_call_that_lasts_for_most_of_the_recording_makes_nothing_within_it_slow() {
-    let records = [thread(0), call(0, 1, (2_000, 8_000))];
-    let found = found(&records, &[3_000], &[(1, 900)]);
+    let records = [thread(0), of(2, 1, (2_100, 2_900)), of(1, 0, (2_000, 8_000))];
+    let found = found(&records, &[1_700, 3_000, 4_000], &[(1, 900)]);
     assert_eq!(found.itself[&FunctionId(1)].0, 1);
-    assert!(found.within.is_empty());
+    assert_eq!([1, 2].map(|function| within(&found, function)), [2, 0], "its own time is slow");
 }
 
 #[test]

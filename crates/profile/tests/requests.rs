@@ -5,7 +5,8 @@ mod sample;
 use proptest::prelude::*;
 use std::time::Duration;
 use tailwater_profile::record::{
-    Call, CallFlags, FunctionId, Gap, Mark, MarkKind, Record, ThreadId, Wait, WaitKind,
+    Call, CallFlags, FunctionId, Gap, Hop, HopKind, Mark, MarkKind, Record, ThreadId, Wait,
+    WaitKind,
 };
 use tailwater_profile::requests::{Report, RequestRow, Requests, State};
 use tailwater_profile::trace::Ending;
@@ -154,6 +155,41 @@ fn every_state_has_its_part_in_order() {
         (90, 10, Running),
     ];
     assert_eq!(steps, expected);
+}
+
+#[test]
+fn queues_are_told_apart_where_the_program_says_which_they_were() {
+    use MarkKind::{Block, End, Enqueue, Start};
+    let dequeued = |request, queue, at: u64| {
+        let kind = HopKind::Dequeued;
+        Record::Hop(Hop { thread: ThreadId(0), request, kind, call: queue, at: at * US })
+    };
+    let report = report(
+        &[
+            mark(0, 1, Enqueue, 100),
+            mark(0, 1, Start, 120),
+            dequeued(1, 0x5000, 120),
+            // One that is not told of stands between two that are.
+            mark(0, 1, Enqueue, 130),
+            mark(0, 1, Block, 130),
+            mark(0, 1, Start, 145),
+            mark(0, 1, Enqueue, 150),
+            mark(0, 1, Block, 150),
+            mark(0, 1, Start, 155),
+            dequeued(1, 0x6000, 155),
+            mark(0, 1, Enqueue, 160),
+            mark(0, 1, Block, 160),
+            mark(0, 1, Start, 190),
+            dequeued(1, 0x5000, 190),
+            // Not queued then.
+            dequeued(1, 0x7000, 195),
+            mark(0, 1, End, 200),
+        ],
+        10,
+    );
+    let slow = &report.slowest[0];
+    let queues: Vec<_> = slow.queues.iter().map(|one| (one.queue, one.ns / 1_000)).collect();
+    assert_eq!((queues, slow.parts.queued_ns / 1_000), (vec![(0x5000, 50), (0x6000, 5)], 70));
 }
 
 #[test]

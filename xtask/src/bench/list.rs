@@ -204,7 +204,12 @@ mod tests {
         let peers: Vec<Bench> =
             list(&tree).unwrap().into_iter().filter(|it| it.kind == Kind::Peer).collect();
         let with_tests = peers.iter().filter(|peer| has_tests_in(&tree, peer));
-        assert!(with_tests.map(|peer| &*peer.name).eq(["breakdown", "neighbours", "tantivy"]));
+        assert!(with_tests.map(|peer| &*peer.name).eq([
+            "breakdown",
+            "neighbours",
+            "readers",
+            "tantivy"
+        ]));
         let targets = &tested(&tree).unwrap()["transport"];
         assert!(targets.iter().map(String::as_str).eq(["--bin transport", "--test short"]));
     }

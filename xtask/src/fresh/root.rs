@@ -185,12 +185,13 @@ impl Fresh {
 }
 
 /// The folders of a checkout that git ignores: what is built, and what is measured.
-const MADE: [&str; 6] = [
+const MADE: [&str; 7] = [
     "target",
     "out",
     "fuzz/target",
     "benches/breakdown/target",
     "benches/neighbours/target",
+    "benches/readers/target",
     "benches/tantivy/target",
 ];
 

@@ -22,6 +22,13 @@ pub(super) fn name_wait(wait: &mut WaitRow, symbols: &mut Symbols<'_>) {
     }
 }
 
+/// Fills in whatever the program's file tells of a request.
+pub(super) fn name_request(row: &mut RequestRow, symbols: &mut Symbols<'_>) {
+    row.waits.iter_mut().for_each(|wait| name_wait(wait, symbols));
+    row.queues.iter_mut().for_each(|one| one.name = symbols.variable(one.queue));
+    name_calls(&mut row.running, symbols);
+}
+
 /// The same of functions that ran.
 pub(super) fn name_calls(shares: &mut [Share], symbols: &mut Symbols<'_>) {
     for share in shares {
@@ -71,12 +78,16 @@ pub(super) fn shares(shares: &[Share]) -> String {
     shares.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
-/// Its waits, the functions in which it ran, and how often it was taken up: the polls of a future.
+/// Its waits, the queues in which it stood, the functions in which it ran, and how often it was taken up: the polls of a future.
 pub(super) fn within(row: &RequestRow) -> String {
     let mut out: String = row.waits.iter().take(WAITS_MAX).map(blame).collect();
     if row.waits.len() > WAITS_MAX {
         let more = row.waits.len() - WAITS_MAX;
         out.push_str(&format!("  and {more} more waits; --json lists them\n"));
+    }
+    for one in row.queues.iter().take(WAITS_MAX) {
+        let name = one.name.clone().unwrap_or_else(|| format!("{:#x}", one.queue));
+        out.push_str(&format!("  stood {} in queue {name}\n", shown(one.ns)));
     }
     if !row.running.is_empty() {
         out.push_str(&format!("  ran in {}\n", shares(&row.running)));

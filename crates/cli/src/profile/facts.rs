@@ -59,7 +59,9 @@ impl Facts {
     pub(super) fn add(&mut self, fact: Fact) {
         self.waits.add(&fact);
         // Between facts: what is numbered for this one is not held yet.
-        if self.threads.len() + NAMED_MAX > NAMES_MAX && self.facts >= self.forgets_at {
+        if self.threads.len() + NAMED_MAX > NAMES_MAX
+            && self.facts + self.left_out >= self.forgets_at
+        {
             self.forget_threads();
         }
         match fact {
@@ -145,7 +147,7 @@ impl Facts {
     /// Where the last alone are kept, threads of which nothing is held make room for others.
     fn forget_threads(&mut self) {
         let Some(needed) = self.file.forget_threads() else { return };
-        self.forgets_at = self.facts + NAMES_MAX as u64;
+        self.forgets_at = self.facts + self.left_out + NAMES_MAX as u64;
         self.threads.retain(|_, id| needed.contains(id));
         self.own.retain(|_, id| needed.contains(id));
     }

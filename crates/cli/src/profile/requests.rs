@@ -1,6 +1,6 @@
 //! `tailwater profile requests`: the slowest requests, and where their time went.
 
-use super::blame::{name_calls, name_wait, within};
+use super::blame::{name_request, within};
 use super::bounds::shown;
 use super::footer::footer;
 use super::incomplete::{given_up, under_way};
@@ -104,10 +104,7 @@ fn timelines_of(
 fn name_places(report: &mut Report, sampled: &InRows) {
     let mut symbols = Symbols::new(&report.names);
     sampled.name(report.slowest.iter_mut().map(|row| &mut row.lines), &mut symbols);
-    for row in &mut report.slowest {
-        row.waits.iter_mut().for_each(|wait| name_wait(wait, &mut symbols));
-        name_calls(&mut row.running, &mut symbols);
-    }
+    report.slowest.iter_mut().for_each(|row| name_request(row, &mut symbols));
 }
 
 /// With a time line below each request, if there are any.

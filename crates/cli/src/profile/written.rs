@@ -53,7 +53,7 @@ impl Written {
         }
     }
 
-    /// Writes what is held back; of the last alone, what has become too old goes.
+    /// Writes what is held back. Of the last alone, time goes on: what has become too old goes with what comes next.
     pub(super) fn flush(&mut self) {
         if self.last.is_some() {
             self.add(Record::Clock(reading(now_ns())));

@@ -6,6 +6,7 @@ mod slowest;
 mod export;
 mod diff;
 mod keep;
+mod lines;
 mod import;
 mod tiers;
 mod measure;

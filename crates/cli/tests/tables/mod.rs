@@ -100,6 +100,7 @@ fn of_one(name: &str, result: &str) -> String {
         "neighbours" => neighbours::table(result),
         "profile-calls" => profile::calls(result),
         "profile-causes" => profiler::causes(result),
+        "readers" => profiler::readers(result),
         "profile-diff" => profiler::diff(result),
         "profile-granularity" => profile::by_line(result, "granularity"),
         "profile-programs" => profile::programs(result),

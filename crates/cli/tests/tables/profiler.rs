@@ -52,6 +52,17 @@ pub(super) fn causes(result: &str) -> String {
     text
 }
 
+/// A line for each tool that has read an export.
+pub(super) fn readers(result: &str) -> String {
+    let mut text = head(&["format", "tool", "what it found"].map(Into::into));
+    for row in read(result)["rows"].as_array().expect("a list") {
+        assert_eq!(row["agrees"], true, "{row}");
+        let of = |key: &str| row[key].as_str().expect("a text").to_owned();
+        text += &line(&[format!("`{}`", of("format")), of("tool"), of("found")]);
+    }
+    text
+}
+
 /// A line for each server: how often the planted line came first of all, and its share of samples in slow calls.
 pub(super) fn planted(results: &[String]) -> String {
     let heads = [

@@ -31,6 +31,10 @@ void tw_req_start(uint64_t request);
  * between counts as queueing. */
 void tw_req_start_queued(uint64_t request, uint64_t enqueued);
 
+/* The same, and which queue that was: its address, by which `tailwater profile requests` names it where it is a
+ * variable of the program. */
+void tw_req_start_dequeued(uint64_t request, uint64_t enqueued, const void *queue);
+
 /* The same for one that has waited for so many nanoseconds by now. */
 void tw_req_start_waited(uint64_t request, uint64_t waited_ns);
 
@@ -93,6 +97,9 @@ uint64_t tw_profile_now(void);
 
 static inline void tw_req_start(uint64_t request) { (void)request; }
 static inline void tw_req_start_queued(uint64_t request, uint64_t enqueued) { (void)request; (void)enqueued; }
+static inline void tw_req_start_dequeued(uint64_t request, uint64_t enqueued, const void *queue) {
+    (void)request; (void)enqueued; (void)queue;
+}
 static inline void tw_req_start_waited(uint64_t request, uint64_t waited_ns) { (void)request; (void)waited_ns; }
 static inline void tw_req_block(uint64_t request) { (void)request; }
 static inline void tw_req_end(uint64_t request) { (void)request; }

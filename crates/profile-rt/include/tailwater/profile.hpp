@@ -17,6 +17,10 @@ public:
     Request(std::uint64_t request, std::uint64_t enqueued) noexcept : id(request), working(true) {
         tw_req_start_queued(request, enqueued);
     }
+    // The same, with the queue's address.
+    Request(std::uint64_t request, std::uint64_t enqueued, const void *queue) noexcept : id(request), working(true) {
+        tw_req_start_dequeued(request, enqueued, queue);
+    }
     Request(Request &&from) noexcept : id(from.id), working(from.working) { from.working = false; }
     Request(const Request &) = delete;
     Request &operator=(const Request &) = delete;

@@ -2,7 +2,7 @@
 
 use crate::memory::abi::{Context, What};
 use crate::memory::event::{Waited, wait_kind};
-use std::ffi::{CStr, OsStr, c_char};
+use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use tailwater_profile::record::{HopKind, MarkKind};
@@ -58,6 +58,12 @@ extern "C" fn tw_req_start_queued(request: u64, enqueued: u64) {
 #[unsafe(no_mangle)]
 extern "C" fn tw_req_start_waited(request: u64, waited_ns: u64) {
     crate::entry::request::start_waited(request, waited_ns);
+}
+
+/// The same for one that was taken from a queue; see `tailwater/profile.h`.
+#[unsafe(no_mangle)]
+extern "C" fn tw_req_start_dequeued(request: u64, enqueued: u64, queue: *const c_void) {
+    crate::entry::request::start_dequeued(request, enqueued, queue.addr() as u64);
 }
 
 /// This thread hands a request over; see `tailwater/profile.h`.

@@ -36,6 +36,20 @@ pub(crate) fn start_waited(request: u64, waited_ns: u64) {
     }
 }
 
+pub(crate) fn start_dequeued(request: u64, enqueued: Ticks, queue: u64) {
+    if process::is_recording() {
+        // One reading for all: by it the reader knows which stay in a queue this was.
+        let now = clock::ticks();
+        let mark = |kind, at| Event::Mark { kind, request, at };
+        push([
+            mark(MarkKind::Enqueue, enqueued),
+            mark(MarkKind::Start, now),
+            Event::Hop { kind: HopKind::Dequeued, request, call: queue, at: now },
+        ]);
+        remember(request);
+    }
+}
+
 pub(crate) fn leave(request: u64, kind: MarkKind) {
     mark(&[(kind, request, None)]);
     forget(|active| active == request);

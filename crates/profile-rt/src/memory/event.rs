@@ -195,6 +195,7 @@ const fn hop_kind(number: u8) -> Option<HopKind> {
         0 => HopKind::Called,
         1 => HopKind::Sent,
         2 => HopKind::Answered,
+        3 => HopKind::Dequeued,
         _ => return None,
     })
 }
@@ -223,7 +224,7 @@ mod tests {
                 at: u64::MAX,
             };
             let hop = Event::Hop {
-                kind: hop_kind(number % 3).expect("three kinds"),
+                kind: hop_kind(number % 4).expect("four kinds"),
                 request: 8,
                 call: u64::MAX,
                 at: 9,

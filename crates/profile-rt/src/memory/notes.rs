@@ -57,7 +57,8 @@ impl Notes {
         // Release: another thread that finds this generation has what was stored before.
         words.generation.store(note.generation, Release);
         compiler_fence(SeqCst);
-        words.position.store(note.position, Relaxed);
+        // Release: another thread that finds this position finds the generation, too. With the load in `start_of`.
+        words.position.store(note.position, Release);
         true
     }
 
@@ -89,7 +90,8 @@ impl Notes {
         let start = words.start.load(Relaxed);
         // The start may be of a call that began meanwhile: its generation is stored soon, and its position was taken away before.
         fence(Acquire);
-        (words.position.load(Relaxed) != 0 && is_it(words)).then_some(start)
+        // Acquire: with the store of the position, which comes after that of the generation.
+        (words.position.load(Acquire) != 0 && is_it(words)).then_some(start)
     }
 
     /// Another thread begins.

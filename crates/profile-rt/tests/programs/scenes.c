@@ -263,6 +263,9 @@ static int caller(unsigned rounds) {
     return 0;
 }
 
+/* The queue of what is called; an address is all that counts of it. */
+static int backlog[4];
+
 /* Its requests are numbered from 301 on. They are blocked when they end, as where another thread answers. */
 static int called(unsigned rounds) {
     for (uint64_t round = 0; round < rounds; round++) {
@@ -270,7 +273,7 @@ static int called(unsigned rounds) {
             return 1;
         uint64_t request = 301 + round, enqueued = tw_profile_now();
         spin(1);
-        tw_req_start_queued(request, enqueued);
+        tw_req_start_dequeued(request, enqueued, &backlog);
         tw_req_called(request, 1001 + round);
         spin(1);
         tw_req_block(request);

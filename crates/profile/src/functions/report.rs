@@ -41,7 +41,7 @@ pub struct Report {
     /// What is not in the samples, filled in by whoever has them; `null` where there are none.
     pub samples: Option<SampleCoverage>,
     /// The lines at which threads were in slow calls of whichever function, most samples first, filled in by whoever has them. Each
-    /// sample counts once, for the innermost function. Calls of most of the recording are not slow, nor are those of functions with few calls.
+    /// sample counts once, for the innermost function that was known by then.
     pub slow_lines: Vec<SlowLine>,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]

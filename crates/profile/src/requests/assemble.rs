@@ -62,7 +62,8 @@ pub(crate) struct Part {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum What {
     Work(ThreadId),
-    Queue,
+    /// It stood in a queue, of this address where that was told.
+    Queue(Option<u64>),
     Block,
 }
 
@@ -275,6 +276,13 @@ impl Open {
                     leg.answered = Some(hop.at);
                 }
             }
+            HopKind::Dequeued => {
+                // Told with the start that ended it, by one reading of the clock.
+                let ends = |part: &&mut Part| part.to == hop.at && part.what == What::Queue(None);
+                if let Some(part) = self.request.parts.iter_mut().rev().find(ends) {
+                    part.what = What::Queue(Some(hop.call));
+                }
+            }
         }
     }
 
@@ -284,7 +292,7 @@ impl Open {
         }
         let (count, since) = self.queued;
         if count == 1 {
-            self.part(since, mark.at, What::Queue);
+            self.part(since, mark.at, What::Queue(None));
         }
         self.queued.0 = count.saturating_sub(1);
         if self.working.len() < PARTS_MAX && self.working.iter().all(|one| one.0 != mark.thread) {
@@ -304,7 +312,7 @@ impl Open {
             self.stop(thread, at);
         }
         if self.queued.0 > 0 {
-            self.part(self.queued.1, at, What::Queue);
+            self.part(self.queued.1, at, What::Queue(None));
         }
         if let Some(since) = self.blocked {
             self.part(since, at, What::Block);
@@ -360,7 +368,7 @@ mod tests {
         let thread = |id| What::Work(ThreadId(id));
         assert_eq!(
             parts(&done[0]),
-            [(10, 30, thread(1)), (20, 50, What::Queue), (50, 90, thread(2))]
+            [(10, 30, thread(1)), (20, 50, What::Queue(None)), (50, 90, thread(2))]
         );
     }
 

@@ -4,7 +4,7 @@ use super::Request;
 use super::assemble::{Assembly, Incomplete};
 use crate::clock::{Clocks, TickRate};
 use crate::quality::Quality;
-use crate::record::{Hop, MarkKind, Record};
+use crate::record::{Hop, HopKind, MarkKind, Record};
 use crate::trace::{Ending, Header, TraceError};
 use hdrhistogram::Histogram;
 
@@ -48,6 +48,7 @@ impl FirstReading {
         let mut done = None;
         match record {
             Record::Mark(mark) if mark.kind != MarkKind::Size => done = self.assembly.add(mark),
+            Record::Hop(hop) if hop.kind == HopKind::Dequeued => done = self.assembly.add_hop(hop),
             Record::Clock(clock) => self.clocks.add(clock),
             Record::Gap(_) | Record::Loss(_) | Record::Looks(_) | Record::Figure(_) => {
                 self.quality.add(record);

@@ -15,7 +15,7 @@ pub(crate) use assemble::{Assembly, Leg, Part, What};
 pub use details::Details;
 pub(crate) use first::{Counted, FirstReading};
 pub(crate) use kept::{Kept, Scene};
-pub use report::{Held, Parts, Report, RequestRow, Share, State, Step, WaitRow};
+pub use report::{Held, Parts, QueueRow, Report, RequestRow, Share, State, Step, WaitRow};
 pub(crate) use report::{View, row};
 pub(crate) use timeline::{Activity, pieces};
 

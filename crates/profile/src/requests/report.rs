@@ -21,6 +21,8 @@ const SHARES_MAX: usize = 5;
 const WAITS_MAX: usize = 20;
 /// Threads named of a request.
 const THREADS_MAX: usize = 8;
+/// Queues named of a request, longest first.
+const QUEUES_MAX: usize = 8;
 /// Steps listed for a request.
 const STEPS_MAX: usize = 200;
 
@@ -79,9 +81,11 @@ pub struct RequestRow {
     pub running: Vec<Share>,
     /// What it waited for, longest first, at most twenty.
     pub waits: Vec<WaitRow>,
+    /// The queues in which it stood, where the program told which, most time first, at most eight.
+    pub queues: Vec<QueueRow>,
     /// The same in order of time, at most two hundred steps.
     pub steps: Vec<Step>,
-    /// Steps, waits and parts that are not listed; they count in the sums.
+    /// Steps, waits, queues and parts that are not listed; they count in the sums.
     pub left_out: u64,
     /// When it began and ended, in ticks, for a reading of its own.
     #[serde(skip)]
@@ -112,6 +116,17 @@ pub struct Parts {
     pub pending_ns: u64,
     /// The scanner was away, or no mark says.
     pub unknown_ns: u64,
+}
+
+/// Time spent in a queue, whether a thread worked for the request meanwhile or not.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct QueueRow {
+    /// Its address.
+    pub queue: u64,
+    /// The variable there, filled in by whoever has the program's symbols.
+    pub name: Option<String>,
+    /// In nanoseconds.
+    pub ns: u64,
 }
 
 /// Time spent in a function.
@@ -244,7 +259,8 @@ pub(crate) struct View<'a> {
 pub(crate) fn row(request: &Request, view: &View<'_>) -> RequestRow {
     let pieces = pieces(request, view.scene);
     let (waits, waits_left_out) = waits(&pieces, view);
-    let left_out = waits_left_out + pieces.len().saturating_sub(STEPS_MAX);
+    let (queues, queues_left_out) = queues(request, view.rate);
+    let left_out = waits_left_out + queues_left_out + pieces.len().saturating_sub(STEPS_MAX);
     let running = pieces.iter().filter_map(|piece| match piece.doing {
         Activity::Running(thread) => Some((thread, piece)),
         _ => None,
@@ -259,6 +275,7 @@ pub(crate) fn row(request: &Request, view: &View<'_>) -> RequestRow {
         threads: threads(request, view),
         running: shares(running, view),
         waits,
+        queues,
         steps: pieces.iter().take(STEPS_MAX).map(|piece| step(piece, request, view)).collect(),
         left_out: left_out as u64 + request.parts_left_out,
         span: (request.start, request.end),
@@ -279,6 +296,22 @@ fn work(request: &Request) -> impl Iterator<Item = (ThreadId, &Part)> {
         What::Work(thread) => Some((thread, part)),
         _ => None,
     })
+}
+
+/// Those that were told, and how many more there were.
+fn queues(request: &Request, rate: TickRate) -> (Vec<QueueRow>, usize) {
+    let mut ticks: BTreeMap<u64, Ticks> = BTreeMap::new();
+    for part in &request.parts {
+        if let What::Queue(Some(queue)) = part.what {
+            *ticks.entry(queue).or_default() += part.to - part.from;
+        }
+    }
+    let row = |(queue, ticks)| QueueRow { queue, name: None, ns: rate.ns(ticks) };
+    let mut rows: Vec<QueueRow> = ticks.into_iter().map(row).collect();
+    rows.sort_by_key(|row| (Reverse(row.ns), row.queue));
+    let left_out = rows.len().saturating_sub(QUEUES_MAX);
+    rows.truncate(QUEUES_MAX);
+    (rows, left_out)
 }
 
 fn threads(request: &Request, view: &View<'_>) -> Vec<String> {

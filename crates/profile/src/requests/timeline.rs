@@ -86,13 +86,13 @@ fn activity(parts: impl Iterator<Item = What> + Clone, at: Ticks, scene: &Scene)
             None => return Activity::Running(thread),
         }
     }
-    let has = |wanted: What| parts.clone().any(|what| what == wanted);
+    let has = |wanted: fn(What) -> bool| parts.clone().any(wanted);
     match waiting {
         // Another thread may have run meanwhile, unseen.
         _ if unseen => Activity::Unknown,
         Some(wait) => Activity::Waiting(wait),
-        None if has(What::Queue) => Activity::Queued,
-        None if has(What::Block) => Activity::Pending,
+        None if has(|what| matches!(what, What::Queue(_))) => Activity::Queued,
+        None if has(|what| what == What::Block) => Activity::Pending,
         None => Activity::Unknown,
     }
 }

@@ -120,10 +120,7 @@ impl Last {
         if end <= self.latest_max {
             self.latest = self.latest.max(end);
         }
-        let from = self.from();
-        while self.held.front().is_some_and(|(end, _)| *end < from) {
-            self.gone += self.drop_first();
-        }
+        self.drop_old();
         // Before there is one more: room for that would be room for as many again.
         if self.held.len() == HELD_MAX {
             self.crowded += self.drop_first();
@@ -134,9 +131,18 @@ impl Last {
     /// Forgets the names of threads of which nothing is held, and says of which something is. What numbers threads is to forget
     /// the same ones, and to tell of each anew that is there again.
     pub fn forget_threads(&mut self) -> HashSet<ThreadId> {
+        // Time may have gone on since the last of them was held.
+        self.drop_old();
         let mentioned = mentioned(&self.held);
         self.threads.keep_only(&mentioned);
         mentioned
+    }
+
+    fn drop_old(&mut self) {
+        let from = self.from();
+        while self.held.front().is_some_and(|(end, _)| *end < from) {
+            self.gone += self.drop_first();
+        }
     }
 
     /// Returns how many went of what is counted.

@@ -163,6 +163,7 @@ fn hop(cursor: &mut Cursor<'_>, memory: &mut Memory, thread: ThreadId, kind: u8)
         0 => HopKind::Called,
         1 => HopKind::Sent,
         2 => HopKind::Answered,
+        3 => HopKind::Dequeued,
         _ => return Err(Trouble::Kind(kind)),
     };
     let request = cursor.delta(memory.request)?;

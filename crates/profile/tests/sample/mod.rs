@@ -186,9 +186,10 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
             let kind = [Start, Block, End, EndAll, Enqueue, Size][kind];
             Record::Mark(Mark { thread: ThreadId(thread), request: request % 5, kind, at })
         }),
-        3 => (id(), any::<u64>(), 0usize..3, any::<u64>(), time()).prop_map(
+        3 => (id(), any::<u64>(), 0usize..4, any::<u64>(), time()).prop_map(
             |(thread, request, kind, call, at)| {
-                let kind = [HopKind::Called, HopKind::Sent, HopKind::Answered][kind];
+                use HopKind::{Answered, Called, Dequeued, Sent};
+                let kind = [Called, Sent, Answered, Dequeued][kind];
                 Record::Hop(Hop { thread: ThreadId(thread), request, kind, call, at })
             }
         ),

@@ -47,12 +47,12 @@ pub(crate) struct AttachOptions {
     #[command(flatten)]
     lines: Lines,
     /// Keep only requests above this percentile of all, such as p99.9, with all that happened meanwhile, so that hours take
-    /// little room. Up to 100,000 requests are kept.
+    /// little room. Up to 100,000 requests are kept. TRACE.kernel and TRACE.lines are not cut down.
     #[arg(long, value_name = "PERCENTILE", value_parser = percentile)]
     keep: Option<f64>,
     /// Keep only what happened within so long before the end, such as 30s, as a flight recorder does: calls, waits and
-    /// marks. With --kernel, TRACE.kernel is of the same time. At most two million of these are held in memory, in some
-    /// 200 MB. So are as many facts of the kernel, in up to 500 MB.
+    /// marks. With --kernel and --lines, TRACE.kernel and TRACE.lines are of the same time. At most two million of these are held
+    /// in memory, in some 200 MB. So are as many facts of the kernel, in up to 500 MB, and as many samples, in 200 MB.
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "keep")]
     last: Option<Duration>,
     /// Detach once a call of a function took longer for sure, such as 'handle*>10ms'; it is looked for from the first tenth of
@@ -77,8 +77,8 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
     let mut part = None;
     // Before the trace begins, so that it has all of that time.
     let whose = Whose::Running(options.pid);
-    let kernel = options.kernel.then(|| KernelRecording::start(&trace, whose, options.last));
-    let lines = options.lines.start(&trace, whose, options.last);
+    let mut kernel = options.kernel.then(|| KernelRecording::start(&trace, whose, options.last));
+    let mut lines = options.lines.start(&trace, whose, options.last);
     let mut command = command(&program, options.pid, &written, &options.scanning);
     let outcome = run(&mut command, options.length, &post, |name| {
         let until = match options.length {
@@ -99,7 +99,9 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
         let _ = part.map(|part| part.and_then(Part::finish));
         return Err(refused(options.pid, &outcome?));
     };
-    // First: the last moments end when the trace does.
+    // First: the last moments end when the trace does. Each may take longer than these to close what it read.
+    kernel.iter_mut().for_each(KernelRecording::end);
+    lines.iter_mut().for_each(LinesRecording::end);
     let kernel = kernel.map(KernelRecording::finish).unwrap_or_default();
     let lines = lines.map(LinesRecording::finish).unwrap_or_default();
     let kept = part.map_or(Ok(String::new()), |part| part.and_then(Part::finish));

@@ -24,7 +24,8 @@ pub(in super::super) enum Whose {
 pub(super) struct Aside<S> {
     /// What is recorded, in words.
     what: &'static str,
-    tell: Sender<u32>,
+    /// Until it is to end.
+    tell: Option<Sender<u32>>,
     work: JoinHandle<Option<io::Result<S>>>,
     path: PathBuf,
     /// Where it is written meanwhile: a process may refuse to be recorded, and then what lies at `path` stays.
@@ -52,7 +53,7 @@ impl<S: Send + 'static> Aside<S> {
             let root = told.recv().ok()?;
             Some(work(root, &to, &Readings(told)))
         });
-        let started = Self { what, tell, work, path, written };
+        let started = Self { what, tell: Some(tell), work, path, written };
         if let Whose::Running(pid) = whose {
             started.follow(pid);
         }
@@ -62,30 +63,38 @@ impl<S: Send + 'static> Aside<S> {
     /// The process whose threads are followed, and all that it makes.
     pub(super) fn follow(&self, pid: u32) {
         // Where the other side has failed, it says so at the end.
-        let _ = self.tell.send(pid);
+        let _ = self.tell.as_ref().map(|tell| tell.send(pid));
+    }
+
+    /// The recording is to end now. [`Self::finish`] waits until it has, so several are told first.
+    pub(super) fn end(&mut self) {
+        self.tell = None;
     }
 
     /// Ends the recording of what was not recorded after all.
-    pub(super) fn discard(self) {
-        drop(self.tell);
+    pub(super) fn discard(mut self) {
+        self.end();
         let _ = self.work.join();
         // It may never have been made.
         let _ = std::fs::remove_file(self.written);
     }
 
     /// Ends the recording; what came of it, in words.
-    pub(super) fn finish(self, text: impl FnOnce(S) -> String) -> String {
-        drop(self.tell);
-        let (path, what) = (self.path.display(), self.what);
-        let Ok(recorded) = self.work.join() else {
-            return format!("\n{path}: the recorder of {what} has failed");
-        };
-        // First why it was not written, where it was not.
-        let place = |found| std::fs::rename(&self.written, &self.path).map(|()| found);
-        match recorded.map(|recorded| recorded.and_then(place)) {
-            None => String::new(),
-            Some(Ok(found)) => format!("\n{path}: {}", text(found)),
-            Some(Err(error)) => format!("\n{path}: {what} could not be written: {error}"),
+    pub(super) fn finish(mut self, text: impl FnOnce(S) -> String) -> String {
+        self.end();
+        let recorded = self.work.join();
+        // Whatever came of it: up to where a disk was full it can be read.
+        let placed = std::fs::rename(&self.written, &self.path);
+        let lies = if self.written.exists() { &self.written } else { &self.path };
+        let (lies, what) = (lies.display(), self.what);
+        match (recorded, placed) {
+            (Err(_), _) => format!("\n{lies}: the recorder of {what} has failed"),
+            (Ok(None), _) => String::new(),
+            (Ok(Some(Err(error))), _) => format!("\n{lies}: {what} could not be written: {error}"),
+            (Ok(Some(Ok(found))), Ok(())) => format!("\n{lies}: {}", text(found)),
+            (Ok(Some(Ok(found))), Err(error)) => {
+                format!("\n{lies}: {} It is not {}: {error}", text(found), self.path.display())
+            }
         }
     }
 }
@@ -114,4 +123,59 @@ pub(super) fn threads(pid: u32) -> Vec<u32> {
         tids.push(pid);
     }
     tids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn path(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("tailwater-aside-{name}-{}", std::process::id()))
+    }
+
+    /// As on a full disk: what was written until then can be read, and nothing else stays.
+    #[test]
+    fn what_was_written_until_it_failed_lies_where_it_is_looked_for() {
+        let path = path("fails");
+        let begun = path.with_added_extension("begun");
+        let aside =
+            Aside::<()>::start("them", path.clone(), Whose::Running(1), |_, to, readings| {
+                std::fs::File::create(to)?.write_all(b"some")?;
+                readings.each(|_| {});
+                Err(io::ErrorKind::StorageFull.into())
+            });
+        let said = aside.finish(|()| unreachable!("it fails"));
+        let found = std::fs::read(&path).expect("it was renamed");
+        std::fs::remove_file(&path).expect("it was there");
+        assert_eq!((&*found, begun.exists()), (&b"some"[..], false));
+        assert!(said.starts_with(&format!("\n{}: them could not be", path.display())), "{said}");
+    }
+
+    /// One that takes long to end keeps no other from ending at the same time.
+    #[test]
+    fn several_are_told_to_end_before_the_first_is_waited_for() {
+        let (ended, waits) = channel();
+        let start = |name: &str, work: Box<dyn FnOnce() -> io::Result<()> + Send>| {
+            Aside::start("it", path(name), Whose::Running(1), move |_, to, readings| {
+                std::fs::File::create(to)?;
+                readings.each(|_| {});
+                work()
+            })
+        };
+        let late = io::ErrorKind::TimedOut;
+        let mut first = start(
+            "first",
+            Box::new(move || waits.recv_timeout(Duration::from_mins(1)).map_err(|_| late.into())),
+        );
+        let mut second =
+            start("second", Box::new(move || ended.send(()).map_err(io::Error::other)));
+        first.end();
+        second.end();
+        for (aside, name) in [(first, "first"), (second, "second")] {
+            let said = aside.finish(|()| "done".to_owned());
+            std::fs::remove_file(path(name)).expect("it was made");
+            assert!(said.ends_with(": done"), "{said}");
+        }
+    }
 }

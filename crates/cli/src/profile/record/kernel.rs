@@ -70,6 +70,11 @@ impl KernelRecording {
         self.working.into_iter().for_each(Aside::discard);
     }
 
+    /// The recording is to end now, before [`Self::finish`] waits for that.
+    pub(in super::super) fn end(&mut self) {
+        self.working.iter_mut().for_each(Aside::end);
+    }
+
     /// Ends the recording; what came of it, in words.
     pub(in super::super) fn finish(self) -> String {
         let Some(working) = self.working else { return String::new() };

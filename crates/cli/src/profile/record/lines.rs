@@ -91,6 +91,11 @@ impl LinesRecording {
         self.0.discard();
     }
 
+    /// The recording is to end now, before [`Self::finish`] waits for that.
+    pub(in super::super) fn end(&mut self) {
+        self.0.end();
+    }
+
     /// Ends the recording; what came of it, in words.
     pub(in super::super) fn finish(self) -> String {
         self.0.finish(|summary| summary.text())
@@ -138,8 +143,10 @@ fn record(mut sampling: Sampling, file: Written, readings: &Readings) -> io::Res
             samples.file.flush();
         }
     });
+    // Not when the clocks are closed, which may take longer than the last moments do.
+    let end_ns = now_ns();
     let lost = sampling.finish(|sample| samples.add(sample));
-    samples.finish(lost, clocks)
+    samples.finish(end_ns, lost, clocks)
 }
 
 /// Samples on their way to the file.
@@ -194,13 +201,13 @@ impl Samples {
         self.forgets_at = self.taken + self.left_out + room as u64;
     }
 
-    fn finish(mut self, lost: u64, clocks: SamplingClocks) -> io::Result<Summary> {
+    fn finish(mut self, end_ns: u64, lost: u64, clocks: SamplingClocks) -> io::Result<Summary> {
         for (kind, count) in [(LossKind::Events, lost), (LossKind::Threads, self.left_out)] {
             if count > 0 {
                 self.file.add(Record::Loss(Loss { thread: None, kind, count }));
             }
         }
-        let (bytes, kept) = self.file.finish(reading(now_ns()))?;
+        let (bytes, kept) = self.file.finish(reading(end_ns))?;
         let Self { numbered: threads, taken: samples, left_out, .. } = self;
         Ok(Summary { samples, threads, lost, left_out, bytes, kept, clocks })
     }
@@ -213,7 +220,7 @@ mod tests {
     use tailwater_profile::trace::Reader;
 
     /// Of three times as many threads as are told apart, a sample each and a microsecond apart: how many were left out, and
-    /// how many are in the file.
+    /// how many are in the file. Clocks come as often as others do.
     fn left(name: &str, last: Option<Duration>) -> (u64, usize) {
         let name = format!("tailwater-samples-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
@@ -228,7 +235,8 @@ mod tests {
             }
             assert!(samples.threads.len() <= THREADS_MAX);
         }
-        let summary = samples.finish(0, SamplingClocks::Processors).expect("it is written");
+        let summary =
+            samples.finish(now_ns(), 0, SamplingClocks::Processors).expect("it is written");
         let reader = Reader::new(File::open(&path).expect("it is there")).expect("a header");
         let written = reader.filter(|item| matches!(item, Ok(Record::Sample(_)))).count();
         std::fs::remove_file(&path).expect("it was made");
@@ -241,5 +249,8 @@ mod tests {
         let (left_out, written) = left("last", Some(Duration::from_millis(1)));
         assert_eq!(left_out, 0, "{written}");
         assert!(written < THREADS_MAX, "{written}");
+        // All that are told apart are within it at first. As they become old they make room, though nothing else is held.
+        let (left_out, _) = left("longer", Some(Duration::from_millis(70)));
+        assert!(left_out < THREADS_MAX as u64 / 2, "{left_out}");
     }
 }

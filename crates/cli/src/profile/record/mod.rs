@@ -51,8 +51,8 @@ pub(crate) struct RecordOptions {
     #[command(flatten)]
     lines: Lines,
     /// Keep only requests above this percentile of all, such as p99.9, with all that happened meanwhile, so that hours take
-    /// little room. Up to 100,000 requests are kept. TRACE.kernel is not cut down, and children's traces are when all is
-    /// over.
+    /// little room. Up to 100,000 requests are kept. TRACE.kernel and TRACE.lines are not cut down, and children's traces are
+    /// when all is over.
     #[arg(long, value_name = "PERCENTILE", value_parser = percentile)]
     keep: Option<f64>,
     /// The program and its arguments. Put -- before it where these look like options.

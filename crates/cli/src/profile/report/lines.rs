@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use tailwater_profile::functions::{FunctionRow, Report};
 use tailwater_profile::lines::{InCalls, Slow};
-use tailwater_profile::names::clipped;
+use tailwater_profile::names::clipped_apart;
 use tailwater_profile::record::FunctionId;
 use tailwater_profile::sampled::{Addresses, SlowLine, SlowLines};
 use tailwater_profile::trace::Header;
@@ -43,6 +43,15 @@ impl Above {
             Self::P99 => 100,
             Self::P999 => 1_000,
             Self::P9999 => 10_000,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::P999 => "p99.9",
+            Self::P9999 => "p99.99",
         }
     }
 
@@ -105,15 +114,20 @@ pub(super) fn find(
     Ok(changed)
 }
 
-/// Below the functions: where threads were in slow calls, whichever they are of.
-pub(super) fn table(report: &Report) -> String {
+/// Below the functions: where threads were in slow calls, whichever they are of, and which calls are slow for that.
+pub(super) fn table(report: &Report, above: Above) -> String {
     let samples: u64 = report.slow_lines.iter().map(|one| one.line.samples).sum();
+    let (percentile, calls) = (above.name(), above.calls());
     if samples == 0 {
-        return String::new();
+        return format!(
+            "\nNo sample lies in a slow call: one of {percentile} or more, of a function of which {calls} calls were seen. \
+             Take a lower percentile (--lines=p50), or record for longer.\n"
+        );
     }
-    let row = |one: &SlowLine| {
+    let shown = &report.slow_lines[..report.slow_lines.len().min(LINES_MAX)];
+    let names: Vec<&str> = shown.iter().map(|one| one.function.as_str()).collect();
+    let row = |(function, one): (String, &SlowLine)| {
         let share = one.line.samples as f64 / samples as f64 * 100.0;
-        let function = clipped(&one.function, NAME_MAX);
         vec![
             function,
             near(&one.line.line).to_owned(),
@@ -121,6 +135,11 @@ pub(super) fn table(report: &Report) -> String {
             format!("{share:.0}"),
         ]
     };
-    let rows: Vec<Vec<String>> = report.slow_lines.iter().take(LINES_MAX).map(row).collect();
-    format!("\n{}\n", grid(&["function", "at, in slow calls", "samples", "%"], 2, &rows))
+    let rows: Vec<Vec<String>> =
+        clipped_apart(&names, NAME_MAX).into_iter().zip(shown).map(row).collect();
+    let grid = grid(&["function", "at, in slow calls", "samples", "%"], 2, &rows);
+    format!(
+        "\n{grid}\nSlow: calls of {percentile} or more, of functions of which {calls} calls were seen, with what they call. Of one \
+         that lasts for more than half of the recording, its own time alone.\n"
+    )
 }

@@ -78,8 +78,9 @@ pub(crate) struct ReportOptions {
     #[arg(long)]
     by_line: bool,
     /// Below each function, at which lines its threads were in its slow calls, and in no call within these that was seen (at
-    /// most five): those above this percentile of its calls, p99 where none is given. Needs samples (`record --lines`). The
-    /// lines are read from the program's file, which must still be there.
+    /// most five): those above this percentile of its calls, p99 where none is given. A last table has the lines of slow calls of
+    /// all functions, whatever --function and --limit say. Needs samples (`record --lines`). The lines are read from the
+    /// program's file, which must still be there.
     #[arg(
         long,
         value_enum,
@@ -256,7 +257,9 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
         out.push_str(&calls_table(report, options));
         out.push('\n');
     }
-    out.push_str(&lines::table(report));
+    if let Some(above) = options.lines {
+        out.push_str(&lines::table(report, above));
+    }
     if let Some(together) = &report.together {
         out.push_str(&as_one(together, report.length_ns));
     }

@@ -3,7 +3,7 @@
 mod text;
 mod page;
 
-use super::blame::{name_calls, name_wait};
+use super::blame::name_request;
 use super::output::write_whole;
 use super::reading::Trace;
 use super::symbols::Symbols;
@@ -118,8 +118,7 @@ fn name_places(report: &mut Report) {
         let mut symbols = Symbols::new(&trace.names);
         let met = report.slowest.iter_mut().flat_map(|root| &mut root.requests);
         for row in met.filter(|one| one.trace == place).filter_map(|one| one.row.as_mut()) {
-            row.waits.iter_mut().for_each(|wait| name_wait(wait, &mut symbols));
-            name_calls(&mut row.running, &mut symbols);
+            name_request(row, &mut symbols);
         }
     }
 }

@@ -224,6 +224,39 @@ fn a_static_program_waits_and_is_recorded_as_any_other() {
 }
 
 #[test]
+fn locks_that_nothing_waits_for_are_told_where_they_are_held_for_long() {
+    const ROUNDS: u64 = 5;
+    const KEPT_NS: u64 = 3_000_000;
+    const READ_NS: u64 = 2_000_000;
+    let _alone = alone();
+    let folder = folder("holds");
+    let rounds = ROUNDS.to_string();
+    let report = |options: &[&str]| -> Value {
+        let mut command = record_with(&folder, options, &programs().scenes);
+        succeeds(command.args(["holds", &rounds]));
+        let mut report = Command::new(&tools().tailwater);
+        report.args(["profile", "report", "--json"]).arg(folder.join("x.trace"));
+        serde_json::from_slice(&succeeds(&mut report).stdout).expect("JSON")
+    };
+    let told = report(&["--holds=1ms"]);
+    let holds = told["holds"].as_array().expect("a list");
+    let kept = |lock: &str| {
+        let of_it = |one: &&Value| one["lock"] == lock && one["function"] == "keeps";
+        let [one] = holds.iter().filter(of_it).collect::<Vec<_>>()[..] else { panic!("{told:#}") };
+        (number(&one["holds"]), number(&one["total_ns"]))
+    };
+    let [(kept, kept_ns), (read, read_ns)] = ["shelf", "ledger"].map(kept);
+    assert_eq!((kept, read), (ROUNDS, ROUNDS));
+    // A thread that loses its core holds it for longer.
+    assert!(kept_ns >= ROUNDS * KEPT_NS && read_ns >= ROUNDS * READ_NS, "{told:#}");
+    let kinds: Vec<&Value> = holds.iter().map(|one| &one["kind"]).collect();
+    assert!(kinds.contains(&&"mutex".into()) && kinds.contains(&&"read".into()), "{kinds:?}");
+    assert_eq!(told["locks"], Value::Array(vec![]), "none of them is a wait");
+    let without = report(&[]);
+    assert_eq!(without["holds"], Value::Array(vec![]), "nobody asked");
+}
+
+#[test]
 fn every_mark_is_written_or_counted_and_most_are_written() {
     let _alone = alone();
     in_time(250_000, |pairs| {

@@ -4,6 +4,7 @@ use crate::exports::Exports;
 use crate::stacks::folded;
 use crate::{Result, tools};
 use machine::command;
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub(crate) const FORMATS: [&str; 3] = ["folded", "speedscope", "pprof"];
 const BUDGET: &str = "--virtual-time-budget=10000";
 /// It shows two decimals.
 const TOLERANCE: f64 = 0.01;
+/// Those with most time in themselves come first, and so many are in sight.
+const IN_SIGHT: usize = 10;
 
 pub(crate) fn tool() -> String {
     format!("speedscope {}", tools::SPEEDSCOPE)
@@ -40,7 +43,13 @@ pub(crate) fn read(exports: &Exports, format: &str) -> Result<String> {
             return Err(format!("it shows {ns} ns of {name}, for {known}"));
         }
     }
-    Ok(format!("the time of {} functions", shown.len()))
+    let mut longest: Vec<_> = expected.iter().filter(|(_, ns)| **ns > 0).collect();
+    longest.sort_by_key(|(_, ns)| Reverse(**ns));
+    let is_shown = |name: &str| shown.iter().any(|(one, _)| folded(one) == name);
+    match longest.iter().take(IN_SIGHT).find(|(name, _)| !is_shown(name)) {
+        Some((name, _)) => Err(format!("it does not show {name}")),
+        None => Ok(format!("the time of {} functions", shown.len())),
+    }
 }
 
 /// Its page and an export, on a port of this machine until it is dropped.

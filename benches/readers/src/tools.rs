@@ -1,4 +1,4 @@
-//! The tools, as their registries have them. What is there already is taken.
+//! The tools, as their registries have them. What is there already is taken: each version has a folder of its own.
 
 use crate::Result;
 use machine::command;
@@ -11,7 +11,7 @@ pub(crate) const DUCKDB: &str = "2.0.1";
 
 /// The folder with speedscope's page and its schema.
 pub(crate) fn speedscope(folder: &Path) -> Result<PathBuf> {
-    let package = folder.join("npm");
+    let package = folder.join(format!("speedscope-{SPEEDSCOPE}"));
     let release = package.join("node_modules/speedscope/dist/release");
     if !release.exists() {
         let mut install = Command::new("npm");
@@ -24,7 +24,7 @@ pub(crate) fn speedscope(folder: &Path) -> Result<PathBuf> {
 
 /// The program of that name.
 pub(crate) fn pprof(folder: &Path) -> Result<PathBuf> {
-    let bin = folder.join("bin");
+    let bin = folder.join(format!("pprof-{PPROF}"));
     let program = bin.join("pprof");
     if !program.exists() {
         let mut install = Command::new("go");
@@ -37,7 +37,7 @@ pub(crate) fn pprof(folder: &Path) -> Result<PathBuf> {
 
 /// A Python that has DuckDB.
 pub(crate) fn duckdb(folder: &Path) -> Result<PathBuf> {
-    let environment = folder.join("python");
+    let environment = folder.join(format!("duckdb-{DUCKDB}"));
     let python = environment.join("bin/python");
     let has_it = || command::works(Command::new(&python).args(["-c", "import duckdb"]));
     if !has_it() {

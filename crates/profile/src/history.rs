@@ -161,7 +161,11 @@ impl History {
                 self.quality.add(record);
             }
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
-            Record::Hop(_) | Record::State(_) | Record::Interruption(_) | Record::Sample(_) => {}
+            Record::Hold(_)
+            | Record::Hop(_)
+            | Record::State(_)
+            | Record::Interruption(_)
+            | Record::Sample(_) => {}
         }
     }
 

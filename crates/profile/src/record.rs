@@ -36,6 +36,8 @@ pub enum Record {
     Call(Call),
     /// A wait for a lock or a condition.
     Wait(Wait),
+    /// A lock that was held, without a wait before.
+    Hold(Hold),
     /// A request's mark.
     Mark(Mark),
     /// A request and its call to or from another process.
@@ -218,6 +220,26 @@ pub struct Wait {
     /// The low 16 bits of the address at which that function went on with the lock; zero when unknown.
     pub holder_site: u16,
     /// Return address of the wait in the recorded process; zero when unknown.
+    pub site: u64,
+}
+
+/// How long a thread held a lock that it had got at once, or after a wait too short to be recorded. What is held after a recorded
+/// wait is that wait's: from [`Wait::end`] to [`Wait::released`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hold {
+    /// Which had it.
+    pub thread: ThreadId,
+    /// As what it was taken: [`WaitKind::Mutex`], [`WaitKind::Read`] or [`WaitKind::Write`].
+    pub kind: WaitKind,
+    /// Address of the lock.
+    pub object: u64,
+    /// When it was taken.
+    pub start: Ticks,
+    /// When it was let go.
+    pub end: Ticks,
+    /// The innermost instrumented function that took it, where known.
+    pub function: Option<FunctionId>,
+    /// Return address of the call that took it, in the recorded process; zero when unknown.
     pub site: u64,
 }
 

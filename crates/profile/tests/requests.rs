@@ -190,6 +190,21 @@ fn queues_are_told_apart_where_the_program_says_which_they_were() {
     let slow = &report.slowest[0];
     let queues: Vec<_> = slow.queues.iter().map(|one| (one.queue, one.ns / 1_000)).collect();
     assert_eq!((queues, slow.parts.queued_ns / 1_000), (vec![(0x5000, 50), (0x6000, 5)], 70));
+    assert_eq!(slow.left_out, 1, "what names no stay");
+    // Which of two at once it left first is not known.
+    let mixed = [
+        mark(0, 1, Enqueue, 100),
+        mark(1, 1, Enqueue, 110),
+        mark(0, 1, Start, 120),
+        dequeued(1, 0x5000, 120),
+        mark(1, 1, Start, 130),
+        dequeued(1, 0x6000, 130),
+        mark(0, 1, End, 140),
+        mark(1, 1, End, 140),
+    ];
+    let mixed = self::report(&mixed, 10);
+    let slow = &mixed.slowest[0];
+    assert!(slow.queues.is_empty() && slow.left_out == 2, "{:?}", slow.queues);
 }
 
 #[test]

@@ -26,6 +26,8 @@ use tailwater_profile::trace::Reader;
 /// The percentile above which requests are kept, and as a share.
 const KEEP: &str = "p99.9";
 const SHARE: f64 = 0.999;
+/// The program's own clock must find at least so many of the requests that are to be above it.
+const FOUND_AT_LEAST: f64 = 0.9;
 /// How long is recorded first, to learn which requests the program need not note.
 const LEARNT_FOR: u64 = 5;
 /// The program notes those that were longer than this share then, so ten times as many as are kept.
@@ -76,6 +78,8 @@ struct KeptResult {
 struct Checked {
     /// Recorded in all.
     recorded: u64,
+    /// Calls that the program made from its start to its end, so also before and after.
+    own_made: u64,
     /// All that took at least so long are to be there.
     at_least_ns: u64,
     /// The p99.9 of all: as the trace tells it, and as the program measured it.
@@ -252,9 +256,16 @@ impl Part {
         }
         ticks.sort_unstable();
         let longer = (self.recorded as f64 * (1.0 - SHARE)).round() as usize;
+        // A limit that is too high would hide what is missing.
+        if (own_above as f64) < longer as f64 * FOUND_AT_LEAST {
+            return Err(format!(
+                "{own_above} requests took longer than {least} ns by the program's clock, of {longer} that are to be above {KEEP}"
+            ));
+        }
         let own_p999 = ticks.len().checked_sub(longer + 1).map_or(0, |at| ticks[at]);
         Ok(Checked {
             recorded: self.recorded,
+            own_made: own.made,
             at_least_ns: self.at_least_ns,
             p999_ns: self.p999_ns,
             own_p999_ns: (own_p999 as f64 * own.ns_per_tick).round() as u64,
@@ -294,7 +305,7 @@ mod tests {
             start: number * 1_000_000,
             end: number * 1_000_000 + number * 1_000,
         };
-        Own { ns_per_tick: 1.0, left_out: 0, calls: (1..=count).map(call).collect() }
+        Own { ns_per_tick: 1.0, made: count, left_out: 0, calls: (1..=count).map(call).collect() }
     }
 
     fn part(whole: impl IntoIterator<Item = u64>) -> Part {
@@ -318,9 +329,19 @@ mod tests {
 
     #[test]
     fn requests_at_the_edges_are_not_looked_for() {
-        let narrow = Part { to: 2_001_000_000, ..part([]) };
-        let found = narrow.check(&own(2_000), 1_000.0).expect("it is checked");
-        assert_eq!((found.own_above, found.missing), (0, 0), "they are 100 ms from the end");
+        let narrow = Part { to: 2_101_000_000, ..part([1_999]) };
+        let found =
+            narrow.check(&own(2_000), 1_000.0).map(|found| (found.own_above, found.missing));
+        assert!(found.is_err(), "all of them are less than 100 ms from the end: {found:?}");
+        let wide = Part { to: 2_102_000_000, ..part([1_999, 2_000]) };
+        let found = wide.check(&own(2_000), 1_000.0).expect("it is checked");
+        assert_eq!((found.own_above, found.missing), (2, 0));
+    }
+
+    #[test]
+    fn a_limit_above_the_programs_own_percentile_is_no_evidence() {
+        let high = Part { at_least_ns: 1_999_000, ..part([2_000]) };
+        assert!(high.check(&own(2_000), 1_000.0).is_err(), "one of two is looked for");
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::path::Path;
 #[derive(Debug, PartialEq)]
 pub(super) struct Own {
     pub(super) ns_per_tick: f64,
+    /// In all, from its start to its end.
+    pub(super) made: u64,
     /// Those for which there was no room.
     pub(super) left_out: u64,
     /// In the order in which each thread made them.
@@ -33,7 +35,7 @@ impl Own {
         let (words, rest) = bytes.as_chunks::<8>();
         let words: Vec<u64> = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
         let (head, calls) = words.split_first_chunk::<7>()?;
-        let [ticks, ns, ticks_end, ns_end, _made, left_out, len] = *head;
+        let [ticks, ns, ticks_end, ns_end, made, left_out, len] = *head;
         let (calls, half) = calls.as_chunks::<3>();
         let is_whole = rest.is_empty() && half.is_empty() && calls.len() as u64 == len;
         if !is_whole || ticks_end <= ticks || ns_end <= ns {
@@ -41,7 +43,7 @@ impl Own {
         }
         let ns_per_tick = (ns_end - ns) as f64 / (ticks_end - ticks) as f64;
         let calls = calls.iter().map(|&[number, start, end]| OwnCall { number, start, end });
-        Some(Self { ns_per_tick, left_out, calls: calls.collect() })
+        Some(Self { ns_per_tick, made, left_out, calls: calls.collect() })
     }
 
     /// Those that lie between two times of the counter.

@@ -111,11 +111,15 @@ fn children(pid: u32) -> Vec<u32> {
     words.collect()
 }
 
-/// What the file system has given to files whose names begin so.
+/// What the file system has given to files whose names begin so, drafts included: these begin with a dot.
 fn disk(trace: &Path) -> u64 {
     let folder = fs::read_dir(trace.parent().unwrap_or(trace)).into_iter().flatten().flatten();
     let name = trace.file_name().unwrap_or_default().as_encoded_bytes();
-    let ours = folder.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(name));
+    let ours = folder.filter(|entry| {
+        let file = entry.file_name();
+        let file = file.as_encoded_bytes();
+        file.strip_prefix(b".").unwrap_or(file).starts_with(name)
+    });
     ours.filter_map(|entry| entry.metadata().ok()).map(|data| data.blocks() * BLOCK_BYTES).sum()
 }
 

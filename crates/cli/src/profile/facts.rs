@@ -20,6 +20,8 @@ use tailwater_report::{count, time};
 const NAMES_MAX: usize = 65_536;
 /// Threads that one fact names at most: its own, the one that woke it, and those that had the core.
 const NAMED_MAX: usize = 2 + OCCUPANTS_MAX;
+/// Facts between two times that threads are forgotten, at least.
+const FORGETS_EVERY: usize = 4_096;
 
 /// Facts on their way to the file.
 pub(super) struct Facts {
@@ -147,8 +149,10 @@ impl Facts {
     /// Where the last alone are kept, threads of which nothing is held make room for others.
     fn forget_threads(&mut self) {
         let Some(needed) = self.file.forget_threads() else { return };
-        self.forgets_at = self.facts + self.left_out + NAMES_MAX as u64;
         self.threads.retain(|_, id| needed.contains(id));
+        // A fact takes the room of so many threads at most.
+        let room = ((NAMES_MAX - self.threads.len()) / NAMED_MAX).max(FORGETS_EVERY);
+        self.forgets_at = self.facts + self.left_out + room as u64;
         self.own.retain(|_, id| needed.contains(id));
     }
 
@@ -294,12 +298,13 @@ mod tests {
         (states, summary)
     }
 
-    #[test]
-    fn threads_of_which_nothing_is_held_make_room_where_the_last_alone_are_kept() {
+    /// One that lives throughout, and three times as many that live for a microsecond as are told apart. What came of it. How many
+    /// states were written, how many of these are of threads with a name, and how many of the first one.
+    fn crowd(name: &str, last: Duration) -> (Summary, [usize; 3]) {
         let path =
-            std::env::temp_dir().join(format!("tailwater-facts-names-{}", std::process::id()));
+            std::env::temp_dir().join(format!("tailwater-facts-{name}-{}", std::process::id()));
         let began_ns = now_ns() - 1_000_000_000;
-        let last = Some(Duration::from_millis(1));
+        let last = Some(last);
         let mut facts = Facts::create(&path, source(began_ns), last).expect("a file");
         let mut to_ns = began_ns;
         for nth in 0..3 * NAMES_MAX as u32 {
@@ -321,7 +326,6 @@ mod tests {
         }
         let summary =
             facts.finish(reading(to_ns), Losses::default(), 0, None).expect("it is written");
-        assert_eq!(summary.beyond, 0);
         let (mut tids, mut states) = (HashMap::new(), vec![]);
         for record in Reader::new(File::open(&path).expect("it is there")).expect("a header") {
             match record.expect("sound") {
@@ -335,7 +339,16 @@ mod tests {
         std::fs::remove_file(&path).expect("it was made");
         let of_all = states.iter().filter(|thread| tids.contains_key(thread)).count();
         let of_one = states.iter().filter(|thread| tids.get(thread) == Some(&7)).count();
-        assert_eq!((states.len(), of_all, of_one), (2_002, 2_002, 1_001));
+        (summary, [states.len(), of_all, of_one])
+    }
+
+    #[test]
+    fn threads_of_which_nothing_is_held_make_room_where_the_last_alone_are_kept() {
+        let (summary, states) = crowd("names", Duration::from_millis(1));
+        assert_eq!((summary.beyond, states), (0, [2_002, 2_002, 1_001]));
+        // All that are told apart are within it at first. As they become old they make room, though nothing else is held.
+        let (summary, _) = crowd("longer", Duration::from_millis(70));
+        assert!(summary.beyond < NAMES_MAX as u64 / 2, "{}", summary.beyond);
     }
 
     #[test]

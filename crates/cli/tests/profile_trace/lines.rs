@@ -50,7 +50,8 @@ fn of_few_calls_none_is_slow_and_the_table_says_so() {
 
 #[test]
 fn functions_of_the_last_table_are_told_apart() {
-    let long = |argument: &str| format!("space::of::names::handle<{argument}>(int)");
+    let inner = "std::map<int, std::vector<int, std::allocator<int>>>";
+    let long = |argument: &str| format!("space::of::names::handle<{argument}, {inner}>(int)");
     let [one, other] = ["first", "second"].map(long);
     let path = recorded("alike.trace", &[(&one, 100), (&other, 100)]);
     let text = told(&profile("report", &path, &["--lines", "--limit", "1"]));

@@ -35,6 +35,9 @@ pub(crate) struct Settings {
     /// costs time in the waiting threads and room in the trace. More than a second or so, which is as many
     /// ticks as 32 bits hold, counts as that.
     pub(crate) lock_ns: u64,
+    /// `TAILWATER_PROFILE_HOLD_NS`: the shortest time for which a lock must be held to be recorded though nothing waited for it, in
+    /// ns. By default, and with 0, none is. Otherwise each lock and each unlock reads the clock. At most as above.
+    pub(crate) hold_ns: u64,
     /// `TAILWATER_PROFILE_FUNCTIONS`: see [`Filter`]; by default all functions are recorded.
     pub(crate) filter: Filter,
 }
@@ -71,6 +74,7 @@ impl Settings {
             lock_ns: text("TAILWATER_PROFILE_LOCK_NS")
                 .and_then(|ns| ns.parse().ok())
                 .unwrap_or(1000),
+            hold_ns: text("TAILWATER_PROFILE_HOLD_NS").and_then(|ns| ns.parse().ok()).unwrap_or(0),
             filter: Filter::parse(&text("TAILWATER_PROFILE_FUNCTIONS").unwrap_or_default()),
         }
     }
@@ -87,9 +91,19 @@ impl Settings {
 
     /// The shortest wait that is recorded, in ticks, where a microsecond has `us`. At least one: zero records nothing.
     pub(crate) fn lock_ticks(&self, us: Ticks) -> u32 {
-        let ticks = self.lock_ns.saturating_mul(us) / 1000;
-        u32::try_from(ticks).unwrap_or(u32::MAX).max(1)
+        ticks(self.lock_ns, us)
     }
+
+    /// The same of holds; zero: none is recorded.
+    pub(crate) fn hold_ticks(&self, us: Ticks) -> u32 {
+        if self.hold_ns == 0 { 0 } else { ticks(self.hold_ns, us) }
+    }
+}
+
+/// At least one.
+fn ticks(ns: u64, us: Ticks) -> u32 {
+    let ticks = ns.saturating_mul(us) / 1000;
+    u32::try_from(ticks).unwrap_or(u32::MAX).max(1)
 }
 
 #[cfg(test)]

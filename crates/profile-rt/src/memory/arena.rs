@@ -82,6 +82,8 @@ pub(crate) struct Watch {
     /// Ticks in a microsecond, as the last recorder measured; zero before the first.
     pub(crate) ticks_per_us: Said,
     pub(crate) born: Born,
+    /// Zero: a lock that nothing waited for leaves no event. Else the shortest time that it must be held for one, in ticks.
+    pub(crate) holds: Said,
 }
 
 /// A thread's place. The context comes first: its address is the slot's.

@@ -24,6 +24,13 @@ pub(crate) struct Waited {
     pub(crate) site: u64,
 }
 
+impl Waited {
+    /// It had the lock at once, and is told for how long it held that.
+    pub(crate) const fn is_hold(&self) -> bool {
+        self.start == self.end
+    }
+}
+
 /// A call that its thread has clocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Clocked {
@@ -244,6 +251,6 @@ mod tests {
         }
         assert_eq!(Event::from_words(&[200; WORDS]), None);
         assert_eq!(Event::from_words(&[MARK | 6; WORDS]), None);
-        assert_eq!(Event::from_words(&[HOP | 3; WORDS]), None);
+        assert_eq!(Event::from_words(&[HOP | 4; WORDS]), None);
     }
 }

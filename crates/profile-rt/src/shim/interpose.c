@@ -94,12 +94,22 @@ static void ask_again(struct wait *wait) {
         wait->held_in = LOAD(hold->what);
 }
 
-static void over(const struct wait *wait) {
+/* Whether it was long enough to be told. */
+static int over(const struct wait *wait) {
     uint64_t end = tw_shim_ticks();
     uint32_t wanted = shortest();
-    if (wanted && end - wait->start >= wanted)
-        tw_rt_waited(wait->kind, wait->object, wait->start, end, wait->site, wait->holder,
-                     wait->held_in);
+    if (!wanted || end - wait->start < wanted)
+        return 0;
+    tw_rt_waited(wait->kind, wait->object, wait->start, end, wait->site, wait->holder, wait->held_in);
+    return 1;
+}
+
+/* The lock was had without a wait that is told. Where holds are recorded, it is kept as a wait of no length until it is let go. */
+static void holds_now(uint32_t kind, const void *lock, void *site) {
+    if ((uint32_t)LOAD(*LOAD(tw_shim_holds))) {
+        uint64_t now = tw_shim_ticks();
+        tw_rt_waited(kind, (uint64_t)lock, now, now, (uint64_t)site, 0, 0);
+    }
 }
 
 /* The notes forget the functions of a library that goes: another may come to lie in its place. The
@@ -186,11 +196,13 @@ static int taken(int result) { return result == 0 || result == EOWNERDEAD; }
         result = (real);                                                                    \
         if (taken(result)) {                                                                \
             ask_again(&wait);                                                               \
-            took(lock, SITE);                                                                     \
+            took(lock, SITE);                                                               \
         }                                                                                   \
-        over(&wait);                                                                        \
+        if (!over(&wait) && taken(result))                                                  \
+            holds_now(kind, lock, SITE);                                                    \
     } else if (taken(result)) {                                                             \
-        took(lock, SITE);                                                                         \
+        took(lock, SITE);                                                                   \
+        holds_now(kind, lock, SITE);                                                        \
     }                                                                                       \
     return result
 
@@ -217,8 +229,10 @@ int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struc
 
 int pthread_mutex_trylock(pthread_mutex_t *mutex) {
     int result = real_pthread_mutex_trylock()(mutex);
-    if (recording() && taken(result))
+    if (recording() && taken(result)) {
         took(mutex, SITE);
+        holds_now(TW_WAIT_MUTEX, mutex, SITE);
+    }
     return result;
 }
 
@@ -273,15 +287,19 @@ int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const st
 
 int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) {
     int result = real_pthread_rwlock_tryrdlock()(lock);
-    if (recording() && result == 0)
+    if (recording() && result == 0) {
         took(lock, SITE);
+        holds_now(TW_WAIT_READ, lock, SITE);
+    }
     return result;
 }
 
 int pthread_rwlock_trywrlock(pthread_rwlock_t *lock) {
     int result = real_pthread_rwlock_trywrlock()(lock);
-    if (recording() && result == 0)
+    if (recording() && result == 0) {
         took(lock, SITE);
+        holds_now(TW_WAIT_WRITE, lock, SITE);
+    }
     return result;
 }
 
@@ -301,6 +319,7 @@ int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
     int result = (real);                                                                    \
     took(mutex, SITE);                                                                      \
     over(&wait);                                                                            \
+    holds_now(TW_WAIT_MUTEX, mutex, SITE);                                                  \
     return result
 
 int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {

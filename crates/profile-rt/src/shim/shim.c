@@ -34,6 +34,7 @@ __thread uint32_t tw_shim_pending;
 /* Until the shared memory is there. */
 static const uint64_t nothing;
 const uint64_t *tw_shim_recording = &nothing;
+const uint64_t *tw_shim_holds = &nothing;
 
 static pthread_key_t thread_end;
 static int has_key;
@@ -177,7 +178,8 @@ uint64_t tw_shim_thread_pointer(void) { return (uint64_t)__builtin_thread_pointe
 
 struct tw_context *tw_shim_spare(void) { return &spare.context; }
 
-void tw_shim_ask_at(const uint64_t *recording) {
+void tw_shim_ask_at(const uint64_t *recording, const uint64_t *holds) {
+    __atomic_store_n(&tw_shim_holds, holds, __ATOMIC_RELEASE);
     __atomic_store_n(&tw_shim_recording, recording, __ATOMIC_RELEASE);
 }
 

@@ -50,7 +50,9 @@ struct tw_context *tw_shim_settled(void);
 /* What is there: in its low 32 bits, waits shorter than so many ticks leave no event; zero: nothing is recorded. Above is
  * the term of the recorder that said so. In shared memory, since the recorder may be another process. */
 extern const uint64_t *tw_shim_recording;
-/* Waits of this thread whose lock it still holds. */
+/* The same of locks that nothing waits for: zero, or how long one must be held to leave an event. */
+extern const uint64_t *tw_shim_holds;
+/* Waits of this thread whose lock it still holds, and holds that it got at once. */
 extern __thread uint32_t tw_shim_pending;
 
 /* Kinds of waits, as tailwater_profile::record::WaitKind numbers them. */

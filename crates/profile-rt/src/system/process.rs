@@ -37,7 +37,8 @@ pub(crate) fn arena() -> Option<Arena> {
     let arena = Arena::create()?;
     // No other thread comes here, so none waits.
     let _ = ARENA.set(arena);
-    shim::ask_at(&arena.header().watch.recording);
+    let watch = &arena.header().watch;
+    shim::ask_at(&watch.recording, &watch.holds);
     Some(arena)
 }
 
@@ -94,9 +95,10 @@ pub(crate) fn has_started() {
     STARTED.fetch_add(1, Release);
 }
 
-/// From now on marks are recorded, and waits of so many ticks.
-pub(crate) fn records(arena: Arena, term: Term, lock_threshold: u32) {
+/// From now on marks are recorded, and waits and holds of so many ticks.
+pub(crate) fn records(arena: Arena, term: Term, lock_threshold: u32, hold_threshold: u32) {
     TERM.store(term.0, Relaxed);
+    arena.header().watch.holds.say(term, hold_threshold);
     arena.header().watch.recording.say(term, lock_threshold);
 }
 

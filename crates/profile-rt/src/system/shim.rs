@@ -56,7 +56,7 @@ unsafe extern "C" {
     safe fn tw_shim_spare() -> *const Context;
     safe fn tw_shim_take_turns_of(ns: u64);
     safe fn tw_shim_pending_at() -> *mut u32;
-    fn tw_shim_ask_at(recording: *const Said);
+    fn tw_shim_ask_at(recording: *const Said, holds: *const Said);
     fn tw_shim_block_signals(before: *mut SignalSet);
     fn tw_shim_restore_signals(before: *const SignalSet);
     fn tw_shim_modules(each: extern "C" fn(*mut c_void, *const Found), to: *mut c_void);
@@ -158,10 +158,10 @@ pub(crate) fn pending() -> u32 {
     unsafe { *tw_shim_pending_at() }
 }
 
-/// Where each lock asks how long a wait must be to leave an event, in ticks; zero: nothing is recorded.
-pub(crate) fn ask_at(recording: &'static Said) {
-    // SAFETY: it lives for ever.
-    unsafe { tw_shim_ask_at(recording) };
+/// Where each lock asks how long a wait must be to leave an event, in ticks, zero: nothing is recorded; and a hold, zero: none.
+pub(crate) fn ask_at(recording: &'static Said, holds: &'static Said) {
+    // SAFETY: they live for ever.
+    unsafe { tw_shim_ask_at(recording, holds) };
 }
 
 /// From now on the process's ends by `_exit`, `quick_exit` and deadly signals end the recording first.

@@ -20,6 +20,9 @@ pub(crate) fn waited(wait: Waited) {
     if holds && count < PENDING_MAX {
         store(slot, count, wait);
         shim::set_pending(count as u32 + 1);
+    } else if wait.is_hold() {
+        // Of how long it is held nothing will be known.
+        lose(&arena, index);
     } else {
         push(&arena, index, wait);
     }
@@ -41,7 +44,15 @@ pub(crate) fn released(object: u64) {
         }
     }
     shim::set_pending(count as u32 - 1);
-    push(&arena, index, Waited { released: clock::ticks(), ..wait });
+    let released = clock::ticks();
+    if wait.is_hold() {
+        let shortest = arena.header().watch.holds.number();
+        // Zero: another recorder has come since it was taken.
+        if shortest == 0 || released.saturating_sub(wait.end) < shortest.into() {
+            return;
+        }
+    }
+    push(&arena, index, Waited { released, ..wait });
 }
 
 /// Functions of waits whose lock is still held, and of some that were told already.
@@ -52,9 +63,13 @@ pub(crate) fn pending_functions(slot: &Slot) -> impl Iterator<Item = u64> {
 
 fn push(arena: &Arena, index: usize, wait: Waited) {
     if !Event::Wait(wait).push(arena.ring(index)) {
-        let lost = &arena.slot(index).lost.waits;
-        lost.store(lost.load(Relaxed) + 1, Relaxed);
+        lose(arena, index);
     }
+}
+
+fn lose(arena: &Arena, index: usize) {
+    let lost = &arena.slot(index).lost.waits;
+    lost.store(lost.load(Relaxed) + 1, Relaxed);
 }
 
 fn store(slot: &Slot, at: usize, wait: Waited) {

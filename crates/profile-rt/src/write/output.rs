@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 use tailwater_profile::record::{
-    Call, CallFlags, Hop, Loss, LossKind, Mark, Module, Record, Thread, ThreadId, Ticks, Wait,
+    Call, CallFlags, Hold, Hop, Loss, LossKind, Mark, Module, Record, Thread, ThreadId, Ticks, Wait,
 };
 use tailwater_profile::trace::Writer;
 
@@ -367,18 +367,23 @@ impl<W: Write> Output<W> {
         if self.is_over {
             return self.lost(Some(thread), LossKind::Waits, 1);
         }
+        let Waited { kind, object, end, released, site, .. } = *waited;
+        if waited.is_hold() {
+            let hold = Hold { thread, kind, object, start: end, end: released, function, site };
+            return self.write(&Record::Hold(hold));
+        }
         self.write(&Record::Wait(Wait {
             thread,
-            kind: waited.kind,
-            object: waited.object,
+            kind,
+            object,
             start: waited.start,
-            end: waited.end,
-            released: waited.released,
+            end,
+            released,
             holder: self.by_tid.get(&waited.holder).copied().filter(|_| waited.holder != 0),
             function,
             holder_function: holder_function.map(|known| known.id),
             holder_site: waited.held_in.site,
-            site: waited.site,
+            site,
         }));
     }
 

@@ -228,6 +228,33 @@ static int marks(uint64_t requests) {
     return 0;
 }
 
+/* ---- holds: locks that nothing waits for ---- */
+
+static pthread_mutex_t shelf = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t ledger = PTHREAD_RWLOCK_INITIALIZER;
+
+APART static void keeps(void) {
+    pthread_mutex_lock(&shelf);
+    pthread_rwlock_rdlock(&ledger);
+    spin(2000);
+    pthread_rwlock_unlock(&ledger);
+    spin(1000);
+    pthread_mutex_unlock(&shelf);
+}
+
+APART static void glances(void) {
+    if (!pthread_mutex_trylock(&shelf))
+        pthread_mutex_unlock(&shelf);
+}
+
+static int holds(unsigned rounds) {
+    for (unsigned round = 0; round < rounds; round++) {
+        keeps();
+        glances();
+    }
+    return 0;
+}
+
 /* ---- caller and called: two processes, each one's output the other's input ---- */
 
 static int says(void) { return write(STDOUT_FILENO, "", 1) == 1; }
@@ -449,6 +476,8 @@ int main(int argc, char **argv) {
         return refresh(first, second);
     if (!strcmp(scene, "locks"))
         return locks(first);
+    if (!strcmp(scene, "holds"))
+        return holds((unsigned)first);
     if (!strcmp(scene, "relay"))
         return relay((unsigned)first);
     if (!strcmp(scene, "marks"))

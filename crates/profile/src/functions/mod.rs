@@ -6,13 +6,16 @@ mod interval;
 mod spread;
 mod locks;
 mod contended;
+mod holds;
 mod nested;
 mod together;
 mod rows;
 mod report;
 
 pub use report::Report;
-pub use rows::{Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, LockRow};
+pub use rows::{
+    Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, HoldRow, LockRow,
+};
 pub use together::Together;
 
 pub(crate) use interval::Interval;
@@ -28,6 +31,7 @@ use crate::quality::Quality;
 use crate::record::{Call, CallFlags, Function, FunctionId, Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
 use contended::Contended;
+use holds::Holds;
 use interval::within_recording;
 use locks::Locks;
 use std::collections::HashSet;
@@ -51,6 +55,7 @@ pub struct Functions {
     unplaced: u64,
     locks: Locks,
     contended: Contended,
+    holds: Holds,
     /// What is told of as one.
     set: Option<Set>,
     records: u64,
@@ -102,6 +107,7 @@ impl Functions {
             unplaced: 0,
             locks: Locks::default(),
             contended: Contended::default(),
+            holds: Holds::default(),
             set: None,
             records: 0,
             beyond: 0,
@@ -125,7 +131,9 @@ impl Functions {
             Record::Wait(wait) => {
                 self.locks.wait(wait);
                 self.contended.add(wait);
+                self.holds.add_wait(wait);
             }
+            Record::Hold(hold) => self.holds.add(hold),
             Record::Clock(clock) => self.clocks.add(clock),
             Record::Gap(_) | Record::Loss(_) | Record::Looks(_) | Record::Figure(_) => {
                 self.quality.add(record);
@@ -153,10 +161,12 @@ impl Functions {
         let rate = self.clocks.rate();
         self.quality.beyond_bounds =
             self.beyond + self.names.forgotten() + self.locks.beyond() + self.contended.beyond();
+        self.quality.beyond_bounds += self.holds.beyond();
         self.quality.beyond_bounds += self.set.as_ref().map_or(0, Set::beyond);
         self.quality.end(ending, rate);
         let length = self.until - self.began;
         let locks = self.contended.rows(&self.names, rate);
+        let holds = self.holds.rows(&self.names, rate);
         let together = self.set.map(|set| set.finish(rate));
         let report = report::build(
             self.pairs,
@@ -167,7 +177,7 @@ impl Functions {
             self.quality,
             self.records,
         );
-        Report { locks, together, unplaced: self.unplaced, ..report }
+        Report { locks, holds, together, unplaced: self.unplaced, ..report }
     }
 
     fn call(&mut self, call: &Call) {

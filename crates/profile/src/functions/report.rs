@@ -2,7 +2,9 @@
 
 use super::interval::Interval;
 use super::locks::{Key, Locks, Sum};
-use super::rows::{CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, LockRow, bounds};
+use super::rows::{
+    CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, HoldRow, LockRow, bounds,
+};
 use super::together::Together;
 use super::{LeftOut, Pair};
 use crate::clock::TickRate;
@@ -36,6 +38,9 @@ pub struct Report {
     pub functions: Vec<FunctionRow>,
     /// All locks that were waited for, the most time first.
     pub locks: Vec<ContendedRow>,
+    /// Locks that were held for long, by the function that took them, the longest in all first: whether anything waited for them or
+    /// not. Empty where that was not recorded.
+    pub holds: Vec<HoldRow>,
     /// The functions that were asked for, as one.
     pub together: Option<Together>,
     /// What is not in the samples, filled in by whoever has them; `null` where there are none.
@@ -92,6 +97,7 @@ pub(super) fn build(
         unplaced: 0,
         functions,
         locks,
+        holds: Vec::new(),
         together: None,
         samples: None,
         slow_lines: Vec::new(),

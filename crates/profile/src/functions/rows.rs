@@ -117,6 +117,29 @@ pub(crate) fn bounds(ticks: Interval, rate: TickRate) -> Bounds {
     Bounds { low_ns: rate.ns(ticks.low), high_ns }
 }
 
+/// Locks of one address, held by one function.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct HoldRow {
+    /// As what it was taken for longest: `mutex`, `read` or `write`.
+    pub kind: &'static str,
+    /// The lock's address.
+    pub object: u64,
+    /// The innermost function that took it, where known.
+    pub function: Option<String>,
+    /// How often it was held for as long as is recorded.
+    pub holds: u64,
+    /// All of these, in nanoseconds.
+    pub total_ns: u64,
+    /// The longest, in nanoseconds.
+    pub max_ns: u64,
+    /// Where that took it: an address in the recorded process; zero when unknown.
+    pub site: u64,
+    /// The variable at that address, filled in by whoever has the program's symbols.
+    pub lock: Option<String>,
+    /// File and line of `site`, filled in by whoever has the program's debug information.
+    pub line: Option<String>,
+}
+
 /// Waits for one lock within the calls of one function.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LockRow {

@@ -223,6 +223,10 @@ struct Open {
     working: Vec<(ThreadId, Ticks)>,
     /// Queues it stands in, and since when in the first.
     queued: (u32, Ticks),
+    /// It stands in one since it stood in several: when it entered which is not known.
+    is_mixed: bool,
+    /// The part that the last start has ended, if it was in one queue alone.
+    left: Option<usize>,
     blocked: Option<Ticks>,
     last: Ticks,
 }
@@ -238,7 +242,15 @@ impl Open {
             legs: Vec::new(),
             parts_left_out: 0,
         };
-        Self { request, working: Vec::new(), queued: (0, 0), blocked: None, last: mark.at }
+        Self {
+            request,
+            working: Vec::new(),
+            queued: (0, 0),
+            is_mixed: false,
+            left: None,
+            blocked: None,
+            last: mark.at,
+        }
     }
 
     fn is_idle(&self) -> bool {
@@ -252,6 +264,7 @@ impl Open {
             MarkKind::Enqueue => {
                 let (count, since) = self.queued;
                 self.queued = (count.saturating_add(1), if count == 0 { mark.at } else { since });
+                self.is_mixed |= count > 0;
             }
             MarkKind::Block => {
                 self.stop(mark.thread, mark.at);
@@ -278,9 +291,11 @@ impl Open {
             }
             HopKind::Dequeued => {
                 // Told with the start that ended it, by one reading of the clock.
-                let ends = |part: &&mut Part| part.to == hop.at && part.what == What::Queue(None);
-                if let Some(part) = self.request.parts.iter_mut().rev().find(ends) {
-                    part.what = What::Queue(Some(hop.call));
+                let parts = &mut self.request.parts;
+                let left = self.left.take().and_then(|at| parts.get_mut(at));
+                match left.filter(|part| part.to == hop.at) {
+                    Some(part) => part.what = What::Queue(Some(hop.call)),
+                    None => self.request.parts_left_out += 1,
                 }
             }
         }
@@ -291,7 +306,10 @@ impl Open {
             self.part(since, mark.at, What::Block);
         }
         let (count, since) = self.queued;
+        self.left = None;
         if count == 1 {
+            let is_mixed = std::mem::take(&mut self.is_mixed);
+            self.left = (!is_mixed).then_some(self.request.parts.len());
             self.part(since, mark.at, What::Queue(None));
         }
         self.queued.0 = count.saturating_sub(1);

@@ -7,8 +7,8 @@ use super::shape::{FIRST_HOP, Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::Cursor;
 use crate::record::{
-    Call, CallFlags, Figure, Function, FunctionId, Gap, Hop, HopKind, Looks, Loss, LossKind, Mark,
-    MarkKind, Measured, Module, Record, Sample, Thread, ThreadId, Wait, WaitKind,
+    Call, CallFlags, Figure, Function, FunctionId, Gap, Hold, Hop, HopKind, Looks, Loss, LossKind,
+    Mark, MarkKind, Measured, Module, Record, Sample, Thread, ThreadId, Wait, WaitKind,
 };
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -28,6 +28,7 @@ pub(super) fn event(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Reco
         event::STATE => kernel::state(cursor, memory).map(Record::State),
         event::INTERRUPTION => kernel::interruption(cursor, memory).map(Record::Interruption),
         event::SAMPLE => sample(cursor, memory).map(Record::Sample),
+        event::HOLD => hold(cursor, memory).map(Record::Hold),
         other => Err(Trouble::Tag(other)),
     }
 }
@@ -127,6 +128,18 @@ fn wait(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Wait> {
         holder_site,
         site,
     })
+}
+
+fn hold(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Hold> {
+    let thread = ThreadId(cursor.small()?);
+    let kind = wait_kind(cursor.byte()?)?;
+    let object = cursor.delta(memory.object)?;
+    let end = cursor.delta(memory.last)?;
+    let start = end.wrapping_sub(cursor.number()?);
+    let function = cursor.optional()?.map(FunctionId);
+    let site = cursor.delta(memory.site)?;
+    (memory.object, memory.last, memory.site) = (object, end, site);
+    Ok(Hold { thread, kind, object, start, end, function, site })
 }
 
 fn wait_kind(byte: u8) -> Result<WaitKind> {

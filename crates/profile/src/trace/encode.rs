@@ -6,7 +6,7 @@ use super::shape::{FIRST_HOP, Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::{put, put_bytes, put_delta, put_optional, put_text};
 use crate::record::{
-    Call, Function, Gap, Hop, Looks, Loss, Mark, Module, Record, Sample, Thread, Wait,
+    Call, Function, Gap, Hold, Hop, Looks, Loss, Mark, Module, Record, Sample, Thread, Wait,
 };
 
 /// Appends a record of an events block.
@@ -22,6 +22,7 @@ pub(super) fn event(out: &mut Vec<u8>, memory: &mut Memory, record: &Record) {
         Record::State(state) => put_state(out, memory, state),
         Record::Interruption(one) => put_interruption(out, memory, one),
         Record::Sample(sample) => self::sample(out, memory, sample),
+        Record::Hold(hold) => self::hold(out, memory, hold),
         Record::Function(_)
         | Record::Thread(_)
         | Record::Clock(_)
@@ -118,6 +119,18 @@ fn wait(out: &mut Vec<u8>, memory: &mut Memory, wait: &Wait) {
     put_delta(out, wait.site, memory.site);
     site(out, wait.holder_site);
     (memory.object, memory.last, memory.site) = (wait.object, wait.end, wait.site);
+}
+
+fn hold(out: &mut Vec<u8>, memory: &mut Memory, hold: &Hold) {
+    out.push(event::HOLD);
+    put(out, u64::from(hold.thread.0));
+    out.push(hold.kind as u8);
+    put_delta(out, hold.object, memory.object);
+    put_delta(out, hold.end, memory.last);
+    put(out, hold.end.wrapping_sub(hold.start));
+    put_optional(out, hold.function.map(|id| id.0));
+    put_delta(out, hold.site, memory.site);
+    (memory.object, memory.last, memory.site) = (hold.object, hold.end, hold.site);
 }
 
 fn mark(out: &mut Vec<u8>, memory: &mut Memory, mark: &Mark) {

@@ -88,8 +88,10 @@ pub(super) mod event {
     pub(in super::super) const LOOKS: u8 = 5;
     pub(in super::super) const STATE: u8 = 6;
     pub(in super::super) const INTERRUPTION: u8 = 7;
-    /// All three bits and the next: no more kinds have room in three.
+    /// All three bits and one more: no more kinds have room in three.
     pub(in super::super) const SAMPLE: u8 = 15;
+    /// As above.
+    pub(in super::super) const HOLD: u8 = 23;
     /// All bits that say which.
     pub(in super::super) const MASK: u8 = 7;
     /// A call's shape is told; otherwise it is the one remembered in the slot.

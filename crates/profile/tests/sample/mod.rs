@@ -6,8 +6,8 @@ use tailwater_profile::kernel::{
     After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
 };
 use tailwater_profile::record::{
-    Call, CallFlags, Clock, Figure, Function, FunctionId, Gap, Hop, HopKind, Looks, Loss, LossKind,
-    Mark, MarkKind, Measured, Module, Record, Sample, Thread, ThreadId, Wait, WaitKind,
+    Call, CallFlags, Clock, Figure, Function, FunctionId, Gap, Hold, Hop, HopKind, Looks, Loss,
+    LossKind, Mark, MarkKind, Measured, Module, Record, Sample, Thread, ThreadId, Wait, WaitKind,
 };
 use tailwater_profile::trace::{Header, Writer};
 
@@ -191,6 +191,13 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
                 use HopKind::{Answered, Called, Dequeued, Sent};
                 let kind = [Called, Sent, Answered, Dequeued][kind];
                 Record::Hop(Hop { thread: ThreadId(thread), request, kind, call, at })
+            }
+        ),
+        1 => (id(), 0usize..3, any::<u64>(), time(), time()).prop_map(
+            |(thread, kind, object, start, end)| {
+                let kind = [WaitKind::Mutex, WaitKind::Read, WaitKind::Write][kind];
+                let (thread, function) = (ThreadId(thread), (object % 2 == 0).then_some(FunctionId(3)));
+                Record::Hold(Hold { thread, kind, object, start, end, function, site: !object })
             }
         ),
         1 => (maybe_thread(), time(), time())

@@ -7,8 +7,8 @@ mod top;
 use super::build;
 use super::percentile::percentile;
 use super::record::{
-    KernelRecording, Lines, LinesRecording, Retained, Scanning, Whose, all_of, check_room,
-    conclude, duration, make_room, tell,
+    Beside, Lines, Retained, Scanning, Whose, all_of, check_room, conclude, duration, make_room,
+    tell,
 };
 use crate::failure::Failure;
 use clap::Args;
@@ -77,8 +77,7 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
     let mut part = None;
     // Before the trace begins, so that it has all of that time.
     let whose = Whose::Running(options.pid);
-    let mut kernel = options.kernel.then(|| KernelRecording::start(&trace, whose, options.last));
-    let mut lines = options.lines.start(&trace, whose, options.last);
+    let beside = Beside::start((options.kernel, &options.lines), &trace, whose, options.last);
     let mut command = command(&program, options.pid, &written, &options.scanning);
     let outcome = run(&mut command, options.length, &post, |name| {
         let until = match options.length {
@@ -93,22 +92,18 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
         tell(&format!("Recording {name} ({}) {until}.", options.pid));
     });
     let Some((name, began)) = begun(&outcome) else {
-        kernel.into_iter().for_each(KernelRecording::discard);
-        lines.into_iter().for_each(LinesRecording::discard);
+        beside.discard();
         // What follows the trace ends before its files are left.
         let _ = part.map(|part| part.and_then(Part::finish));
         return Err(refused(options.pid, &outcome?));
     };
-    // First: the last moments end when the trace does. Each may take longer than these to close what it read.
-    kernel.iter_mut().for_each(KernelRecording::end);
-    lines.iter_mut().for_each(LinesRecording::end);
-    let kernel = kernel.map(KernelRecording::finish).unwrap_or_default();
-    let lines = lines.map(LinesRecording::finish).unwrap_or_default();
+    // First: the last moments end when the trace does.
+    let beside = beside.finish();
     let kept = part.map_or(Ok(String::new()), |part| part.and_then(Part::finish));
     let outcome = outcome?;
     let (took, kept) = (began.elapsed(), kept?);
     let found = conclude(&options.output, took)?;
-    tell(&format!("{} {found}{kept}{kernel}{lines}", ending(&outcome, &name, options.pid)));
+    tell(&format!("{} {found}{kept}{beside}", ending(&outcome, &name, options.pid)));
     if outcome.status.success() { Ok(()) } else { Err(failed(&options.output, &outcome)) }
 }
 

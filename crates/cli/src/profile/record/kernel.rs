@@ -18,7 +18,7 @@ use tailwater_report::count;
 const COUNTED: &str = "futex";
 
 /// A recording under way, or why there is none.
-pub(in super::super) struct KernelRecording {
+pub(super) struct KernelRecording {
     working: Option<Aside<Summary>>,
     syscalls: Result<Syscalls, Missing>,
     /// What is missing, in sentences.
@@ -28,7 +28,7 @@ pub(in super::super) struct KernelRecording {
 impl KernelRecording {
     /// Begins, or says on standard error what is missing and what to type. With `last`, only facts of so long before the end
     /// are written, when that has come.
-    pub(in super::super) fn start(trace: &Path, whose: Whose, last: Option<Duration>) -> Self {
+    pub(super) fn start(trace: &Path, whose: Whose, last: Option<Duration>) -> Self {
         let probe = Probe::look();
         let missing = probe.sources().filter_map(|(source, found)| Some((source, found.err()?)));
         let lacking: Vec<String> =
@@ -66,17 +66,17 @@ impl KernelRecording {
     }
 
     /// Ends the recording of what was not recorded after all.
-    pub(in super::super) fn discard(self) {
+    pub(super) fn discard(self) {
         self.working.into_iter().for_each(Aside::discard);
     }
 
     /// The recording is to end now, before [`Self::finish`] waits for that.
-    pub(in super::super) fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.working.iter_mut().for_each(Aside::end);
     }
 
     /// Ends the recording; what came of it, in words.
-    pub(in super::super) fn finish(self) -> String {
+    pub(super) fn finish(self) -> String {
         let Some(working) = self.working else { return String::new() };
         let (missing, syscalls) = (self.missing, called(self.syscalls));
         working.finish(|summary| {

@@ -36,7 +36,7 @@ pub(in super::super) struct Lines {
 }
 
 /// A recording under way.
-pub(in super::super) struct LinesRecording(Aside<Summary>);
+pub(super) struct LinesRecording(Aside<Summary>);
 
 /// What was recorded.
 struct Summary {
@@ -52,7 +52,7 @@ struct Summary {
 impl Lines {
     /// Begins, where that was asked for and can be had; on the thread that starts the program, if that is to come. With `last`,
     /// only samples of so long before the end are written, when that has come.
-    pub(in super::super) fn start(
+    pub(super) fn start(
         &self,
         trace: &Path,
         whose: Whose,
@@ -87,17 +87,17 @@ impl LinesRecording {
     }
 
     /// Ends the recording of what was not recorded after all.
-    pub(in super::super) fn discard(self) {
+    pub(super) fn discard(self) {
         self.0.discard();
     }
 
     /// The recording is to end now, before [`Self::finish`] waits for that.
-    pub(in super::super) fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.0.end();
     }
 
     /// Ends the recording; what came of it, in words.
-    pub(in super::super) fn finish(self) -> String {
+    pub(super) fn finish(self) -> String {
         self.0.finish(|summary| summary.text())
     }
 }

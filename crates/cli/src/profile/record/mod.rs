@@ -1,6 +1,7 @@
 //! `tailwater profile record`: runs a program, has its runtime record, and says what came of it.
 
 mod aside;
+mod beside;
 mod kernel;
 mod lines;
 mod place;
@@ -14,7 +15,7 @@ use super::reading::Trace;
 use super::running::{exit_code, run_and_tell};
 use crate::failure::Failure;
 use clap::Args;
-use place::beside;
+use place::written_beside;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,8 +26,8 @@ use tailwater_profile::record::Record;
 use tailwater_report::{count, time};
 
 pub(super) use aside::Whose;
-pub(super) use kernel::KernelRecording;
-pub(super) use lines::{Lines, LinesRecording};
+pub(super) use beside::Beside;
+pub(super) use lines::Lines;
 pub(super) use place::{check_room, make_room};
 pub(super) use retained::{Growing, Retained, all_of, following};
 pub(super) use scanning::Scanning;
@@ -70,8 +71,8 @@ pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
     make_room(&options.output)?;
     let trace = std::path::absolute(&options.output).map_err(Failure::usage)?;
     let (began, since) = (Instant::now(), SystemTime::now());
-    let kernel = options.kernel.then(|| KernelRecording::start(&trace, Whose::Next, None));
-    let lines = options.lines.start(&trace, Whose::Next, None);
+    let asked = (options.kernel, &options.lines);
+    let recorded = Beside::start(asked, &trace, Whose::Next, None);
     let (retained, written) = match options.keep {
         Some(above) => {
             make_room(&all_of(&options.output))?;
@@ -81,16 +82,12 @@ pub(super) fn record(options: &RecordOptions) -> Result<(), Failure> {
         }
         None => (None, trace),
     };
-    let status = run_and_tell(&mut command(options, &written), |pid| {
-        kernel.iter().for_each(|kernel| kernel.follow(pid));
-        lines.iter().for_each(|lines| lines.follow(pid));
-    })?;
-    let kernel = kernel.map(KernelRecording::finish).unwrap_or_default();
-    let lines = lines.map(LinesRecording::finish).unwrap_or_default();
+    let status = run_and_tell(&mut command(options, &written), |pid| recorded.follow(pid))?;
+    let recorded = recorded.finish();
     let took = began.elapsed();
     let kept = retained.map_or(Ok(String::new()), |retained| retained.finish(since));
     let concluded =
-        kept.and_then(|kept| Ok(format!("{}{kept}{kernel}{lines}", found(options, took, since)?)));
+        kept.and_then(|kept| Ok(format!("{}{kept}{recorded}", found(options, took, since)?)));
     match (exit_code(status), concluded) {
         (0, concluded) => concluded.map(|text| tell(&text)),
         (code, concluded) => {
@@ -114,7 +111,7 @@ fn found(options: &RecordOptions, took: Duration, since: SystemTime) -> Result<S
     if !options.output.exists() {
         return Err(Failure::work(nothing(program)));
     }
-    Ok(format!("{}{}", conclude(&options.output, took)?, beside(&options.output, since)))
+    Ok(format!("{}{}", conclude(&options.output, took)?, written_beside(&options.output, since)))
 }
 
 /// What a trace holds, in words.

@@ -117,7 +117,7 @@ pub(super) fn traces_beside(trace: &Path, since: SystemTime) -> Vec<PathBuf> {
 }
 
 /// Which traces of other processes have come to lie beside this one, in words.
-pub(super) fn beside(trace: &Path, since: SystemTime) -> String {
+pub(super) fn written_beside(trace: &Path, since: SystemTime) -> String {
     let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut names: Vec<String> = traces_beside(trace, since).iter().map(name).collect();
     let more = names.len().saturating_sub(BESIDE_MAX);

@@ -28,6 +28,17 @@ pub(crate) struct Scanning {
     /// The shortest wait for a lock that is recorded, about a second at most.
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration)]
     lock_threshold: Duration,
+    /// Record also locks that were held for so long though nothing waited for them, 1us where no time is given: `report --locks` tells
+    /// which, and which function took them. Each lock and each unlock then reads the clock.
+    #[arg(
+        long,
+        value_name = "TIME",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "1us",
+        value_parser = duration
+    )]
+    holds: Option<Duration>,
     /// Record only these functions, by the linker's names: globs separated by commas, such as
     /// 'handle*,!*_cold*'. !GLOB leaves out, and the last that matches decides. No rebuild is needed.
     #[arg(long, value_name = "GLOBS")]
@@ -44,6 +55,9 @@ impl Scanning {
         command.env("TAILWATER_PROFILE_BUDGET", self.budget.to_string());
         command.env("TAILWATER_PROFILE_LOCK_NS", self.lock_threshold.as_nanos().to_string());
         command.env("TAILWATER_PROFILE_SCANNERS", self.scanners.to_string());
+        if let Some(holds) = self.holds {
+            command.env("TAILWATER_PROFILE_HOLD_NS", holds.as_nanos().to_string());
+        }
         if let Some(cpu) = self.cpu {
             command.env("TAILWATER_PROFILE_CPU", cpu.min(self.scanners.max(1).into()).to_string());
         }

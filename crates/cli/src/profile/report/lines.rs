@@ -119,9 +119,11 @@ pub(super) fn table(report: &Report, above: Above) -> String {
     let samples: u64 = report.slow_lines.iter().map(|one| one.line.samples).sum();
     let (percentile, calls) = (above.name(), above.calls());
     if samples == 0 {
+        let lower =
+            if above == Above::P50 { "" } else { "take a lower percentile (--lines=p50), or " };
         return format!(
-            "\nNo sample lies in a slow call: one of {percentile} or more, of a function of which {calls} calls were seen. \
-             Take a lower percentile (--lines=p50), or record for longer.\n"
+            "\nNo sample lies in a slow call: one of {percentile} or more, of a function of which {calls} calls were seen, whose \
+             {percentile} is known and whose median is no most of the recording. For more, {lower}record for longer.\n"
         );
     }
     let shown = &report.slow_lines[..report.slow_lines.len().min(LINES_MAX)];

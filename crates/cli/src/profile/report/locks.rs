@@ -4,7 +4,7 @@ use super::calls::shown_names;
 use super::{NAME_MAX, ReportOptions};
 use crate::profile::bounds::shown;
 use crate::profile::reading::near;
-use tailwater_profile::functions::{ContendedRow, FunctionRow, LockRow, Report};
+use tailwater_profile::functions::{ContendedRow, FunctionRow, HoldRow, LockRow, Report};
 use tailwater_profile::names::clipped;
 use tailwater_report::{count, grid};
 
@@ -16,7 +16,8 @@ const CONTENDED_MAX: usize = 10;
 /// The locks of the program, and below them those that each function waited for.
 pub(super) fn locks_tables(report: &Report, options: &ReportOptions) -> String {
     let none = if report.locks.is_empty() { NO_LOCK } else { "" };
-    format!("{none}{}{}", contended_table(report, options), locks_table(report, options))
+    let [all, own] = [contended_table(report, options), locks_table(report, options)];
+    format!("{none}{all}{own}{}", holds_table(report, options))
 }
 
 /// Said where a table without rows could be taken for a program that does not wait.
@@ -49,6 +50,31 @@ fn contended_table(report: &Report, options: &ReportOptions) -> String {
         more => format!("and {} more locks; --json lists them\n", count(more as u64)),
     };
     format!("\n{}\n{more}", grid(&heads, 4, &rows))
+}
+
+/// Locks that were held for long; nothing where that was not recorded.
+fn holds_table(report: &Report, options: &ReportOptions) -> String {
+    if report.holds.is_empty() {
+        return String::new();
+    }
+    let shown_holds = &report.holds[..report.holds.len().min(CONTENDED_MAX)];
+    let row = |hold: &HoldRow| {
+        vec![
+            what(hold.kind, hold.lock.as_deref(), hold.object),
+            function(hold.function.as_deref(), None),
+            place(hold.line.as_deref(), hold.site, options.by_line),
+            count(hold.holds),
+            shown(hold.total_ns),
+            shown(hold.max_ns),
+        ]
+    };
+    let rows: Vec<Vec<String>> = shown_holds.iter().map(row).collect();
+    let heads = ["lock", "held by", "at", "times", "in all", "longest"];
+    let more = match report.holds.len() - shown_holds.len() {
+        0 => String::new(),
+        more => format!("and {} more; --json lists them\n", count(more as u64)),
+    };
+    format!("\n{}\n{more}", grid(&heads, 3, &rows))
 }
 
 fn locks_table(report: &Report, options: &ReportOptions) -> String {

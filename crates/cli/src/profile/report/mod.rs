@@ -70,7 +70,8 @@ pub(crate) struct ReportOptions {
     /// from the program's file, which must still be there.
     #[arg(long)]
     callees: bool,
-    /// The locks that calls waited for, and in which function their holders had taken them.
+    /// The locks that calls waited for, and in which function their holders had taken them. Of a recording with --holds also the locks
+    /// that were held longest, and by which function.
     #[arg(long)]
     locks: bool,
     /// Where functions are defined, where --callers call and where --locks are taken; all but the first is read

@@ -33,6 +33,12 @@ pub(super) fn name_places(report: &mut Report, options: &ReportOptions) -> Vec<S
             *holder_line = line_in(held_at, &mut symbols);
         }
     }
+    for hold in &mut report.holds {
+        hold.lock = symbols.variable(hold.object);
+        if by_line {
+            hold.line = symbols.line(hold.site);
+        }
+    }
     symbols.changed().to_vec()
 }
 

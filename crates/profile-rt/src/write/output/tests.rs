@@ -118,7 +118,7 @@ fn what_is_named_once_the_next_recorder_has_begun_is_lost() {
             &Waited {
                 kind: WaitKind::Mutex,
                 object: 7,
-                start: at,
+                start: at - 1,
                 end: at,
                 released: at,
                 holder: 0,

@@ -1,0 +1,157 @@
+//! Which locks were held the longest in all, and by which functions.
+
+use super::report::wait_name;
+use super::rows::HoldRow;
+use crate::clock::TickRate;
+use crate::hash::Map;
+use crate::names::Names;
+use crate::record::{FunctionId, Hold, Ticks, Wait, WaitKind};
+use std::cmp::Reverse;
+
+/// Locks told apart by function; holds of further ones are counted as beyond bounds.
+const HOLDS_MAX: usize = 65_536;
+
+/// Holds by lock and function.
+#[derive(Default)]
+pub(super) struct Holds {
+    held: Map<(u64, Option<FunctionId>), Sum>,
+    beyond: u64,
+    /// Holds without a wait are recorded only where that was asked for. The others alone are what made somebody wait, and stand
+    /// with the waits.
+    are_told: bool,
+}
+
+struct Sum {
+    holds: u64,
+    total: Ticks,
+    longest: Hold,
+}
+
+impl Holds {
+    pub(super) fn add(&mut self, hold: &Hold) {
+        self.are_told = true;
+        self.count(hold);
+    }
+
+    /// What is held after a wait. Waits for a signal or for a thread's end take nothing.
+    pub(super) fn add_wait(&mut self, wait: &Wait) {
+        let Wait { thread, kind, object, end: start, released: end, function, site, .. } = *wait;
+        if !matches!(kind, WaitKind::Condition | WaitKind::Join) && end > start {
+            self.count(&Hold { thread, kind, object, start, end, function, site });
+        }
+    }
+
+    fn count(&mut self, hold: &Hold) {
+        let key = (hold.object, hold.function);
+        if self.held.len() >= HOLDS_MAX && !self.held.contains_key(&key) {
+            self.beyond += 1;
+            return;
+        }
+        let fresh = || Sum { holds: 0, total: 0, longest: *hold };
+        let sum = self.held.entry(key).or_insert_with(fresh);
+        sum.holds += 1;
+        sum.total = sum.total.saturating_add(length(hold));
+        if length(hold) > length(&sum.longest) {
+            sum.longest = *hold;
+        }
+    }
+
+    /// Holds beyond the bound.
+    pub(super) const fn beyond(&self) -> u64 {
+        if self.are_told { self.beyond } else { 0 }
+    }
+
+    /// The most time first; nothing where holds without a wait were not recorded.
+    pub(super) fn rows(self, names: &Names, rate: TickRate) -> Vec<HoldRow> {
+        if !self.are_told {
+            return vec![];
+        }
+        let mut held: Vec<((u64, Option<FunctionId>), Sum)> = self.held.into_iter().collect();
+        held.sort_by_key(|(key, sum)| (Reverse(sum.total), *key));
+        let row = |((object, function), sum): ((u64, Option<FunctionId>), Sum)| HoldRow {
+            kind: wait_name(sum.longest.kind),
+            object,
+            function: function.map(|id| names.of(id)),
+            holds: sum.holds,
+            total_ns: rate.ns(sum.total),
+            max_ns: rate.ns(length(&sum.longest)),
+            site: sum.longest.site,
+            lock: None,
+            line: None,
+        };
+        held.into_iter().map(row).collect()
+    }
+}
+
+const fn length(hold: &Hold) -> Ticks {
+    hold.end.saturating_sub(hold.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clocks;
+    use crate::record::{Clock, ThreadId};
+
+    fn hold(object: u64, function: u32, ticks: Ticks) -> Hold {
+        Hold {
+            thread: ThreadId(0),
+            kind: WaitKind::Write,
+            object,
+            start: 100,
+            end: 100 + ticks,
+            function: Some(FunctionId(function)),
+            site: ticks,
+        }
+    }
+
+    fn wait(kind: WaitKind, held: Ticks) -> Wait {
+        Wait {
+            thread: ThreadId(0),
+            kind,
+            object: 64,
+            start: 10,
+            end: 100,
+            released: 100 + held,
+            holder: None,
+            function: Some(FunctionId(1)),
+            holder_function: None,
+            holder_site: 0,
+            site: 7,
+        }
+    }
+
+    fn rows(holds: Holds) -> Vec<(u64, u64, u64, u64)> {
+        let rate = Clocks::new(Clock { ticks: 0, raw_ns: 0, real_ns: 0 }).rate();
+        let rows = holds.rows(&Names::default(), rate);
+        rows.iter().map(|row| (row.object, row.holds, row.total_ns, row.site)).collect()
+    }
+
+    #[test]
+    fn holds_after_a_wait_count_with_those_without_one_and_functions_are_told_apart() {
+        let mut holds = Holds::default();
+        [hold(64, 1, 30), hold(64, 1, 40), hold(64, 2, 5), hold(32, 1, 200)]
+            .iter()
+            .for_each(|hold| holds.add(hold));
+        holds.add_wait(&wait(WaitKind::Mutex, 50));
+        // These take nothing, and this one was not let go.
+        [wait(WaitKind::Condition, 50), wait(WaitKind::Join, 50), wait(WaitKind::Mutex, 0)]
+            .iter()
+            .for_each(|wait| holds.add_wait(wait));
+        assert_eq!(rows(holds), [(32, 1, 200, 200), (64, 3, 120, 7), (64, 1, 5, 5)]);
+    }
+
+    #[test]
+    fn without_holds_of_their_own_those_of_waits_are_none() {
+        let mut holds = Holds::default();
+        holds.add_wait(&wait(WaitKind::Mutex, 50));
+        assert_eq!(rows(holds), []);
+    }
+
+    #[test]
+    fn holds_beyond_the_bound_are_counted() {
+        let mut holds = Holds::default();
+        (0..70_000).for_each(|object| holds.add(&hold(object, 1, 1)));
+        assert_eq!((holds.held.len(), holds.beyond()), (HOLDS_MAX, 70_000 - 65_536));
+    }
+}

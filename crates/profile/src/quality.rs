@@ -135,6 +135,8 @@ impl Quality {
             Measured::Unscanned => return self.unscanned = value != 0,
             // Of the files beside it.
             Measured::Throttlings | Measured::FirstTouchNs | Measured::OutsideKernel => return,
+            // Of locks.
+            Measured::HoldTicks => return,
             Measured::Requests => &mut kept.requests,
             Measured::RequestsAboveNs => &mut kept.above_ns,
             Measured::RequestsIncomplete => &mut kept.incomplete,

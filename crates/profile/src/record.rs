@@ -399,6 +399,8 @@ pub enum Measured {
     Unscanned = 9,
     /// Samples leave out what threads did in the kernel, where it is 1: in the file of samples.
     OutsideKernel = 10,
+    /// Locks that were held for so many ticks are told, also without a wait. Without it they are not.
+    HoldTicks = 11,
 }
 
 /// Something could not be recorded.

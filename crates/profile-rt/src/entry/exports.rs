@@ -179,6 +179,7 @@ extern "C" fn tw_rt_waited(
     site: u64,
     holder: u32,
     held_in: u64,
+    has_lock: u32,
 ) {
     let Some(kind) = wait_kind(kind as u8) else { return };
     if !crate::system::process::is_recording() {
@@ -186,17 +187,9 @@ extern "C" fn tw_rt_waited(
     }
     let released = end;
     let function = 0;
-    crate::threads::waits::waited(Waited {
-        kind,
-        object,
-        start,
-        end,
-        released,
-        holder,
-        function,
-        held_in: What::from(held_in),
-        site,
-    });
+    let held_in = What::from(held_in);
+    let wait = Waited { kind, object, start, end, released, holder, function, held_in, site };
+    crate::threads::waits::waited(wait, has_lock != 0);
 }
 
 #[unsafe(no_mangle)]
@@ -210,6 +203,6 @@ extern "C" fn tw_rt_library_gone(from: u64, to: u64) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn tw_rt_released(object: u64) {
-    crate::threads::waits::released(object);
+extern "C" fn tw_rt_released(object: u64, at: u64) {
+    crate::threads::waits::released(object, at);
 }

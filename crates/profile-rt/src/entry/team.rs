@@ -79,6 +79,11 @@ impl<'a> Recording<'a> {
         if !settings.looks {
             writer.write(&Record::Figure(Figure { what: Measured::Unscanned, value: 1 }))?;
         }
+        let holds = settings.hold_ticks(us);
+        if holds > 0 {
+            let (what, value) = (Measured::HoldTicks, holds.into());
+            writer.write(&Record::Figure(Figure { what, value }))?;
+        }
         Ok(Self { arena, term, subject, settings, us, writer, began })
     }
 

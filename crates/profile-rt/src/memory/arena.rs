@@ -34,7 +34,7 @@ pub(crate) const PENDING_MAX: usize = 8;
 pub(crate) const ACTIVE_MAX: usize = 32;
 
 /// The last letter is the version of all that lies here.
-pub(super) const MAGIC: [u8; 8] = *b"twarena6";
+pub(super) const MAGIC: [u8; 8] = *b"twarena7";
 const SLOTS_AT: u64 = 4096;
 const REGIONS_AT: u64 = 8 << 20;
 const PAGE: u64 = 4096;
@@ -215,6 +215,7 @@ impl Arena {
     fn drop_earlier(&self, term: Term) {
         let Header { watch, unloads, .. } = self.header();
         watch.recording.say(term, 0);
+        watch.holds.say(term, 0);
         watch.born.hand_to(term);
         unloads.clear(term);
         // Slots beyond are known to no recorder. The ring of each is taken when its thread is adopted.

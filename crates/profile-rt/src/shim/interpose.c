@@ -94,13 +94,14 @@ static void ask_again(struct wait *wait) {
         wait->held_in = LOAD(hold->what);
 }
 
-/* Whether it was long enough to be told. */
-static int over(const struct wait *wait) {
+/* Whether it was long enough to be told. `has_lock`: it ended with a lock, which is let go later. */
+static int over(const struct wait *wait, int has_lock) {
     uint64_t end = tw_shim_ticks();
     uint32_t wanted = shortest();
     if (!wanted || end - wait->start < wanted)
         return 0;
-    tw_rt_waited(wait->kind, wait->object, wait->start, end, wait->site, wait->holder, wait->held_in);
+    tw_rt_waited(wait->kind, wait->object, wait->start, end, wait->site, wait->holder, wait->held_in,
+                 (uint32_t)has_lock);
     return 1;
 }
 
@@ -108,7 +109,7 @@ static int over(const struct wait *wait) {
 static void holds_now(uint32_t kind, const void *lock, void *site) {
     if ((uint32_t)LOAD(*LOAD(tw_shim_holds))) {
         uint64_t now = tw_shim_ticks();
-        tw_rt_waited(kind, (uint64_t)lock, now, now, (uint64_t)site, 0, 0);
+        tw_rt_waited(kind, (uint64_t)lock, now, now, (uint64_t)site, 0, 0, 1);
     }
 }
 
@@ -129,9 +130,12 @@ void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *t
     pthread_setcancelstate(cancelled, NULL);
 }
 
-static void let_go(const void *lock) {
-    if (tw_shim_pending)
-        tw_rt_released((uint64_t)lock);
+/* Before a lock is let go: waking who waits for it takes longer than many locks are held. Zero where nobody asks. */
+static uint64_t lets_go(void) { return tw_shim_pending ? tw_shim_ticks() : 0; }
+
+static void let_go(const void *lock, uint64_t at) {
+    if (at)
+        tw_rt_released((uint64_t)lock, at);
 }
 
 static void *missing(const char *name) {
@@ -198,7 +202,7 @@ static int taken(int result) { return result == 0 || result == EOWNERDEAD; }
             ask_again(&wait);                                                               \
             took(lock, SITE);                                                               \
         }                                                                                   \
-        if (!over(&wait) && taken(result))                                                  \
+        if (!over(&wait, taken(result)) && taken(result))                                   \
             holds_now(kind, lock, SITE);                                                    \
     } else if (taken(result)) {                                                             \
         took(lock, SITE);                                                                   \
@@ -237,8 +241,9 @@ int pthread_mutex_trylock(pthread_mutex_t *mutex) {
 }
 
 int pthread_mutex_unlock(pthread_mutex_t *mutex) {
+    uint64_t at = lets_go();
     int result = real_pthread_mutex_unlock()(mutex);
-    let_go(mutex);
+    let_go(mutex, at);
     return result;
 }
 
@@ -304,8 +309,9 @@ int pthread_rwlock_trywrlock(pthread_rwlock_t *lock) {
 }
 
 int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
+    uint64_t at = lets_go();
     int result = real_pthread_rwlock_unlock()(lock);
-    let_go(lock);
+    let_go(lock, at);
     return result;
 }
 
@@ -313,13 +319,14 @@ int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
 #define AWAIT(condition, mutex, real)                                                       \
     if (!recording())                                                                       \
         return (real);                                                                      \
-    let_go(mutex);                                                                          \
+    let_go(mutex, lets_go());                                                               \
     struct wait wait = {(uint64_t)(condition), tw_shim_ticks(), (uint64_t)SITE, 0,          \
                         TW_WAIT_CONDITION, 0, 0};                                              \
     int result = (real);                                                                    \
     took(mutex, SITE);                                                                      \
-    over(&wait);                                                                            \
-    holds_now(TW_WAIT_MUTEX, mutex, SITE);                                                  \
+    over(&wait, 0);                                                                         \
+    if (result == 0 || result == ETIMEDOUT || result == EOWNERDEAD)                         \
+        holds_now(TW_WAIT_MUTEX, mutex, SITE);                                              \
     return result
 
 int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
@@ -341,7 +348,7 @@ int pthread_join(pthread_t thread, void **result_to) {
         return real_pthread_join()(thread, result_to);
     struct wait wait = {(uint64_t)thread, tw_shim_ticks(), (uint64_t)SITE, 0, TW_WAIT_JOIN, 0, 0};
     int result = real_pthread_join()(thread, result_to);
-    over(&wait);
+    over(&wait, 0);
     return result;
 }
 

@@ -33,8 +33,8 @@ void tw_rt_has_forked(void);
 void tw_rt_forked(void);
 void tw_rt_thread_end(void);
 void tw_rt_waited(uint32_t kind, uint64_t object, uint64_t start, uint64_t end, uint64_t site,
-                  uint32_t holder, uint64_t held_in);
-void tw_rt_released(uint64_t object);
+                  uint32_t holder, uint64_t held_in, uint32_t has_lock);
+void tw_rt_released(uint64_t object, uint64_t at);
 uint32_t tw_rt_is_recording(void);
 void tw_rt_library_gone(uint64_t from, uint64_t to);
 

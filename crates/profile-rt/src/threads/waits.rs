@@ -3,22 +3,24 @@
 use crate::memory::abi::{Context, What};
 use crate::memory::arena::{Arena, PENDING_MAX, Slot};
 use crate::memory::event::{Event, Waited};
-use crate::system::clock;
 use crate::system::shim;
 use crate::threads::register;
 use std::sync::atomic::Ordering::Relaxed;
-use tailwater_profile::record::WaitKind;
+use tailwater_profile::record::Ticks;
 
-/// The calling thread has waited. A lock's wait is kept until the lock is let go; where too many are
-/// held, and for waits that take nothing, the event goes out now.
-pub(crate) fn waited(wait: Waited) {
+/// The calling thread has waited. Where it has the lock now, that is kept until the lock is let go; where too many are
+/// held, and for waits that took nothing, the event goes out now.
+pub(crate) fn waited(wait: Waited, has_lock: bool) {
     let Some((arena, index)) = register::place() else { return };
     let slot = arena.slot(index);
+    let count = (shim::pending() as usize).min(PENDING_MAX);
+    if has_lock && wait.is_hold() && is_had_again(slot, count, wait.object) {
+        return;
+    }
     let wait = Waited { function: innermost(&arena, index), ..wait };
-    let count = shim::pending() as usize;
-    let holds = !matches!(wait.kind, WaitKind::Condition | WaitKind::Join);
-    if holds && count < PENDING_MAX {
-        store(slot, count, wait);
+    if has_lock && count < PENDING_MAX {
+        // Until it is let go the word says for which recorder that is.
+        store(slot, count, Waited { released: arena.term().0.into(), ..wait });
         shim::set_pending(count as u32 + 1);
     } else if wait.is_hold() {
         // Of how long it is held nothing will be known.
@@ -28,31 +30,41 @@ pub(crate) fn waited(wait: Waited) {
     }
 }
 
-/// The calling thread has let a lock go.
-pub(crate) fn released(object: u64) {
+/// Whether the thread had the lock already without a wait: then it has that once more, which the word of the holder counts.
+fn is_had_again(slot: &Slot, count: usize, object: u64) -> bool {
+    let had = |at: usize| load(slot, at).filter(|one| one.is_hold() && one.object == object);
+    let Some((at, hold)) = (0..count).rev().find_map(|at| Some((at, had(at)?))) else {
+        return false;
+    };
+    store(slot, at, Waited { holder: hold.holder.saturating_add(1), ..hold });
+    true
+}
+
+/// The calling thread lets a lock go, at this time.
+pub(crate) fn released(object: u64, at: Ticks) {
     let Some((arena, index)) = register::place() else { return };
     let slot = arena.slot(index);
     let count = (shim::pending() as usize).min(PENDING_MAX);
     // The latest first: locks nest.
     let found = (0..count)
         .rev()
-        .find_map(|at| load(slot, at).filter(|w| w.object == object).map(|w| (at, w)));
-    let Some((at, wait)) = found else { return };
-    for later in at + 1..count {
+        .find_map(|place| Some((place, load(slot, place).filter(|one| one.object == object)?)));
+    let Some((place, wait)) = found else { return };
+    if wait.is_hold() && wait.holder > 0 {
+        return store(slot, place, Waited { holder: wait.holder - 1, ..wait });
+    }
+    for later in place + 1..count {
         if let Some(moved) = load(slot, later) {
             store(slot, later - 1, moved);
         }
     }
     shim::set_pending(count as u32 - 1);
-    let released = clock::ticks();
-    if wait.is_hold() {
-        let shortest = arena.header().watch.holds.number();
-        // Zero: another recorder has come since it was taken.
-        if shortest == 0 || released.saturating_sub(wait.end) < shortest.into() {
-            return;
-        }
+    let is_anothers = wait.released != u64::from(arena.term().0);
+    let is_short =
+        wait.is_hold() && at.saturating_sub(wait.end) < arena.header().watch.holds.number().into();
+    if !is_anothers && !is_short {
+        push(&arena, index, Waited { released: at, ..wait });
     }
-    push(&arena, index, Waited { released, ..wait });
 }
 
 /// Functions of waits whose lock is still held, and of some that were told already.

@@ -247,11 +247,52 @@ APART static void glances(void) {
         pthread_mutex_unlock(&shelf);
 }
 
+static pthread_mutex_t nested, busy = PTHREAD_MUTEX_INITIALIZER;
+
+/* More often than a thread's holds are noted. */
+APART static void nests(void) {
+    for (int depth = 0; depth < 12; depth++)
+        pthread_mutex_lock(&nested);
+    spin(2000);
+    for (int depth = 0; depth < 12; depth++)
+        pthread_mutex_unlock(&nested);
+}
+
+APART static void gives_up(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_timedlock(&busy, &until);
+}
+
+static void *gives_up_often(void *rounds) {
+    for (unsigned round = 0; round < *(unsigned *)rounds; round++) {
+        gives_up();
+        glances();
+    }
+    return NULL;
+}
+
 static int holds(unsigned rounds) {
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&nested, &recursive);
     for (unsigned round = 0; round < rounds; round++) {
         keeps();
         glances();
+        nests();
     }
+    pthread_t thread;
+    pthread_mutex_lock(&busy);
+    if (pthread_create(&thread, NULL, gives_up_often, &rounds))
+        return 1;
+    pthread_join(thread, NULL);
+    pthread_mutex_unlock(&busy);
     return 0;
 }
 

@@ -16,9 +16,8 @@ const HOLDS_MAX: usize = 65_536;
 pub(super) struct Holds {
     held: Map<(u64, Option<FunctionId>), Sum>,
     beyond: u64,
-    /// Holds without a wait are recorded only where that was asked for. The others alone are what made somebody wait, and stand
-    /// with the waits.
-    are_told: bool,
+    /// How long a lock must have been held, where that was asked for. Without it only those that were waited for are known.
+    asked: Option<Ticks>,
 }
 
 struct Sum {
@@ -28,20 +27,23 @@ struct Sum {
 }
 
 impl Holds {
-    pub(super) fn add(&mut self, hold: &Hold) {
-        self.are_told = true;
-        self.count(hold);
+    /// Holds of so many ticks are recorded.
+    pub(super) const fn asked(&mut self, ticks: Ticks) {
+        self.asked = Some(ticks);
     }
 
     /// What is held after a wait. Waits for a signal or for a thread's end take nothing.
     pub(super) fn add_wait(&mut self, wait: &Wait) {
         let Wait { thread, kind, object, end: start, released: end, function, site, .. } = *wait;
-        if !matches!(kind, WaitKind::Condition | WaitKind::Join) && end > start {
-            self.count(&Hold { thread, kind, object, start, end, function, site });
+        if !matches!(kind, WaitKind::Condition | WaitKind::Join) {
+            self.add(&Hold { thread, kind, object, start, end, function, site });
         }
     }
 
-    fn count(&mut self, hold: &Hold) {
+    pub(super) fn add(&mut self, hold: &Hold) {
+        if self.asked.is_none_or(|least| length(hold) < least) {
+            return;
+        }
         let key = (hold.object, hold.function);
         if self.held.len() >= HOLDS_MAX && !self.held.contains_key(&key) {
             self.beyond += 1;
@@ -58,14 +60,11 @@ impl Holds {
 
     /// Holds beyond the bound.
     pub(super) const fn beyond(&self) -> u64 {
-        if self.are_told { self.beyond } else { 0 }
+        self.beyond
     }
 
-    /// The most time first; nothing where holds without a wait were not recorded.
+    /// The most time first.
     pub(super) fn rows(self, names: &Names, rate: TickRate) -> Vec<HoldRow> {
-        if !self.are_told {
-            return vec![];
-        }
         let mut held: Vec<((u64, Option<FunctionId>), Sum)> = self.held.into_iter().collect();
         held.sort_by_key(|(key, sum)| (Reverse(sum.total), *key));
         let row = |((object, function), sum): ((u64, Option<FunctionId>), Sum)| HoldRow {
@@ -130,27 +129,31 @@ mod tests {
     #[test]
     fn holds_after_a_wait_count_with_those_without_one_and_functions_are_told_apart() {
         let mut holds = Holds::default();
+        holds.asked(5);
         [hold(64, 1, 30), hold(64, 1, 40), hold(64, 2, 5), hold(32, 1, 200)]
             .iter()
             .for_each(|hold| holds.add(hold));
         holds.add_wait(&wait(WaitKind::Mutex, 50));
-        // These take nothing, and this one was not let go.
-        [wait(WaitKind::Condition, 50), wait(WaitKind::Join, 50), wait(WaitKind::Mutex, 0)]
+        // These take nothing, and this one was held for less.
+        [wait(WaitKind::Condition, 50), wait(WaitKind::Join, 50), wait(WaitKind::Mutex, 4)]
             .iter()
             .for_each(|wait| holds.add_wait(wait));
         assert_eq!(rows(holds), [(32, 1, 200, 200), (64, 3, 120, 7), (64, 1, 5, 5)]);
     }
 
     #[test]
-    fn without_holds_of_their_own_those_of_waits_are_none() {
+    fn those_of_waits_are_told_where_holds_were_asked_for() {
         let mut holds = Holds::default();
         holds.add_wait(&wait(WaitKind::Mutex, 50));
         assert_eq!(rows(holds), []);
+        let mut holds = Holds { asked: Some(50), ..Holds::default() };
+        holds.add_wait(&wait(WaitKind::Mutex, 50));
+        assert_eq!(rows(holds), [(64, 1, 50, 7)]);
     }
 
     #[test]
     fn holds_beyond_the_bound_are_counted() {
-        let mut holds = Holds::default();
+        let mut holds = Holds { asked: Some(1), ..Holds::default() };
         (0..70_000).for_each(|object| holds.add(&hold(object, 1, 1)));
         assert_eq!((holds.held.len(), holds.beyond()), (HOLDS_MAX, 70_000 - 65_536));
     }

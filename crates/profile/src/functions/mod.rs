@@ -28,7 +28,7 @@ use crate::clock::Clocks;
 use crate::hash::Map;
 use crate::names::Names;
 use crate::quality::Quality;
-use crate::record::{Call, CallFlags, Function, FunctionId, Record, Ticks};
+use crate::record::{Call, CallFlags, Figure, Function, FunctionId, Measured, Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
 use contended::Contended;
 use holds::Holds;
@@ -135,6 +135,7 @@ impl Functions {
             }
             Record::Hold(hold) => self.holds.add(hold),
             Record::Clock(clock) => self.clocks.add(clock),
+            Record::Figure(Figure { what: Measured::HoldTicks, value }) => self.holds.asked(*value),
             Record::Gap(_) | Record::Loss(_) | Record::Looks(_) | Record::Figure(_) => {
                 self.quality.add(record);
             }

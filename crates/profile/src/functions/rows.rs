@@ -126,7 +126,7 @@ pub struct HoldRow {
     pub object: u64,
     /// The innermost function that took it, where known.
     pub function: Option<String>,
-    /// How often it was held for as long as is recorded.
+    /// How often it was held for as long as was asked for.
     pub holds: u64,
     /// All of these, in nanoseconds.
     pub total_ns: u64,

@@ -225,8 +225,8 @@ struct Open {
     queued: (u32, Ticks),
     /// It stands in one since it stood in several: when it entered which is not known.
     is_mixed: bool,
-    /// The part that the last start has ended, if it was in one queue alone.
-    left: Option<usize>,
+    /// The stay in queues that the last start has ended.
+    left: Left,
     blocked: Option<Ticks>,
     last: Ticks,
 }
@@ -247,7 +247,7 @@ impl Open {
             working: Vec::new(),
             queued: (0, 0),
             is_mixed: false,
-            left: None,
+            left: Left::Nothing,
             blocked: None,
             last: mark.at,
         }
@@ -291,11 +291,15 @@ impl Open {
             }
             HopKind::Dequeued => {
                 // Told with the start that ended it, by one reading of the clock.
-                let parts = &mut self.request.parts;
-                let left = self.left.take().and_then(|at| parts.get_mut(at));
-                match left.filter(|part| part.to == hop.at) {
-                    Some(part) => part.what = What::Queue(Some(hop.call)),
-                    None => self.request.parts_left_out += 1,
+                match std::mem::take(&mut self.left) {
+                    Left::Part(at) => {
+                        let part = self.request.parts.get_mut(at);
+                        if let Some(part) = part.filter(|part| part.to == hop.at) {
+                            part.what = What::Queue(Some(hop.call));
+                        }
+                    }
+                    Left::Mixed => self.request.parts_left_out += 1,
+                    Left::Nothing => {}
                 }
             }
         }
@@ -306,11 +310,14 @@ impl Open {
             self.part(since, mark.at, What::Block);
         }
         let (count, since) = self.queued;
-        self.left = None;
+        let is_mixed = count > 0 && self.is_mixed;
+        self.left = if is_mixed { Left::Mixed } else { Left::Nothing };
         if count == 1 {
-            let is_mixed = std::mem::take(&mut self.is_mixed);
-            self.left = (!is_mixed).then_some(self.request.parts.len());
-            self.part(since, mark.at, What::Queue(None));
+            self.is_mixed = false;
+            let stay = self.part(since, mark.at, What::Queue(None));
+            if let (Some(at), false) = (stay, is_mixed) {
+                self.left = Left::Part(at);
+            }
         }
         self.queued.0 = count.saturating_sub(1);
         if self.working.len() < PARTS_MAX && self.working.iter().all(|one| one.0 != mark.thread) {
@@ -340,13 +347,29 @@ impl Open {
         self.request
     }
 
-    fn part(&mut self, from: Ticks, to: Ticks, what: What) {
-        if self.request.parts.len() >= PARTS_MAX {
+    /// Its place; none where it took no time, and where there was no room, which is counted.
+    fn part(&mut self, from: Ticks, to: Ticks, what: What) -> Option<usize> {
+        let at = self.request.parts.len();
+        if at >= PARTS_MAX {
             self.request.parts_left_out += 1;
-        } else if to > from {
-            self.request.parts.push(Part { from, to, what });
+            return None;
         }
+        (to > from).then(|| {
+            self.request.parts.push(Part { from, to, what });
+            at
+        })
     }
+}
+
+/// Of a stay in queues that has ended.
+#[derive(Default)]
+enum Left {
+    #[default]
+    Nothing,
+    /// It was in one, and has this place.
+    Part(usize),
+    /// It was in several: which it left is not known.
+    Mixed,
 }
 
 #[cfg(test)]

@@ -253,6 +253,7 @@ fn figure(cursor: &mut Cursor<'_>) -> Result<Figure> {
         8 => Measured::RequestsP9999Ns,
         9 => Measured::Unscanned,
         10 => Measured::OutsideKernel,
+        11 => Measured::HoldTicks,
         other => return Err(Trouble::Kind(other)),
     };
     Ok(Figure { what, value: cursor.number()? })

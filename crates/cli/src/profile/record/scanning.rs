@@ -28,8 +28,9 @@ pub(crate) struct Scanning {
     /// The shortest wait for a lock that is recorded, about a second at most.
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration)]
     lock_threshold: Duration,
-    /// Record also locks that were held for so long though nothing waited for them, 1us where no time is given: `report --locks` tells
-    /// which, and which function took them. Each lock and each unlock then reads the clock.
+    /// Record also locks that were held for so long though nothing waited for them, 1us where no time is given, about a second at most:
+    /// `report --locks` tells which, and which function took them. Each lock and each unlock then reads the clock. What is still held
+    /// when the recording ends is not told.
     #[arg(
         long,
         value_name = "TIME",
@@ -55,9 +56,9 @@ impl Scanning {
         command.env("TAILWATER_PROFILE_BUDGET", self.budget.to_string());
         command.env("TAILWATER_PROFILE_LOCK_NS", self.lock_threshold.as_nanos().to_string());
         command.env("TAILWATER_PROFILE_SCANNERS", self.scanners.to_string());
-        if let Some(holds) = self.holds {
-            command.env("TAILWATER_PROFILE_HOLD_NS", holds.as_nanos().to_string());
-        }
+        // Zero is none.
+        let holds = self.holds.map_or(0, |holds| holds.as_nanos().max(1));
+        command.env("TAILWATER_PROFILE_HOLD_NS", holds.to_string());
         if let Some(cpu) = self.cpu {
             command.env("TAILWATER_PROFILE_CPU", cpu.min(self.scanners.max(1).into()).to_string());
         }

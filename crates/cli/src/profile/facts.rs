@@ -20,6 +20,8 @@ use tailwater_report::{count, time};
 const NAMES_MAX: usize = 65_536;
 /// Threads that one fact names at most: its own, the one that woke it, and those that had the core.
 const NAMED_MAX: usize = 2 + OCCUPANTS_MAX;
+/// Facts between two times that threads are forgotten, at least: all that is held is looked through.
+const FORGETS_EVERY: usize = 4_096;
 
 /// Facts on their way to the file.
 pub(super) struct Facts {
@@ -148,8 +150,8 @@ impl Facts {
     fn forget_threads(&mut self) {
         let Some(needed) = self.file.forget_threads() else { return };
         self.threads.retain(|_, id| needed.contains(id));
-        // A fact takes the room of so many threads at most. And all that is held is looked through.
-        let room = ((NAMES_MAX - self.threads.len()) / NAMED_MAX).max(NAMES_MAX / 4);
+        // A fact takes the room of so many threads at most.
+        let room = ((NAMES_MAX - self.threads.len()) / NAMED_MAX).max(FORGETS_EVERY);
         self.forgets_at = self.facts + self.left_out + room as u64;
         self.own.retain(|_, id| needed.contains(id));
     }

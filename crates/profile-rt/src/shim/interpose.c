@@ -30,6 +30,9 @@ static struct hold *hold_of(uint64_t object) {
     return &holds[(object * 0x9e3779b97f4a7c15u >> 52) % HOLDS];
 }
 
+/* The recorder that says so. */
+static uint32_t recorder(void) { return (uint32_t)(LOAD(*LOAD(tw_shim_recording)) >> 32); }
+
 static uint32_t shortest(void) { return (uint32_t)LOAD(*LOAD(tw_shim_recording)); }
 
 /* A recorder in another process may have died, and only threads of this one find out: each asks now and then. */
@@ -63,14 +66,14 @@ static uint32_t libraries_gone;
 
 struct wait {
     uint64_t object, start, site, held_in;
-    uint32_t kind, holder, gone;
+    uint32_t kind, holder, gone, recorder;
 };
 
 /* `owner` is what the lock itself says of its holder; zero where it says nothing. */
 static struct wait begin(uint32_t kind, const void *object, uint32_t owner, void *site) {
     /* The time comes first: what the note below names was still there by then. */
     struct wait wait = {(uint64_t)object, tw_shim_ticks(), (uint64_t)site, 0, kind, owner,
-                        LOAD(libraries_gone)};
+                        LOAD(libraries_gone), recorder()};
     const struct hold *hold = hold_of(wait.object);
     if (__atomic_load_n(&hold->object, __ATOMIC_ACQUIRE) == wait.object) {
         uint32_t tid = LOAD(hold->tid);
@@ -98,7 +101,8 @@ static void ask_again(struct wait *wait) {
 static int over(const struct wait *wait, int has_lock) {
     uint64_t end = tw_shim_ticks();
     uint32_t wanted = shortest();
-    if (!wanted || end - wait->start < wanted)
+    /* What began in one recording is none of the next. */
+    if (!wanted || end - wait->start < wanted || wait->recorder != recorder())
         return 0;
     tw_rt_waited(wait->kind, wait->object, wait->start, end, wait->site, wait->holder, wait->held_in,
                  (uint32_t)has_lock);
@@ -131,7 +135,12 @@ void tw_profile_library_gone(const struct tw_desc *from, const struct tw_desc *t
 }
 
 /* Before a lock is let go: waking who waits for it takes longer than many locks are held. Zero where nobody asks. */
-static uint64_t lets_go(void) { return tw_shim_pending ? tw_shim_ticks() : 0; }
+static uint64_t lets_go(void) {
+    /* Which are pending is known of the stack that this is. */
+    if (shortest())
+        tw_shim_settled();
+    return tw_shim_pending ? tw_shim_ticks() : 0;
+}
 
 static void let_go(const void *lock, uint64_t at) {
     if (at)
@@ -321,7 +330,7 @@ int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
         return (real);                                                                      \
     let_go(mutex, lets_go());                                                               \
     struct wait wait = {(uint64_t)(condition), tw_shim_ticks(), (uint64_t)SITE, 0,          \
-                        TW_WAIT_CONDITION, 0, 0};                                              \
+                        TW_WAIT_CONDITION, 0, 0, recorder()};                               \
     int result = (real);                                                                    \
     took(mutex, SITE);                                                                      \
     over(&wait, 0);                                                                         \
@@ -346,7 +355,8 @@ int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, cl
 int pthread_join(pthread_t thread, void **result_to) {
     if (!recording())
         return real_pthread_join()(thread, result_to);
-    struct wait wait = {(uint64_t)thread, tw_shim_ticks(), (uint64_t)SITE, 0, TW_WAIT_JOIN, 0, 0};
+    struct wait wait = {(uint64_t)thread, tw_shim_ticks(), (uint64_t)SITE, 0, TW_WAIT_JOIN, 0, 0,
+                        recorder()};
     int result = real_pthread_join()(thread, result_to);
     over(&wait, 0);
     return result;

@@ -3,6 +3,7 @@
 use crate::memory::abi::{Context, What};
 use crate::memory::arena::{Arena, PENDING_MAX, Slot};
 use crate::memory::event::{Event, Waited};
+use crate::memory::lease::Term;
 use crate::system::shim;
 use crate::threads::register;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,14 +14,14 @@ use tailwater_profile::record::Ticks;
 pub(crate) fn waited(wait: Waited, has_lock: bool) {
     let Some((arena, index)) = register::place() else { return };
     let slot = arena.slot(index);
-    let count = (shim::pending() as usize).min(PENDING_MAX);
-    if has_lock && wait.is_hold() && is_had_again(slot, count, wait.object) {
+    let (count, own) =
+        ((shim::pending() as usize).min(PENDING_MAX), Kept { term: arena.term(), again: 0 });
+    if has_lock && wait.is_hold() && is_had_again(slot, count, wait.object, own.term) {
         return;
     }
     let wait = Waited { function: innermost(&arena, index), ..wait };
     if has_lock && count < PENDING_MAX {
-        // Until it is let go the word says for which recorder that is.
-        store(slot, count, Waited { released: arena.term().0.into(), ..wait });
+        store(slot, count, Waited { released: own.word(), ..wait });
         shim::set_pending(count as u32 + 1);
     } else if wait.is_hold() {
         // Of how long it is held nothing will be known.
@@ -30,13 +31,34 @@ pub(crate) fn waited(wait: Waited, has_lock: bool) {
     }
 }
 
-/// Whether the thread had the lock already without a wait: then it has that once more, which the word of the holder counts.
-fn is_had_again(slot: &Slot, count: usize, object: u64) -> bool {
-    let had = |at: usize| load(slot, at).filter(|one| one.is_hold() && one.object == object);
-    let Some((at, hold)) = (0..count).rev().find_map(|at| Some((at, had(at)?))) else {
-        return false;
+/// What the word of the time at which a lock was let go has until that is known.
+struct Kept {
+    /// For whom the event is.
+    term: Term,
+    /// How often the thread has got the lock again meanwhile, and has to let it go for that.
+    again: u32,
+}
+
+impl Kept {
+    const fn of(word: u64) -> Self {
+        Self { term: Term(word as u32), again: (word >> 32) as u32 }
+    }
+
+    fn word(&self) -> u64 {
+        u64::from(self.term.0) | u64::from(self.again) << 32
+    }
+}
+
+/// Whether the thread had the lock already, which is counted. Not by what an earlier recording has left: of that the lock may
+/// have been let go elsewhere.
+fn is_had_again(slot: &Slot, count: usize, object: u64, term: Term) -> bool {
+    let had = |at: usize| {
+        let one = load(slot, at).filter(|one| one.object == object)?;
+        (Kept::of(one.released).term == term).then_some((at, one))
     };
-    store(slot, at, Waited { holder: hold.holder.saturating_add(1), ..hold });
+    let Some((at, one)) = (0..count).rev().find_map(had) else { return false };
+    let again = Kept::of(one.released).again.saturating_add(1);
+    store(slot, at, Waited { released: Kept { term, again }.word(), ..one });
     true
 }
 
@@ -50,8 +72,9 @@ pub(crate) fn released(object: u64, at: Ticks) {
         .rev()
         .find_map(|place| Some((place, load(slot, place).filter(|one| one.object == object)?)));
     let Some((place, wait)) = found else { return };
-    if wait.is_hold() && wait.holder > 0 {
-        return store(slot, place, Waited { holder: wait.holder - 1, ..wait });
+    let Kept { term, again } = Kept::of(wait.released);
+    if let Some(again) = again.checked_sub(1) {
+        return store(slot, place, Waited { released: Kept { term, again }.word(), ..wait });
     }
     for later in place + 1..count {
         if let Some(moved) = load(slot, later) {
@@ -59,7 +82,7 @@ pub(crate) fn released(object: u64, at: Ticks) {
         }
     }
     shim::set_pending(count as u32 - 1);
-    let is_anothers = wait.released != u64::from(arena.term().0);
+    let is_anothers = term != arena.term();
     let is_short =
         wait.is_hold() && at.saturating_sub(wait.end) < arena.header().watch.holds.number().into();
     if !is_anothers && !is_short {

@@ -261,12 +261,17 @@ APART static void nests(void) {
 APART static void gives_up(void) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += 1000000;
+    until.tv_nsec += 20000000;
     if (until.tv_nsec >= 1000000000) {
         until.tv_sec++;
         until.tv_nsec -= 1000000000;
     }
     pthread_mutex_timedlock(&busy, &until);
+}
+
+static void *nests_once(void *nothing) {
+    nests();
+    return nothing;
 }
 
 static void *gives_up_often(void *rounds) {
@@ -288,6 +293,12 @@ static int holds(unsigned rounds) {
         nests();
     }
     pthread_t thread;
+    pthread_mutex_lock(&nested);
+    if (pthread_create(&thread, NULL, nests_once, NULL))
+        return 1;
+    spin(5000);
+    pthread_mutex_unlock(&nested);
+    pthread_join(thread, NULL);
     pthread_mutex_lock(&busy);
     if (pthread_create(&thread, NULL, gives_up_often, &rounds))
         return 1;

@@ -310,15 +310,18 @@ impl Open {
             self.part(since, mark.at, What::Block);
         }
         let (count, since) = self.queued;
-        let is_mixed = count > 0 && self.is_mixed;
-        self.left = if is_mixed { Left::Mixed } else { Left::Nothing };
-        if count == 1 {
-            self.is_mixed = false;
-            let stay = self.part(since, mark.at, What::Queue(None));
-            if let (Some(at), false) = (stay, is_mixed) {
-                self.left = Left::Part(at);
+        self.left = match count {
+            0 => Left::Nothing,
+            1 => {
+                let is_mixed = std::mem::take(&mut self.is_mixed);
+                match self.part(since, mark.at, What::Queue(None)) {
+                    None => Left::Nothing,
+                    Some(_) if is_mixed => Left::Mixed,
+                    Some(at) => Left::Part(at),
+                }
             }
-        }
+            _ => Left::Mixed,
+        };
         self.queued.0 = count.saturating_sub(1);
         if self.working.len() < PARTS_MAX && self.working.iter().all(|one| one.0 != mark.thread) {
             self.working.push((mark.thread, mark.at));

@@ -6,8 +6,8 @@ use machine::command;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Requests that the example serves.
-const REQUESTS: &str = "300000";
+/// Requests that the example serves, and in short.
+const REQUESTS: [&str; 2] = ["300000", "30000"];
 
 /// The exports of one trace, each in a file that is called as its format.
 pub(crate) struct Exports {
@@ -20,14 +20,14 @@ pub(crate) struct Exports {
 
 impl Exports {
     /// Records, unless a trace is given, and exports in all formats.
-    pub(crate) fn make(folder: &Path, trace: Option<&Path>) -> Result<Self> {
+    pub(crate) fn make(folder: &Path, trace: Option<&Path>, is_short: bool) -> Result<Self> {
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         std::fs::create_dir_all(folder).map_err(failed)?;
         let folder = folder.canonicalize().map_err(failed)?;
         let program = with_parquet()?;
         let trace = match trace {
             Some(trace) => trace.to_owned(),
-            None => record(&program, &folder)?,
+            None => record(&program, &folder, REQUESTS[usize::from(is_short)])?,
         };
         for format in ["folded", "speedscope", "firefox", "pprof", "perfetto", "parquet"] {
             let mut export = Command::new(&program);
@@ -63,7 +63,7 @@ fn with_parquet() -> Result<PathBuf> {
 }
 
 /// Of the paper's first program, built with the pass.
-fn record(program: &Path, folder: &Path) -> Result<PathBuf> {
+fn record(program: &Path, folder: &Path, requests: &str) -> Result<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/profiling");
     for name in ["snapshot.cpp", "Makefile"] {
         std::fs::copy(source.join(name), folder.join(name))
@@ -75,7 +75,7 @@ fn record(program: &Path, folder: &Path) -> Result<PathBuf> {
     let trace = folder.join("snapshot.trace");
     let mut record = Command::new(program);
     record.args(["profile", "record", "--output"]).arg(&trace).arg("--");
-    record.arg(folder.join("snapshot")).args([REQUESTS]).arg(folder.join("snapshot.txt"));
+    record.arg(folder.join("snapshot")).arg(requests).arg(folder.join("snapshot.txt"));
     command::output(&mut record)?;
     Ok(trace)
 }

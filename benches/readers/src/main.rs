@@ -30,6 +30,9 @@ pub(crate) type Result<T = (), E = String> = std::result::Result<T, E>;
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
+    /// Records a tenth of the requests.
+    #[arg(long)]
+    short: bool,
     /// A trace to export; without it, one of examples/profiling/snapshot.cpp is recorded.
     #[arg(long, value_name = "TRACE")]
     trace: Option<PathBuf>,
@@ -75,7 +78,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
         machine::result::refuse_unwritable(path)?;
     }
     let started_unix = machine::result::now_unix();
-    let exports = Exports::make(&arguments.folder, arguments.trace.as_deref())?;
+    let exports = Exports::make(&arguments.folder, arguments.trace.as_deref(), arguments.short)?;
     println!("{}\n", exports.stacks.told());
     let mut rows = vec![
         row("folded", svg::tool(), svg::read(&exports)),

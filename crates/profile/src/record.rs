@@ -196,6 +196,14 @@ pub enum WaitKind {
     Join = 4,
 }
 
+impl WaitKind {
+    /// Whether a lock was waited for, which the thread then has. Waits for a signal or for a thread's end take nothing.
+    #[must_use]
+    pub const fn is_of_lock(self) -> bool {
+        matches!(self, Self::Mutex | Self::Read | Self::Write)
+    }
+}
+
 /// A wait that was longer than the recorder's threshold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {

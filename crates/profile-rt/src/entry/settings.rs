@@ -125,6 +125,16 @@ mod tests {
             let settings = Settings::read(|name| (name == set).then(|| nonsense.into()));
             assert_eq!(settings, unset, "{set}={nonsense}");
         }
+        let held = |ns: &str| {
+            Settings::read(|name| (name == "TAILWATER_PROFILE_HOLD_NS").then(|| ns.into()))
+        };
+        let ticks = ["0", "much", "1", "2000", "9000000000"].map(|ns| held(ns).hold_ticks(3));
+        assert_eq!(
+            ticks,
+            [0, 0, 1, 6, 27_000_000],
+            "in 333 ns each; what is asked for is never none"
+        );
+        assert_eq!(held("9000000000").hold_ticks(3000), u32::MAX);
         let several = Settings::read(|name| match name {
             "TAILWATER_PROFILE_SCANNERS" => Some("3".into()),
             "TAILWATER_PROFILE_SCANNER_CPU" => Some("5,7".into()),

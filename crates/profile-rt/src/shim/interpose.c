@@ -30,10 +30,10 @@ static struct hold *hold_of(uint64_t object) {
     return &holds[(object * 0x9e3779b97f4a7c15u >> 52) % HOLDS];
 }
 
+static uint32_t shortest(void) { return (uint32_t)LOAD(*LOAD(tw_shim_recording)); }
+
 /* The recorder that says so. */
 static uint32_t recorder(void) { return (uint32_t)(LOAD(*LOAD(tw_shim_recording)) >> 32); }
-
-static uint32_t shortest(void) { return (uint32_t)LOAD(*LOAD(tw_shim_recording)); }
 
 /* A recorder in another process may have died, and only threads of this one find out: each asks now and then. */
 static int recording(void) {
@@ -110,11 +110,16 @@ static int over(const struct wait *wait, int has_lock) {
 }
 
 /* The lock was had without a wait that is told. Where holds are recorded, it is kept as a wait of no length until it is let go. */
-static void holds_now(uint32_t kind, const void *lock, void *site) {
+static void holds_now(uint32_t kind, const void *lock, const void *site) {
     if ((uint32_t)LOAD(*LOAD(tw_shim_holds))) {
         uint64_t now = tw_shim_ticks();
         tw_rt_waited(kind, (uint64_t)lock, now, now, (uint64_t)site, 0, 0, 1);
     }
+}
+
+static void took_at_once(uint32_t kind, const void *lock, const void *site) {
+    took(lock, site);
+    holds_now(kind, lock, site);
 }
 
 /* The notes forget the functions of a library that goes: another may come to lie in its place. The
@@ -214,8 +219,7 @@ static int taken(int result) { return result == 0 || result == EOWNERDEAD; }
         if (!over(&wait, taken(result)) && taken(result))                                   \
             holds_now(kind, lock, SITE);                                                    \
     } else if (taken(result)) {                                                             \
-        took(lock, SITE);                                                                   \
-        holds_now(kind, lock, SITE);                                                        \
+        took_at_once(kind, lock, SITE);                                                     \
     }                                                                                       \
     return result
 
@@ -242,10 +246,8 @@ int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struc
 
 int pthread_mutex_trylock(pthread_mutex_t *mutex) {
     int result = real_pthread_mutex_trylock()(mutex);
-    if (recording() && taken(result)) {
-        took(mutex, SITE);
-        holds_now(TW_WAIT_MUTEX, mutex, SITE);
-    }
+    if (recording() && taken(result))
+        took_at_once(TW_WAIT_MUTEX, mutex, SITE);
     return result;
 }
 
@@ -301,19 +303,15 @@ int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const st
 
 int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) {
     int result = real_pthread_rwlock_tryrdlock()(lock);
-    if (recording() && result == 0) {
-        took(lock, SITE);
-        holds_now(TW_WAIT_READ, lock, SITE);
-    }
+    if (recording() && result == 0)
+        took_at_once(TW_WAIT_READ, lock, SITE);
     return result;
 }
 
 int pthread_rwlock_trywrlock(pthread_rwlock_t *lock) {
     int result = real_pthread_rwlock_trywrlock()(lock);
-    if (recording() && result == 0) {
-        took(lock, SITE);
-        holds_now(TW_WAIT_WRITE, lock, SITE);
-    }
+    if (recording() && result == 0)
+        took_at_once(TW_WAIT_WRITE, lock, SITE);
     return result;
 }
 

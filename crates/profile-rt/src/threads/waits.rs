@@ -14,14 +14,14 @@ use tailwater_profile::record::Ticks;
 pub(crate) fn waited(wait: Waited, has_lock: bool) {
     let Some((arena, index)) = register::place() else { return };
     let slot = arena.slot(index);
-    let (count, own) =
-        ((shim::pending() as usize).min(PENDING_MAX), Kept { term: arena.term(), again: 0 });
-    if has_lock && wait.is_hold() && is_had_again(slot, count, wait.object, own.term) {
+    let count = (shim::pending() as usize).min(PENDING_MAX);
+    let kept = Kept { term: arena.term(), again: 0 };
+    if has_lock && wait.is_hold() && is_had_again(slot, count, wait.object, kept.term) {
         return;
     }
     let wait = Waited { function: innermost(&arena, index), ..wait };
     if has_lock && count < PENDING_MAX {
-        store(slot, count, Waited { released: own.word(), ..wait });
+        store(slot, count, Waited { released: kept.word(), ..wait });
         shim::set_pending(count as u32 + 1);
     } else if wait.is_hold() {
         // Of how long it is held nothing will be known.

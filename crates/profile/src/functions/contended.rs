@@ -2,62 +2,35 @@
 
 use super::report::wait_name;
 use super::rows::ContendedRow;
+use super::sums::{Sum, Sums};
 use crate::clock::TickRate;
-use crate::hash::Map;
 use crate::names::Names;
-use crate::record::{Ticks, Wait, WaitKind};
-use std::cmp::Reverse;
-
-/// Locks told apart; waits for further ones are counted as beyond bounds.
-const LOCKS_MAX: usize = 65_536;
+use crate::record::{Ticks, Wait};
 
 /// Waits by lock.
 #[derive(Default)]
-pub(super) struct Contended {
-    locks: Map<u64, Sum>,
-    beyond: u64,
-}
-
-struct Sum {
-    waits: u64,
-    total: Ticks,
-    longest: Wait,
-}
+pub(super) struct Contended(Sums<u64, Wait>);
 
 impl Contended {
-    /// Waits for a signal or for a thread's end are none for a lock.
     pub(super) fn add(&mut self, wait: &Wait) {
-        if matches!(wait.kind, WaitKind::Condition | WaitKind::Join) {
-            return;
-        }
-        if self.locks.len() >= LOCKS_MAX && !self.locks.contains_key(&wait.object) {
-            self.beyond += 1;
-            return;
-        }
-        let fresh = || Sum { waits: 0, total: 0, longest: *wait };
-        let sum = self.locks.entry(wait.object).or_insert_with(fresh);
-        sum.waits += 1;
-        sum.total = sum.total.saturating_add(length(wait));
-        if length(wait) > length(&sum.longest) {
-            sum.longest = *wait;
+        if wait.kind.is_of_lock() {
+            self.0.add(wait.object, *wait, length(wait));
         }
     }
 
     /// Waits beyond the bound.
     pub(super) const fn beyond(&self) -> u64 {
-        self.beyond
+        self.0.beyond()
     }
 
     /// The locks, the most time first.
     pub(super) fn rows(self, names: &Names, rate: TickRate) -> Vec<ContendedRow> {
-        let mut locks: Vec<(u64, Sum)> = self.locks.into_iter().collect();
-        locks.sort_by_key(|(object, sum)| (Reverse(sum.total), *object));
-        let row = |(object, sum): (u64, Sum)| ContendedRow {
+        let row = |(object, sum): (u64, Sum<Wait>)| ContendedRow {
             kind: wait_name(sum.longest.kind),
             object,
-            waits: sum.waits,
+            waits: sum.count,
             total_ns: rate.ns(sum.total),
-            max_ns: rate.ns(length(&sum.longest)),
+            max_ns: rate.ns(sum.max),
             function: sum.longest.function.map(|id| names.of(id)),
             holder: sum.longest.holder_function.map(|id| names.of(id)),
             site: sum.longest.site,
@@ -66,7 +39,7 @@ impl Contended {
             line: None,
             holder_line: None,
         };
-        locks.into_iter().map(row).collect()
+        self.0.sorted().into_iter().map(row).collect()
     }
 }
 
@@ -78,7 +51,7 @@ const fn length(wait: &Wait) -> Ticks {
 mod tests {
     use super::*;
     use crate::clock::Clocks;
-    use crate::record::{Clock, ThreadId};
+    use crate::record::{Clock, ThreadId, WaitKind};
 
     fn wait(kind: WaitKind, object: u64, ticks: Ticks) -> Wait {
         Wait {
@@ -97,9 +70,9 @@ mod tests {
     }
 
     #[test]
-    fn many_short_waits_outrank_a_long_one_and_conditions_are_no_locks() {
+    fn locks_are_told_by_their_longest_wait_and_conditions_are_none() {
         let mut contended = Contended::default();
-        (0..100).for_each(|_| contended.add(&wait(WaitKind::Write, 64, 30)));
+        contended.add(&wait(WaitKind::Write, 64, 30));
         contended.add(&wait(WaitKind::Read, 64, 40));
         contended.add(&wait(WaitKind::Mutex, 32, 2_000));
         contended.add(&wait(WaitKind::Condition, 16, 1 << 40));
@@ -107,14 +80,7 @@ mod tests {
         let rows = contended.rows(&Names::default(), rate);
         let brief: Vec<_> =
             rows.iter().map(|row| (row.object, row.waits, row.total_ns, row.site)).collect();
-        assert_eq!(brief, [(64, 101, 3_040, 40), (32, 1, 2_000, 2_000)]);
-        assert_eq!(rows[0].kind, "read", "as the longest");
-    }
-
-    #[test]
-    fn locks_beyond_the_bound_are_counted() {
-        let mut contended = Contended::default();
-        (0..70_000).for_each(|object| contended.add(&wait(WaitKind::Mutex, object, 1)));
-        assert_eq!((contended.locks.len(), contended.beyond()), (LOCKS_MAX, 70_000 - 65_536));
+        assert_eq!(brief, [(32, 1, 2_000, 2_000), (64, 2, 70, 40)]);
+        assert_eq!(rows[1].kind, "read", "as the longest");
     }
 }

@@ -2,28 +2,20 @@
 
 use super::report::wait_name;
 use super::rows::HoldRow;
+use super::sums::{Sum, Sums};
 use crate::clock::TickRate;
-use crate::hash::Map;
 use crate::names::Names;
-use crate::record::{FunctionId, Hold, Ticks, Wait, WaitKind};
-use std::cmp::Reverse;
+use crate::record::{FunctionId, Hold, Ticks, Wait};
 
-/// Locks told apart by function; holds of further ones are counted as beyond bounds.
-const HOLDS_MAX: usize = 65_536;
+/// A lock, and what took it.
+type Key = (u64, Option<FunctionId>);
 
 /// Holds by lock and function.
 #[derive(Default)]
 pub(super) struct Holds {
-    held: Map<(u64, Option<FunctionId>), Sum>,
-    beyond: u64,
+    sums: Sums<Key, Hold>,
     /// How long a lock must have been held, where that was asked for. Without it only those that were waited for are known.
     asked: Option<Ticks>,
-}
-
-struct Sum {
-    holds: u64,
-    total: Ticks,
-    longest: Hold,
 }
 
 impl Holds {
@@ -32,53 +24,39 @@ impl Holds {
         self.asked = Some(ticks);
     }
 
-    /// What is held after a wait. Waits for a signal or for a thread's end take nothing.
+    /// What is held after a wait.
     pub(super) fn add_wait(&mut self, wait: &Wait) {
         let Wait { thread, kind, object, end: start, released: end, function, site, .. } = *wait;
-        if !matches!(kind, WaitKind::Condition | WaitKind::Join) {
+        if kind.is_of_lock() {
             self.add(&Hold { thread, kind, object, start, end, function, site });
         }
     }
 
     pub(super) fn add(&mut self, hold: &Hold) {
-        if self.asked.is_none_or(|least| length(hold) < least) {
-            return;
-        }
-        let key = (hold.object, hold.function);
-        if self.held.len() >= HOLDS_MAX && !self.held.contains_key(&key) {
-            self.beyond += 1;
-            return;
-        }
-        let fresh = || Sum { holds: 0, total: 0, longest: *hold };
-        let sum = self.held.entry(key).or_insert_with(fresh);
-        sum.holds += 1;
-        sum.total = sum.total.saturating_add(length(hold));
-        if length(hold) > length(&sum.longest) {
-            sum.longest = *hold;
+        if self.asked.is_some_and(|least| length(hold) >= least) {
+            self.sums.add((hold.object, hold.function), *hold, length(hold));
         }
     }
 
     /// Holds beyond the bound.
     pub(super) const fn beyond(&self) -> u64 {
-        self.beyond
+        self.sums.beyond()
     }
 
     /// The most time first.
     pub(super) fn rows(self, names: &Names, rate: TickRate) -> Vec<HoldRow> {
-        let mut held: Vec<((u64, Option<FunctionId>), Sum)> = self.held.into_iter().collect();
-        held.sort_by_key(|(key, sum)| (Reverse(sum.total), *key));
-        let row = |((object, function), sum): ((u64, Option<FunctionId>), Sum)| HoldRow {
+        let row = |((object, function), sum): (Key, Sum<Hold>)| HoldRow {
             kind: wait_name(sum.longest.kind),
             object,
             function: function.map(|id| names.of(id)),
-            holds: sum.holds,
+            holds: sum.count,
             total_ns: rate.ns(sum.total),
-            max_ns: rate.ns(length(&sum.longest)),
+            max_ns: rate.ns(sum.max),
             site: sum.longest.site,
             lock: None,
             line: None,
         };
-        held.into_iter().map(row).collect()
+        self.sums.sorted().into_iter().map(row).collect()
     }
 }
 
@@ -90,7 +68,7 @@ const fn length(hold: &Hold) -> Ticks {
 mod tests {
     use super::*;
     use crate::clock::Clocks;
-    use crate::record::{Clock, ThreadId};
+    use crate::record::{Clock, ThreadId, WaitKind};
 
     fn hold(object: u64, function: u32, ticks: Ticks) -> Hold {
         Hold {
@@ -149,12 +127,5 @@ mod tests {
         let mut holds = Holds { asked: Some(50), ..Holds::default() };
         holds.add_wait(&wait(WaitKind::Mutex, 50));
         assert_eq!(rows(holds), [(64, 1, 50, 7)]);
-    }
-
-    #[test]
-    fn holds_beyond_the_bound_are_counted() {
-        let mut holds = Holds { asked: Some(1), ..Holds::default() };
-        (0..70_000).for_each(|object| holds.add(&hold(object, 1, 1)));
-        assert_eq!((holds.held.len(), holds.beyond()), (HOLDS_MAX, 70_000 - 65_536));
     }
 }

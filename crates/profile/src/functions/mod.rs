@@ -7,6 +7,7 @@ mod spread;
 mod locks;
 mod contended;
 mod holds;
+mod sums;
 mod nested;
 mod together;
 mod rows;

@@ -10,7 +10,7 @@ use tailwater_report::{count, grid};
 
 /// Locks listed for a function.
 const LOCKS_MAX: usize = 5;
-/// Locks listed of the program.
+/// Locks listed of the program, waited for or held.
 const CONTENDED_MAX: usize = 10;
 
 /// The locks of the program, and below them those that each function waited for.
@@ -31,7 +31,6 @@ fn contended_table(report: &Report, options: &ReportOptions) -> String {
     if report.locks.is_empty() {
         return String::new();
     }
-    let shown_locks = &report.locks[..report.locks.len().min(CONTENDED_MAX)];
     let row = |lock: &ContendedRow| {
         vec![
             what(lock.kind, lock.lock.as_deref(), lock.object),
@@ -43,13 +42,23 @@ fn contended_table(report: &Report, options: &ReportOptions) -> String {
             shown(lock.max_ns),
         ]
     };
-    let rows: Vec<Vec<String>> = shown_locks.iter().map(row).collect();
     let heads = ["lock", "longest in", "held in", "at", "waits", "in all", "longest"];
-    let more = match report.locks.len() - shown_locks.len() {
+    first(&report.locks, (&heads, 4), "locks", row)
+}
+
+/// The first rows of a table, with how many more there are.
+fn first<T>(
+    all: &[T],
+    (heads, left): (&[&str], usize),
+    what: &str,
+    row: impl Fn(&T) -> Vec<String>,
+) -> String {
+    let rows: Vec<Vec<String>> = all.iter().take(CONTENDED_MAX).map(row).collect();
+    let more = match all.len() - rows.len() {
         0 => String::new(),
-        more => format!("and {} more locks; --json lists them\n", count(more as u64)),
+        more => format!("and {} more {what}; --json lists them\n", count(more as u64)),
     };
-    format!("\n{}\n{more}", grid(&heads, 4, &rows))
+    format!("\n{}\n{more}", grid(heads, left, &rows))
 }
 
 /// Locks that were held for long; nothing where that was not recorded.
@@ -57,7 +66,6 @@ fn holds_table(report: &Report, options: &ReportOptions) -> String {
     if report.holds.is_empty() {
         return String::new();
     }
-    let shown_holds = &report.holds[..report.holds.len().min(CONTENDED_MAX)];
     let row = |hold: &HoldRow| {
         vec![
             what(hold.kind, hold.lock.as_deref(), hold.object),
@@ -68,13 +76,8 @@ fn holds_table(report: &Report, options: &ReportOptions) -> String {
             shown(hold.max_ns),
         ]
     };
-    let rows: Vec<Vec<String>> = shown_holds.iter().map(row).collect();
     let heads = ["lock", "held by", "at", "times", "in all", "longest"];
-    let more = match report.holds.len() - shown_holds.len() {
-        0 => String::new(),
-        more => format!("and {} more; --json lists them\n", count(more as u64)),
-    };
-    format!("\n{}\n{more}", grid(&heads, 3, &rows))
+    first(&report.holds, (&heads, 3), "held locks", row)
 }
 
 fn locks_table(report: &Report, options: &ReportOptions) -> String {

@@ -61,14 +61,14 @@ fn main() -> ExitCode {
 fn measured(args: &Args) -> Result<bool> {
     let all: Vec<&Service> = service::ALL.iter().collect();
     let chosen = if args.only.is_empty() { &all } else { &args.only };
-    let place = Place::prepare(chosen)?;
+    let mut place = Place::prepare(chosen)?;
     if args.build_only {
         return Ok(true);
     }
     let length = Duration::from_secs(if args.short { 1 } else { args.seconds });
     let mut found = Found::begin(length);
     for service in chosen {
-        let one = run::whole(&place, service, length)?;
+        let one = run::whole(&mut place, service, length)?;
         println!("{one}");
         found.services.push(one);
     }

@@ -35,16 +35,22 @@ impl Place {
             place.by_the_pass(&place.root, &[], &words)?;
         }
         for service in services {
-            if let Kind::Foreign { make, .. } = service.kind {
-                place.foreign(service.name, make)?;
+            if let Kind::Foreign { make, program, .. } = service.kind {
+                place.foreign(service.name, make, program)?;
             }
         }
         Ok(place)
     }
 
     /// Debian's sources, built where they lie.
-    fn foreign(&self, package: &str, make: &[&str]) -> Result {
+    fn foreign(&self, package: &str, make: &[&str], program: &str) -> Result {
         let sources = self.sources(package)?;
+        let built = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).ok();
+        // Their make does not know what the pass links to it.
+        let runtime = built(&self.home.join("tailwater_profile_rt.o"));
+        if built(&sources.join(program)).is_some_and(|program| Some(program) < runtime) {
+            self.by_the_pass(&sources, &[], &["make", "--silent", "clean"])?;
+        }
         // Redis has a Makefile, memcached a script that writes it.
         if !sources.join("Makefile").exists() {
             self.by_the_pass(&sources, &[], &["./configure", "--quiet"])?;
@@ -71,6 +77,12 @@ impl Place {
 
     fn sources(&self, package: &str) -> Result<PathBuf> {
         self.ours(&["xtask", "source", package]).map(PathBuf::from)
+    }
+
+    /// Services and what records go to each other's core.
+    pub(crate) fn exchange_cores(&mut self) {
+        let (services, recorder) = &mut self.cores;
+        std::mem::swap(services, recorder);
     }
 
     /// `tailwater`, with its home named.

@@ -7,7 +7,7 @@ use crate::clock::TickRate;
 use crate::functions::Interval;
 use crate::hash::Map;
 use crate::names::Names;
-use crate::record::{Call, FunctionId, Record, Ticks};
+use crate::record::{Call, CallFlags, FunctionId, Record, Ticks};
 use crate::sampled::{Addresses, Moment, Samples};
 use crate::trace::Header;
 use std::collections::HashMap;
@@ -29,10 +29,13 @@ pub struct InSlowCalls {
     pub itself: HashMap<FunctionId, (u64, Addresses)>,
     /// In slow calls of whichever function, each sample once: by the innermost function that was under way, slow or not.
     pub within: HashMap<FunctionId, Addresses>,
+    /// Samples of moments when a call began or ended, the scanner was away, and which call was under way is not known.
+    pub unclear: u64,
 }
 
 /// One more reading of a trace. A sample belongs to the innermost call that was under way, from the middle of its start to
-/// that of its end.
+/// that of its end. Of a call that began or ended while the scanner was away, only samples count that lie surely in it: what
+/// ran before it may have had the others.
 pub struct InCalls {
     began: (Ticks, u64),
     rate: TickRate,
@@ -95,7 +98,14 @@ impl InCalls {
     }
 
     fn call(&mut self, call: &Call) {
-        let (start_ns, end_ns) = (self.raw_ns(call.start), self.raw_ns(call.end));
+        let slacks = match call.flags.has(CallFlags::GAP) {
+            true => (u64::from(call.start_slack), u64::from(call.end_slack)),
+            false => (0, 0),
+        };
+        let start_ns = self.raw_ns(call.start.saturating_sub(slacks.0));
+        let end_ns = self.raw_ns(call.end.saturating_add(slacks.1));
+        let surely = self.raw_ns(call.start.saturating_add(slacks.0))
+            ..=self.raw_ns(call.end.saturating_sub(slacks.1));
         let Some(tid) = self.names.tid(call.thread) else { return };
         let samples = &mut self.samples;
         let thread = self.threads.entry(tid).or_insert_with(|| {
@@ -103,7 +113,10 @@ impl InCalls {
             ahead.reverse();
             Thread { ahead, ..Thread::default() }
         });
-        let claimed = thread.claim(start_ns, end_ns);
+        let mut claimed = thread.claim(start_ns, end_ns);
+        let among = claimed.len();
+        claimed.retain(|moment| surely.contains(&moment.at_ns));
+        self.found.unclear += (among - claimed.len()) as u64;
         let took = Interval::of(call);
         let took_ns = self.rate.ns(took.low);
         let is_slow = |slow: &&Slow| !took.is_unknown() && took_ns >= slow.above_ns;

@@ -119,6 +119,19 @@ fn samples_of_an_outermost_call_wait_for_what_is_told_late_within_it() {
     assert_eq!(within(&found, 3), 2, "the next outermost call has ended the waiting");
 }
 
+/// What ran before a call may have had the time in which it began.
+#[test]
+fn where_the_scanner_was_away_samples_of_the_ends_are_of_no_call() {
+    let Record::Call(one) = of(2, 1, (3_000, 4_000)) else { unreachable!() };
+    let flags = CallFlags(CallFlags::GAP);
+    // It began between 2,500 and 3,500 ticks: 2,000 and 3,000 ns.
+    let vague = Record::Call(Call { start_slack: 500, flags, ..one });
+    let records = [thread(0), vague, of(1, 0, (2_000, 6_000))];
+    let found = found(&records, &[1_600, 2_100, 2_400, 2_600, 3_100, 4_000], &[(1, 900), (2, 400)]);
+    assert_eq!([1, 2].map(|function| within(&found, function)), [2, 1]);
+    assert_eq!((found.unclear, found.itself[&FunctionId(1)].0), (3, 1));
+}
+
 #[test]
 fn a_call_that_lasts_for_most_of_the_recording_makes_nothing_within_it_slow() {
     let records = [thread(0), of(2, 1, (2_100, 2_900)), of(1, 0, (2_000, 8_000))];

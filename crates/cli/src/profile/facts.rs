@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
-use tailwater_kernel::schedule::{self, Fact, WaitQuantiles, Waits};
+use tailwater_kernel::schedule::{self, Fact, Totals, WaitQuantiles, Waits};
 use tailwater_kernel::{Losses, Name};
 use tailwater_profile::kernel::{
     After, Did, Interrupting, Interruption, OCCUPANTS_MAX, Occupant, ThreadState, WaitedBehind,
@@ -168,10 +168,13 @@ impl Facts {
         mut self,
         end: Clock,
         losses: Losses,
-        beyond: u64,
+        totals: Totals,
         throttled: Option<u64>,
     ) -> io::Result<Summary> {
-        let lost = losses.events.saturating_add(losses.late).saturating_add(losses.unread);
+        let untold = totals.untold.values().sum();
+        let lost = [losses.events, losses.late, losses.unread, untold]
+            .into_iter()
+            .fold(0, u64::saturating_add);
         if lost > 0 {
             self.write(Record::Loss(Loss { thread: None, kind: LossKind::Events, count: lost }));
         }
@@ -183,12 +186,11 @@ impl Facts {
             facts: self.facts,
             threads: self.followed,
             losses,
-            beyond: beyond + self.left_out,
+            totals: Totals { beyond: totals.beyond + self.left_out, ..totals },
             bytes,
             kept,
             waits: self.waits.spread(),
             throttled,
-            ..Summary::default()
         })
     }
 }
@@ -211,10 +213,8 @@ pub(super) struct Summary {
     facts: u64,
     threads: usize,
     losses: Losses,
-    /// Threads that were not followed, and facts that were left out, for want of room.
-    beyond: u64,
-    /// Segments that TCP sent again, of the whole machine.
-    pub(super) retransmissions: u64,
+    /// Of what is beyond, facts that were left out are a part.
+    totals: Totals,
     waits: WaitQuantiles,
     /// How often a CPU quota stopped the program's control groups, where that can be read.
     throttled: Option<u64>,
@@ -239,11 +239,19 @@ impl Summary {
                 self.losses.unwatched,
                 "processors came online and could not be watched: from then on most is unknown",
             ),
-            (self.beyond, "threads or facts were left out for want of room"),
-            (self.retransmissions, "segments were sent again by TCP, by all programs here"),
+            (self.totals.beyond, "threads or facts were left out for want of room"),
+            (self.totals.retransmissions, "segments were sent again by TCP, by all programs here"),
         ];
         for (number, what) in rest.iter().filter(|(number, _)| *number > 0) {
             text.push_str(&format!(" {} {what}.", count(*number)));
+        }
+        for (cpu, times) in &self.totals.untold {
+            text.push_str(&format!(
+                "\nProcessor {cpu} became idle or busy {} times without an event of it: this kernel does not tell all that happens \
+                 there. Times of threads there are unknown or too short; `perf record` has the same gap. Another \
+                 processor may tell all: try taskset -c.",
+                count(*times)
+            ));
         }
         if let Some(times) = self.throttled.filter(|times| *times > 0) {
             text.push_str(&format!(" A CPU quota stopped the program {} times.", count(times)));
@@ -290,8 +298,9 @@ mod tests {
             }));
         }
         let end_ns = began_ns + 1_000_000_000;
-        let summary =
-            facts.finish(reading(end_ns), Losses::default(), 0, None).expect("it is written");
+        let summary = facts
+            .finish(reading(end_ns), Losses::default(), Totals::default(), None)
+            .expect("it is written");
         let reader = Reader::new(File::open(&path).expect("it is there")).expect("a header");
         let states = reader.filter(|item| matches!(item, Ok(Record::State(_)))).count();
         std::fs::remove_file(&path).expect("it was made");
@@ -324,8 +333,9 @@ mod tests {
             }
             assert!(facts.threads.len() <= NAMES_MAX && facts.own.len() <= NAMES_MAX);
         }
-        let summary =
-            facts.finish(reading(to_ns), Losses::default(), 0, None).expect("it is written");
+        let summary = facts
+            .finish(reading(to_ns), Losses::default(), Totals::default(), None)
+            .expect("it is written");
         let (mut tids, mut states) = (HashMap::new(), vec![]);
         for record in Reader::new(File::open(&path).expect("it is there")).expect("a header") {
             match record.expect("sound") {
@@ -345,10 +355,10 @@ mod tests {
     #[test]
     fn threads_of_which_nothing_is_held_make_room_where_the_last_alone_are_kept() {
         let (summary, states) = crowd("names", Duration::from_millis(1));
-        assert_eq!((summary.beyond, states), (0, [2_002, 2_002, 1_001]));
+        assert_eq!((summary.totals.beyond, states), (0, [2_002, 2_002, 1_001]));
         // All that are told apart are within it at first. As they become old they make room, though nothing else is held.
         let (summary, _) = crowd("longer", Duration::from_millis(70));
-        assert!(summary.beyond < NAMES_MAX as u64 / 2, "{}", summary.beyond);
+        assert!(summary.totals.beyond < NAMES_MAX as u64 / 2, "{:?}", summary.totals);
     }
 
     #[test]

@@ -202,11 +202,8 @@ fn write(path: &Path, trace: &Recorded, told: PerfEvents) -> io::Result<Summary>
     let mut machine = Machine::new(told.cpus.into_iter());
     trace.tids.iter().for_each(|tid| machine.follow(*tid, first_ns));
     told.events.iter().for_each(|event| machine.apply(event, &mut |fact| facts.add(fact)));
-    let (beyond, retransmissions) = (machine.beyond(), machine.retransmissions());
-    machine.finish(last_ns, &mut |fact| facts.add(fact));
-    let mut summary = facts.finish(trace.at(last_ns), told.losses, beyond, None)?;
-    summary.retransmissions = retransmissions;
-    Ok(summary)
+    let totals = machine.finish(last_ns, &mut |fact| facts.add(fact));
+    facts.finish(trace.at(last_ns), told.losses, totals, None)
 }
 
 fn text(to: &Path, summary: &Summary, has_interrupts: bool, both_ns: u64) -> String {

@@ -22,6 +22,8 @@ pub(super) struct Core {
     pub(super) current: Option<(u32, Name)>,
     /// Followed threads in its queue.
     pub(super) waiting: Vec<u32>,
+    /// When its last event was.
+    pub(super) last_ns: u64,
     open: Vec<(Interrupting, u64)>,
 }
 

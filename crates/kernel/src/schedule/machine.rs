@@ -21,8 +21,19 @@ pub struct Machine {
     threads: BTreeMap<u32, Thread>,
     /// All processors can be seen.
     sees_all: bool,
-    beyond: u64,
-    retransmissions: u64,
+    totals: Totals,
+}
+
+/// What was counted while threads were followed.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Totals {
+    /// Threads that were not followed for want of room.
+    pub beyond: u64,
+    /// Segments that TCP sent again, of all programs: the kernel does so on no thread's account.
+    pub retransmissions: u64,
+    /// By processor, how often it became idle or busy, and no event told of that, though a followed thread came, went or waited.
+    /// Some kernels leave out what a processor does while it is idle.
+    pub untold: BTreeMap<u32, u64>,
 }
 
 /// A followed thread.
@@ -50,8 +61,7 @@ impl Machine {
             cores: Cores::blind(cpus),
             threads: BTreeMap::new(),
             sees_all: false,
-            beyond: 0,
-            retransmissions: 0,
+            totals: Totals::default(),
         }
     }
 
@@ -62,24 +72,12 @@ impl Machine {
 
     fn follow_as(&mut self, tid: u32, name: Name, at_ns: u64) {
         if self.threads.len() >= THREADS_MAX {
-            self.beyond += 1;
+            self.totals.beyond += 1;
             return;
         }
         let waker = Waker::Unknown;
         let thread = Thread { name, since_ns: at_ns, now: Now::Unknown, waker };
         self.threads.entry(tid).or_insert(thread);
-    }
-
-    /// Threads that were not followed for want of room.
-    #[must_use]
-    pub const fn beyond(&self) -> u64 {
-        self.beyond
-    }
-
-    /// Segments that TCP sent again, of all programs: the kernel does so on no thread's account.
-    #[must_use]
-    pub const fn retransmissions(&self) -> u64 {
-        self.retransmissions
     }
 
     /// Takes the next event, and says what it makes known. Events must come in order of time.
@@ -130,7 +128,7 @@ impl Machine {
             What::Fault { address } => {
                 self.interrupted(tid, (Interrupting::Fault(address), at_ns), at_ns, tell);
             }
-            What::Retransmission => self.retransmissions += 1,
+            What::Retransmission => self.totals.retransmissions += 1,
             What::Waking { .. } | What::Wakeup { .. } | What::Blind | What::Late { .. } => {}
             What::InterruptEntry { .. }
             | What::InterruptExit
@@ -139,14 +137,18 @@ impl Machine {
             | What::LocalEntry(_)
             | What::LocalExit(_) => self.interrupt(event, tell),
         }
+        if let Some(core) = self.cores.get(cpu) {
+            core.last_ns = at_ns;
+        }
     }
 
     /// Concludes: what threads did last lasted until then.
-    pub fn finish(mut self, at_ns: u64, tell: &mut impl FnMut(Fact)) {
+    pub fn finish(mut self, at_ns: u64, tell: &mut impl FnMut(Fact)) -> Totals {
         self.charge_all(at_ns);
         for (tid, thread) in self.threads {
             thread.close(tid, at_ns, Waker::Unknown, tell);
         }
+        self.totals
     }
 
     fn follows(&self, tid: u32) -> bool {
@@ -176,19 +178,68 @@ impl Machine {
     /// An event says which thread its processor has.
     fn sight(&mut self, cpu: u32, tid: u32, at_ns: u64, tell: &mut impl FnMut(Fact)) {
         let before = self.cores.get(cpu).and_then(|core| core.current);
-        if before.is_some_and(|(current, _)| current == tid) {
-            return;
+        match before {
+            Some((current, _)) if current == tid => return,
+            Some(other) => self.replace(other, tid, cpu, at_ns, tell),
+            None => {}
         }
         self.set(cpu, tid, Name::default());
         self.sees_all = self.cores.all_seen();
-        // A thread that starts a program takes the number of its process, in the middle of its time.
-        if let Some((other, _)) = before
-            && let Some(thread) = self.threads.get_mut(&other)
+        self.run(tid, cpu, at_ns, tell);
+    }
+
+    /// A processor has another thread than before, and no event told of that.
+    fn replace(
+        &mut self,
+        other: (u32, Name),
+        tid: u32,
+        cpu: u32,
+        at_ns: u64,
+        tell: &mut impl FnMut(Fact),
+    ) {
+        // A thread that starts a program takes the number of its process, in the middle of its time. No idle thread does.
+        let is_untold = other.0 == 0 || tid == 0;
+        let Some(core) = self.cores.get(cpu) else { return };
+        let since_ns = if is_untold { core.last_ns } else { at_ns };
+        let has_queue = !core.waiting.is_empty();
+        if is_untold && (has_queue || self.follows(other.0) || self.follows(tid)) {
+            *self.totals.untold.entry(cpu).or_default() += 1;
+        }
+        if let Some(thread) = self.threads.get_mut(&other.0)
             && matches!(thread.now, Now::Running { cpu: its } if its == cpu)
         {
-            thread.turn(other, Now::Unknown, at_ns, Waker::Unknown, tell);
+            thread.doubt(other.0, since_ns, tell);
         }
-        self.run(tid, cpu, at_ns, tell);
+        if is_untold {
+            self.doubt_queue(cpu, other, since_ns, tell);
+        }
+        // It was thought to wait elsewhere.
+        self.unqueue(tid);
+        if let Some(thread) = self.threads.get_mut(&tid)
+            && matches!(thread.now, Now::Runnable { .. })
+        {
+            thread.now = Now::Unknown;
+        }
+    }
+
+    /// Since then a thread of this queue may have had the processor, which had this one before.
+    fn doubt_queue(
+        &mut self,
+        cpu: u32,
+        had: (u32, Name),
+        since_ns: u64,
+        tell: &mut impl FnMut(Fact),
+    ) {
+        self.charge(cpu, had, since_ns);
+        let waiting = self.cores.get(cpu).map(|core| std::mem::take(&mut core.waiting));
+        for tid in waiting.into_iter().flatten() {
+            if let Some(thread) = self.threads.get_mut(&tid)
+                && let Now::Runnable { charged_ns, .. } = thread.now
+            {
+                // It may have come from another queue since.
+                thread.doubt(tid, charged_ns, tell);
+            }
+        }
     }
 
     fn set(&mut self, cpu: u32, tid: u32, name: Name) {
@@ -271,27 +322,26 @@ impl Machine {
         if from == queue {
             return;
         }
-        if let Some(current) = self.cores.get(from).and_then(|core| core.current) {
-            self.charge(from, current, at_ns);
-        }
         self.unqueue(tid);
-        if let Some(Thread { now: Now::Runnable { cpu, charged_ns, .. }, .. }) =
-            self.threads.get_mut(&tid)
-        {
-            // It may have been last on a processor that is gone.
-            (*cpu, *charged_ns) = (queue, at_ns);
+        let had = self.cores.get(from).and_then(|core| core.current);
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            // The others of that queue are charged by events of their processor: it may turn out to have had another thread.
+            if let Some(current) = had {
+                thread.charge(current, at_ns);
+            }
+            if let Now::Runnable { cpu, charged_ns, .. } = &mut thread.now {
+                // It may have been last on a processor that is gone.
+                (*cpu, *charged_ns) = (queue, at_ns);
+            }
         }
         self.enqueue(tid);
     }
 
     /// The time up to now of all that wait for a core is that of the thread that has it.
-    fn charge(&mut self, cpu: u32, (tid, name): (u32, Name), at_ns: u64) {
+    fn charge(&mut self, cpu: u32, had: (u32, Name), at_ns: u64) {
         for waiting in self.cores.get(cpu).iter().flat_map(|core| &core.waiting) {
-            if let Some(Thread { now: Now::Runnable { charged_ns, behind, .. }, .. }) =
-                self.threads.get_mut(waiting)
-            {
-                behind.add(tid, name, at_ns - *charged_ns);
-                *charged_ns = at_ns;
+            if let Some(thread) = self.threads.get_mut(waiting) {
+                thread.charge(had, at_ns);
             }
         }
     }
@@ -367,6 +417,19 @@ impl Thread {
         let before = std::mem::replace(&mut self.now, now);
         let from_ns = std::mem::replace(&mut self.since_ns, at_ns);
         before.told((tid, self.name), (from_ns, at_ns), woken, tell);
+    }
+
+    /// Where it waits: up to now, it did so behind that thread.
+    fn charge(&mut self, (tid, name): (u32, Name), at_ns: u64) {
+        if let Now::Runnable { charged_ns, behind, .. } = &mut self.now {
+            behind.add(tid, name, at_ns.saturating_sub(*charged_ns));
+            *charged_ns = at_ns.max(*charged_ns);
+        }
+    }
+
+    /// Nothing is known of it since then, or since its present state began.
+    fn doubt(&mut self, tid: u32, since_ns: u64, tell: &mut impl FnMut(Fact)) {
+        self.turn(tid, Now::Unknown, since_ns.max(self.since_ns), Waker::Unknown, tell);
     }
 
     fn close(self, tid: u32, at_ns: u64, woken: Waker, tell: &mut impl FnMut(Fact)) {

@@ -14,5 +14,5 @@ mod simulated;
 pub use account::{Account, Softirqs, Times};
 pub use behind::{Behind, OCCUPANTS_MAX, Occupant};
 pub use fact::{After, Fact, Interrupting, Interruption, Interval, State, Waker};
-pub use machine::{Machine, THREADS_MAX};
+pub use machine::{Machine, THREADS_MAX, Totals};
 pub use waits::{WaitQuantiles, Waits};

@@ -165,41 +165,43 @@ fn said(events: &[Event], end: u64) -> Vec<Interval> {
 }
 
 /// Every interval is right at each of its moments or unknown, and those of a thread leave no hole.
-fn hold(world: &World, intervals: &[Interval]) -> Result<u64, TestCaseError> {
+fn hold(world: &World, intervals: &[Interval]) -> Result<(), TestCaseError> {
     let mut until = BTreeMap::new();
-    let mut unknown = 0;
     for one in intervals {
         prop_assert_eq!(until.insert(one.tid, one.to_ns).unwrap_or(0), one.from_ns, "{:?}", one);
-        let mut behind: BTreeMap<u32, u64> = BTreeMap::new();
         for at in one.from_ns..one.to_ns {
-            let (threads, cores) = &world.past[at as usize];
-            let truth = threads[&one.tid];
+            let truth = world.past[at as usize].0[&one.tid];
             let is_right = match (&one.state, truth) {
                 (State::Unknown, _) => true,
                 (State::Running { cpu }, Truth::Runs(core)) => *cpu == core as u32,
-                (State::Runnable { .. }, Truth::Waits(core)) => {
-                    *behind.entry(cores[core]).or_default() += 1;
-                    true
-                }
+                (State::Runnable { .. }, Truth::Waits(_)) => true,
                 (State::Asleep { .. }, Truth::Sleeps) => true,
                 _ => false,
             };
             prop_assert!(is_right, "at {}: {:?}, in truth {:?}", at, one, truth);
         }
-        match &one.state {
-            State::Runnable { behind: told, .. } => {
-                prop_assert_eq!(told.idle_ns, behind.remove(&0).unwrap_or(0), "{:?}", one);
-                for occupant in &told.occupants {
-                    prop_assert_eq!(behind.remove(&occupant.tid), Some(occupant.ns), "{:?}", one);
-                }
-                prop_assert_eq!(told.others_ns, behind.values().sum::<u64>());
-            }
-            State::Unknown => unknown += one.to_ns - one.from_ns,
-            _ => {}
-        }
     }
     prop_assert!(until.values().all(|to| *to == world.now) && until.len() == THREADS as usize);
-    Ok(unknown)
+    Ok(())
+}
+
+/// Each that waited did so behind the threads that had its core.
+fn hold_behind(world: &World, intervals: &[Interval]) -> Result<(), TestCaseError> {
+    for one in intervals {
+        let State::Runnable { behind: told, .. } = &one.state else { continue };
+        let mut behind: BTreeMap<u32, u64> = BTreeMap::new();
+        for at in one.from_ns..one.to_ns {
+            let (threads, cores) = &world.past[at as usize];
+            let Truth::Waits(core) = threads[&one.tid] else { continue };
+            *behind.entry(cores[core]).or_default() += 1;
+        }
+        prop_assert_eq!(told.idle_ns, behind.remove(&0).unwrap_or(0), "{:?}", one);
+        for occupant in &told.occupants {
+            prop_assert_eq!(behind.remove(&occupant.tid), Some(occupant.ns), "{:?}", one);
+        }
+        prop_assert_eq!(told.others_ns, behind.values().sum::<u64>());
+    }
+    Ok(())
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -235,6 +237,7 @@ proptest! {
         let world = world(&steps);
         let intervals = said(&world.events, world.now);
         hold(&world, &intervals)?;
+        hold_behind(&world, &intervals)?;
         // Threads are unknown until their first event, and never again.
         for tid in FIRST..FIRST + THREADS {
             let of = intervals.iter().filter(|one| one.tid == tid);
@@ -250,8 +253,68 @@ proptest! {
     ) {
         let world = world(&steps);
         let lost: Vec<_> = lost.into_iter().map(|(cpu, at, ns)| (cpu, at, at + ns)).collect();
-        hold(&world, &said(&world.with_losses(&lost), world.now))?;
+        let intervals = said(&world.with_losses(&lost), world.now);
+        hold(&world, &intervals)?;
+        hold_behind(&world, &intervals)?;
     }
+}
+
+/// Some kernels tell nothing of a processor that goes from its idle thread to another.
+fn without_ends_of_idling(world: &World, mute: usize) -> Vec<Event> {
+    let is_told = |event: &&Event| {
+        !(event.cpu as usize == mute && event.tid == 0 && matches!(event.what, What::Switch { .. }))
+    };
+    world.events.iter().filter(is_told).copied().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn where_ends_of_idling_are_not_told_it_is_right_or_does_not_know(
+        steps in prop::collection::vec(step(), 1..120),
+        mute in 0..CPUS,
+    ) {
+        let mut world = world(&steps);
+        // Up to the last event of a processor, one that is idle may have been busy.
+        (0..CPUS).for_each(|cpu| world.tell(cpu, What::SoftirqExit));
+        world.pass(1);
+        // Behind whom one waited that went to another queue since is not known.
+        hold(&world, &said(&without_ends_of_idling(&world, mute), world.now))?;
+    }
+}
+
+#[test]
+fn a_thread_that_came_from_nowhere_ran_since_the_processor_was_idle_at_most() {
+    let waking = What::Waking { tid: FIRST, cpu: 1, context: Context::Thread };
+    let events = [
+        switched(5, 0, (0, Left::Runnable), 9),
+        switched(10, 1, (0, Left::Runnable), FIRST),
+        switched(20, 1, (FIRST, Left::Asleep), 0),
+        Event { at_ns: 30, cpu: 0, tid: 9, what: waking },
+        Event { at_ns: 34, cpu: 1, tid: 0, what: What::SoftirqExit },
+        // Processor 1 has gone to the thread; nothing said so.
+        switched(50, 1, (FIRST, Left::Asleep), 0),
+    ];
+    let mut facts = Vec::new();
+    let mut machine = Machine::new(0..2);
+    machine.follow(FIRST, 0);
+    events.iter().for_each(|event| machine.apply(event, &mut |fact| facts.push(fact)));
+    let totals = machine.finish(60, &mut |fact| facts.push(fact));
+    assert_eq!(totals.untold, BTreeMap::from([(1, 1)]));
+    let spans = facts.iter().filter_map(|fact| match fact {
+        Fact::Interval(one) => Some((one.from_ns, one.to_ns, one.state == State::Unknown)),
+        _ => None,
+    });
+    let expected = [
+        (0, 10, true),
+        (10, 20, false),
+        (20, 30, false),
+        (30, 34, false),
+        (34, 50, true),
+        (50, 60, false),
+    ];
+    assert_eq!(spans.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub(crate) const ACTIVE_MAX: usize = 32;
 
 /// The last letter is the version of all that lies here.
 pub(super) const MAGIC: [u8; 8] = *b"twarena7";
+/// That version, as a letter.
+pub(crate) const VERSION: u8 = MAGIC[7];
 const SLOTS_AT: u64 = 4096;
 const REGIONS_AT: u64 = 8 << 20;
 const PAGE: u64 = 4096;

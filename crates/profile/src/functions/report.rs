@@ -48,6 +48,8 @@ pub struct Report {
     /// The lines at which threads were in slow calls of whichever function, most samples first, filled in by whoever has them. Each
     /// sample counts once, for the innermost function that was known by then.
     pub slow_lines: Vec<SlowLine>,
+    /// Samples that are of no call, slow or not: the scanner was away, and it is not known which call was under way.
+    pub unclear_samples: u64,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]
     pub names: Names,
@@ -101,6 +103,7 @@ pub(super) fn build(
         together: None,
         samples: None,
         slow_lines: Vec::new(),
+        unclear_samples: 0,
         names,
     }
 }

@@ -139,10 +139,7 @@ fn record(
         end_ns = end_ns.max(event.at_ns);
         machine.apply(event, &mut |fact| facts.add(fact));
     });
-    let (beyond, retransmissions) = (machine.beyond(), machine.retransmissions());
-    machine.finish(end_ns, &mut |fact| facts.add(fact));
+    let totals = machine.finish(end_ns, &mut |fact| facts.add(fact));
     let throttled = throttling.map(|throttling| throttling.times());
-    let mut summary = facts.finish(reading(end_ns), losses, beyond, throttled)?;
-    summary.retransmissions = retransmissions;
-    Ok(summary)
+    facts.finish(reading(end_ns), losses, totals, throttled)
 }

@@ -111,19 +111,27 @@ pub(super) fn find(
     lines.sort_by_cached_key(key);
     let changed = symbols.changed().to_vec();
     report.slow_lines = lines;
+    report.unclear_samples = found.unclear;
     Ok(changed)
 }
 
 /// Below the functions: where threads were in slow calls, whichever they are of, and which calls are slow for that.
 pub(super) fn table(report: &Report, above: Above) -> String {
     let samples: u64 = report.slow_lines.iter().map(|one| one.line.samples).sum();
+    let unclear = match report.unclear_samples {
+        0 => String::new(),
+        unclear => format!(
+            "{} samples are of no call: the scanner was away, and which call was under way is not known.\n",
+            count(unclear)
+        ),
+    };
     let (percentile, calls) = (above.name(), above.calls());
     if samples == 0 {
         let lower =
             if above == Above::P50 { "" } else { "take a lower percentile (--lines=p50), or " };
         return format!(
             "\nNo sample lies in a slow call: one of {percentile} or more, of a function of which {calls} calls were seen, whose \
-             {percentile} is known and whose median is no most of the recording. For more, {lower}record for longer.\n"
+             {percentile} is known and whose median is no most of the recording. For more, {lower}record for longer.\n{unclear}"
         );
     }
     let shown = &report.slow_lines[..report.slow_lines.len().min(LINES_MAX)];
@@ -142,6 +150,6 @@ pub(super) fn table(report: &Report, above: Above) -> String {
     let grid = grid(&["function", "at, in slow calls", "samples", "%"], 2, &rows);
     format!(
         "\n{grid}\nSlow: calls of {percentile} or more, of functions of which {calls} calls were seen, with what they call. Of one \
-         that lasts for more than half of the recording, its own time alone.\n"
+         that lasts for more than half of the recording, its own time alone.\n{unclear}"
     )
 }

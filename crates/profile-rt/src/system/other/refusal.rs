@@ -1,5 +1,6 @@
 //! Why a process cannot be recorded from this one, and what to type.
 
+use crate::memory::arena::VERSION;
 use crate::memory::foreign::Unfit;
 use crate::memory::lease::Recorder;
 use std::fmt;
@@ -60,8 +61,9 @@ impl fmt::Display for Refusal {
             ),
             Self::Version(letter) => write!(
                 f,
-                "found version {letter} of the profiler's shared memory, needed version 2; build it anew by this \
-                 tailwater, and start it anew"
+                "found version {letter} of the profiler's shared memory, needed version {}; build it anew by this \
+                 tailwater, and start it anew",
+                char::from(VERSION)
             ),
             Self::Damaged => f.write_str("found its shadow stacks damaged; start it anew"),
             Self::Foreign => f.write_str(
@@ -123,7 +125,10 @@ mod tests {
             (Refusal::Limited, "ulimit -f unlimited"),
             (Refusal::Closed, "as root"),
             (Refusal::Foreign, "attach to that one"),
-            (Refusal::from(Unfit::Version('1')), "version 1"),
+            (
+                Refusal::from(Unfit::Version('1')),
+                "version 1 of the profiler's shared memory, needed version 7",
+            ),
             (Refusal::from(Some(Recorder::Own(7))), "records itself"),
             (Refusal::from(Some(Recorder::Other(7))), "process 7 records"),
         ];

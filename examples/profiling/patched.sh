@@ -21,7 +21,7 @@ esac
 sources=$(cargo xtask source "$name" | tail -n 1)
 folder=out/patched/${sources##*/}${clock:+-clock}$other patch=examples/profiling/patches/$name$other.patch
 # Built for another runtime, it would refuse to start.
-applied=$(cat "$patch" crates/profile-rt/include/tailwater/profile_abi.h | cksum)
+applied=$(cat "$patch" crates/profile-rt/include/tailwater/profile_abi.h crates/profile-rt/src/memory/arena.rs | cksum)
 if [ "$(cat "$folder/applied" 2>/dev/null)" != "$applied" ]; then
     rm -rf "$folder"
     mkdir -p out/patched

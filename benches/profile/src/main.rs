@@ -64,6 +64,8 @@ enum Verb {
     Guide(guide::GuideArgs),
     /// What clients of a server see while it is recorded, in a closed loop: latency counts from sending.
     Recorded(guide::RecordedArgs),
+    /// What each option of a recording costs what clients of a server see; examples/profiling/options.sh.
+    Options(guide::OptionsArgs),
     /// What a server gets through before, while and after it is attached to; examples/profiling/attach.sh.
     Attached(guide::AttachedArgs),
     /// What a report says of a server's request function beside what the server's own clock says; examples/profiling/clocked.sh.
@@ -126,6 +128,7 @@ fn main() -> ExitCode {
         Some(Verb::Load(load)) => memcached::load(load),
         Some(Verb::Guide(args)) => guide::guide(args),
         Some(Verb::Recorded(args)) => guide::recorded(args),
+        Some(Verb::Options(args)) => guide::options(args),
         Some(Verb::Attached(args)) => guide::attached(args),
         Some(Verb::Clocked(args)) => guide::clocked(args),
         Some(Verb::Planted(args)) => guide::planted(args),

@@ -79,9 +79,13 @@ impl Layouts {
         self.known.retain(|(_, layout)| points.contains(&layout.point));
     }
 
-    /// The numbers of the tracepoints, the lowest first.
+    /// The numbers of the tracepoints, that of switches first.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u16> + '_ {
-        self.known.iter().map(|(id, _)| *id)
+        let of = |switch: bool| {
+            let known = self.known.iter();
+            known.filter(move |(_, layout)| (layout.point == Point::Switch) == switch)
+        };
+        of(true).chain(of(false)).map(|(id, _)| *id)
     }
 
     /// An event from its bytes; `None` where they are too short or of no tracepoint that is known.
@@ -170,7 +174,7 @@ mod tests {
         layouts.add(Point::Switch, &format(40, &switch)).expect("all fields");
         let waking = format(7, &[("pid", 4), ("target_cpu", 4)]);
         layouts.add(Point::Waking, &waking).expect("all fields");
-        assert_eq!(layouts.ids().collect::<Vec<_>>(), [7, 40]);
+        assert_eq!(layouts.ids().collect::<Vec<_>>(), [40, 7], "switches first");
         let names = [Name::new(b"one"), Name::new(b"two")];
         let padded = |name: &[u8]| [name, &[0; 16]].concat()[..16].to_vec();
         let (one, two) = (padded(b"one"), padded(b"two"));

@@ -7,7 +7,7 @@
 //! calls of a program or of some threads, and [`System`] what the whole machine counts. [`Throttling`] counts how often a CPU
 //! quota stopped a program, and [`Sampling`] sees at which addresses its threads are. [`PerfScript`] reads the same events from what `perf sched record` wrote.
 //!
-//! Unsafe code is two calls, in `ioctl.rs`: the library that opens the events leaves them out.
+//! Unsafe code is two calls in `ioctl.rs`, as the library that opens the events leaves them out, and two in `turns.rs`.
 
 mod probe;
 mod tracefs;
@@ -27,6 +27,7 @@ mod throttling;
 mod counters;
 mod first_touch;
 mod sampling;
+mod turns;
 
 pub mod schedule;
 

@@ -16,8 +16,8 @@ const CPUS_MAX: u32 = 8_192;
 const BRACKETS_MAX: usize = 16;
 /// `CLOCK_MONOTONIC_RAW`, by the number that the kernel has for it.
 const RAW: u32 = 4;
-/// A processor that is silent for so long after the first event has the thread that its own first event is of: from then on
-/// every switch is told.
+/// A processor that is silent for so long after the first event, and then tells of its idle thread, was idle: a busy one has its
+/// timer.
 const SILENT_NS: u64 = 100_000_000;
 /// What may wake a thread without being one. Where one of these is not recorded, an interrupt's wakings look like those of the
 /// thread that it interrupted.
@@ -245,8 +245,10 @@ fn silent(cores: &BTreeMap<u32, Seen>) -> Vec<Event> {
     let Some(began_ns) = firsts().map(|(_, (at_ns, _))| at_ns).min() else { return vec![] };
     let at_ns = began_ns.saturating_add(SILENT_NS);
     let late = firsts().filter(|(_, (first_ns, _))| *first_ns > at_ns);
+    // That of a thread may have come from idling untold. A busy processor has its timer, and is not silent.
+    let idle = late.filter(|(_, (_, tid))| *tid == 0);
     // An end without a beginning: it says which thread the processor has, and no more.
-    late.map(|(cpu, (_, tid))| Event { at_ns, cpu, tid, what: What::InterruptExit }).collect()
+    idle.map(|(cpu, (_, tid))| Event { at_ns, cpu, tid, what: What::InterruptExit }).collect()
 }
 
 /// The parts of a line: `comm 4711/4712 [001] 17.123456789: sched:sched_waking: …`, of which the name need not be there.

@@ -6,6 +6,7 @@ use crate::open_files::under_hard_limit;
 use crate::probe::{Missing, Probe};
 use crate::processors;
 use crate::ring::{Lost, Ring};
+use crate::turns::Turns;
 use crate::visits::Visits;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeSet;
@@ -42,6 +43,7 @@ pub struct Recorder {
     /// When it was last seen which processors are online.
     online_ns: u64,
     losses: Losses,
+    turns: Turns,
 }
 
 /// What a recorder could not hand out.
@@ -83,6 +85,7 @@ impl Recorder {
             read_ns: now_ns(),
             online_ns,
             losses: Losses::default(),
+            turns: Turns::default(),
         })
     }
 
@@ -157,7 +160,8 @@ impl Recorder {
     fn drain(&mut self) {
         for ring in &mut self.rings {
             let new = self.held.len();
-            let Lost { events, unread } = ring.drain(&self.layouts, &mut self.held);
+            let Lost { events, unread } =
+                ring.drain(&self.layouts, &mut self.held, &mut self.turns);
             self.losses.events += events;
             self.losses.unread += unread;
             for event in self.held[new..].iter_mut().filter(|event| event.at_ns < self.done_ns) {
@@ -172,11 +176,14 @@ impl Recorder {
         }
     }
 
-    fn hand_out(&mut self, until_ns: u64, take: impl FnMut(&Event)) {
+    fn hand_out(&mut self, until_ns: u64, mut take: impl FnMut(&Event)) {
         // Stable: events of one processor at one time keep their order.
         self.held.sort_by_key(|event| event.at_ns);
         let count = self.held.partition_point(|event| event.at_ns < until_ns);
-        self.held.drain(..count).as_slice().iter().for_each(take);
+        for event in self.held.drain(..count) {
+            take(&event);
+            self.turns.done();
+        }
         self.done_ns = self.done_ns.max(until_ns.min(self.read_ns));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::event::{Event, What};
 use crate::layout::Layouts;
+use crate::turns::Turns;
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
 use perf_event_open_sys::bindings::{
@@ -42,6 +43,7 @@ impl Ring {
     /// larger.
     pub(crate) fn open(cpu: u32, layouts: &Layouts, bytes: usize) -> io::Result<Self> {
         let mut counters = Vec::new();
+        // Switches are told before all else, and after it: what tells of a thread says which one the processor has.
         for id in layouts.ids() {
             counters.push(open_point(cpu, id)?);
         }
@@ -72,12 +74,17 @@ impl Ring {
     /// Ends recording; what is in the ring stays there.
     pub(crate) fn disable(&mut self) {
         // They were open, and nothing else can fail.
-        let _ = self.sampler.disable();
         self.others.iter_mut().for_each(|counter| drop(counter.disable()));
+        let _ = self.sampler.disable();
     }
 
     /// Moves all events to `into`, in their order.
-    pub(crate) fn drain(&mut self, layouts: &Layouts, into: &mut Vec<Event>) -> Lost {
+    pub(crate) fn drain(
+        &mut self,
+        layouts: &Layouts,
+        into: &mut Vec<Event>,
+        turns: &mut Turns,
+    ) -> Lost {
         let (cpu, last_ns) = (self.cpu, self.last_ns);
         let mut reading = Reading { cpu, layouts, last_ns, lost: Lost::default(), into };
         let mut read = 0;
@@ -86,6 +93,7 @@ impl Ring {
         {
             read += record.len() + 8;
             reading.take(record.ty(), &record.to_contiguous());
+            turns.done();
         }
         // A full ring loses what comes, and says so with the next event only, which may be seconds later.
         if read + RECORD_MAX >= self.bytes {

@@ -11,6 +11,10 @@ use crate::record::{Call, CallFlags, FunctionId, Record, Ticks};
 use crate::sampled::{Addresses, Moment, Samples};
 use crate::trace::Header;
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+/// The scanner was away where it did not look for so long (`GAP_NS` of `profile-rt`'s scanner).
+const AWAY_NS: u64 = 2_000;
 
 /// When a function's calls are slow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,13 +33,13 @@ pub struct InSlowCalls {
     pub itself: HashMap<FunctionId, (u64, Addresses)>,
     /// In slow calls of whichever function, each sample once: by the innermost function that was under way, slow or not.
     pub within: HashMap<FunctionId, Addresses>,
-    /// Samples of moments when a call began or ended, the scanner was away, and which call was under way is not known.
+    /// Samples of moments when a call began or ended, the scanner was away, and no slow call was under way for certain.
     pub unclear: u64,
 }
 
 /// One more reading of a trace. A sample belongs to the innermost call that was under way, from the middle of its start to
-/// that of its end. Of a call that began or ended while the scanner was away, only samples count that lie surely in it: what
-/// ran before it may have had the others.
+/// that of its end. Where a call began or ended while the scanner was away, only samples that lie surely in it are its own: what
+/// ran before or after it may have had the others. These are of the slow call around it, if there is one.
 pub struct InCalls {
     began: (Ticks, u64),
     rate: TickRate,
@@ -50,6 +54,12 @@ pub struct InCalls {
     found: InSlowCalls,
 }
 
+/// When a call was under way, in nanoseconds of the samples' clock.
+struct Reach {
+    surely: RangeInclusive<u64>,
+    maybe: RangeInclusive<u64>,
+}
+
 /// The samples of a thread.
 #[derive(Default)]
 struct Thread {
@@ -57,6 +67,8 @@ struct Thread {
     ahead: Vec<Moment>,
     /// Those that belong to calls that have not ended, by time.
     unclaimed: Vec<Moment>,
+    /// Those of which a call at that depth may have had some, by time.
+    unclear: Vec<(Moment, u32)>,
     /// Those that belong to ended calls, and lay in no slow one so far, by time.
     waiting: Vec<(Moment, FunctionId)>,
 }
@@ -93,19 +105,14 @@ impl InCalls {
 
     /// Concludes.
     #[must_use]
-    pub fn finish(self) -> InSlowCalls {
+    pub fn finish(mut self) -> InSlowCalls {
+        let unclear = self.threads.values().map(|thread| thread.unclear.len() as u64);
+        self.found.unclear += unclear.sum::<u64>();
         self.found
     }
 
     fn call(&mut self, call: &Call) {
-        let slacks = match call.flags.has(CallFlags::GAP) {
-            true => (u64::from(call.start_slack), u64::from(call.end_slack)),
-            false => (0, 0),
-        };
-        let start_ns = self.raw_ns(call.start.saturating_sub(slacks.0));
-        let end_ns = self.raw_ns(call.end.saturating_add(slacks.1));
-        let surely = self.raw_ns(call.start.saturating_add(slacks.0))
-            ..=self.raw_ns(call.end.saturating_sub(slacks.1));
+        let reach = self.reach(call);
         let Some(tid) = self.names.tid(call.thread) else { return };
         let samples = &mut self.samples;
         let thread = self.threads.entry(tid).or_insert_with(|| {
@@ -113,10 +120,7 @@ impl InCalls {
             ahead.reverse();
             Thread { ahead, ..Thread::default() }
         });
-        let mut claimed = thread.claim(start_ns, end_ns);
-        let among = claimed.len();
-        claimed.retain(|moment| surely.contains(&moment.at_ns));
-        self.found.unclear += (among - claimed.len()) as u64;
+        let claimed = thread.claim(&reach, call.depth);
         let took = Interval::of(call);
         let took_ns = self.rate.ns(took.low);
         let is_slow = |slow: &&Slow| !took.is_unknown() && took_ns >= slow.above_ns;
@@ -133,15 +137,38 @@ impl InCalls {
             }
             Some(_) => {
                 thread.wait(&claimed, call.function);
-                for (moment, function) in thread.waiting_in(start_ns, end_ns) {
+                for (moment, function) in thread.waiting_in(&reach.surely) {
                     within.entry(function).or_default().add(&[moment]);
                 }
+                let unclear = thread.unclear_in(&reach.surely);
+                within.entry(call.function).or_default().add(&unclear);
             }
             None => thread.wait(&claimed, call.function),
         }
         if call.depth == 0 {
             // Nothing is around what lies before. Its own stay: a slow call within it may be told later.
-            drop(thread.waiting_in(0, start_ns));
+            let before = 0..=reach.maybe.start().saturating_sub(1);
+            drop(thread.waiting_in(&before));
+            self.found.unclear += thread.unclear_in(&before).len() as u64;
+        }
+    }
+
+    /// When it was under way.
+    fn reach(&self, call: &Call) -> Reach {
+        let middles = (self.raw_ns(call.start), self.raw_ns(call.end));
+        let slacks = [call.start_slack, call.end_slack].map(|slack| {
+            let ns = match slack {
+                // Longer than can be told.
+                u32::MAX => u64::MAX,
+                slack => self.rate.ns(u64::from(slack)),
+            };
+            // The flag is of both ends, and one of them may have been seen.
+            let is_away = call.flags.has(CallFlags::GAP) && ns >= AWAY_NS / 2;
+            if is_away { ns } else { 0 }
+        });
+        Reach {
+            maybe: middles.0.saturating_sub(slacks[0])..=middles.1.saturating_add(slacks[1]),
+            surely: middles.0.saturating_add(slacks[0])..=middles.1.saturating_sub(slacks[1]),
         }
     }
 
@@ -164,24 +191,51 @@ impl Thread {
     /// Takes those of this time. A clocked call may be told late, so that what came after it may be there.
     fn waiting_in(
         &mut self,
-        start_ns: u64,
-        end_ns: u64,
+        time: &RangeInclusive<u64>,
     ) -> std::vec::Drain<'_, (Moment, FunctionId)> {
-        let from = self.waiting.partition_point(|(moment, _)| moment.at_ns < start_ns);
-        let until = self.waiting.partition_point(|(moment, _)| moment.at_ns <= end_ns);
-        self.waiting.drain(from..until.max(from))
+        let range = range_of(&self.waiting, time, |(moment, _)| moment);
+        self.waiting.drain(range)
     }
 
-    /// Takes the samples of a call that has ended. Calls within it ended before, and have taken theirs.
-    fn claim(&mut self, start_ns: u64, end_ns: u64) -> Vec<Moment> {
-        while let Some(next) = self.ahead.pop_if(|moment| moment.at_ns <= end_ns) {
+    /// Takes those of this time of which it is not known whose they are.
+    fn unclear_in(&mut self, time: &RangeInclusive<u64>) -> Vec<Moment> {
+        let range = range_of(&self.unclear, time, |(moment, _)| moment);
+        self.unclear.drain(range).map(|(moment, _)| moment).collect()
+    }
+
+    /// Takes the samples of a call at this depth that has ended. Calls within it ended before, and have taken theirs.
+    fn claim(&mut self, reach: &Reach, depth: u32) -> Vec<Moment> {
+        let Reach { surely, maybe } = reach;
+        while let Some(next) = self.ahead.pop_if(|moment| moment.at_ns <= *maybe.end()) {
             self.unclaimed.push(next);
         }
-        let from = self.unclaimed.partition_point(|moment| moment.at_ns < start_ns);
         // A clocked call may be told late: what came after its end is not its own.
-        let until = self.unclaimed.partition_point(|moment| moment.at_ns <= end_ns);
-        self.unclaimed.drain(from..until.max(from)).collect()
+        let range = range_of(&self.unclaimed, maybe, |moment| moment);
+        let (mut claimed, others): (Vec<_>, Vec<_>) =
+            self.unclaimed.drain(range).partition(|moment| surely.contains(&moment.at_ns));
+        // What the call beside it has left. A call around that one may have been in it, and not in itself.
+        let left = range_of(&self.unclear, surely, |(moment, _)| moment);
+        let own = self.unclear.extract_if(left, |(_, of)| *of <= depth);
+        claimed.extend(own.map(|(moment, _)| moment));
+        claimed.sort_by_key(|moment| moment.at_ns);
+        if let Some(first) = others.first() {
+            let from = self.unclear.partition_point(|(moment, _)| moment.at_ns < first.at_ns);
+            self.unclear.extend(others.iter().map(|moment| (*moment, depth)));
+            self.unclear[from..].sort_by_key(|(moment, _)| moment.at_ns);
+        }
+        claimed
     }
+}
+
+/// Where moments of this time lie in a list by time.
+fn range_of<T>(
+    list: &[T],
+    time: &RangeInclusive<u64>,
+    moment: impl Fn(&T) -> &Moment,
+) -> std::ops::Range<usize> {
+    let from = list.partition_point(|one| moment(one).at_ns < *time.start());
+    let until = list.partition_point(|one| moment(one).at_ns <= *time.end());
+    from..until.max(from)
 }
 
 #[cfg(test)]
@@ -196,7 +250,8 @@ mod tests {
     }
 
     fn claimed(thread: &mut Thread, start: u64, end: u64) -> Vec<u64> {
-        thread.claim(start, end).into_iter().map(|moment| moment.at_ns).collect()
+        let reach = Reach { maybe: start..=end, surely: start..=end };
+        thread.claim(&reach, 0).into_iter().map(|moment| moment.at_ns).collect()
     }
 
     #[test]

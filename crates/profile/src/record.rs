@@ -197,7 +197,7 @@ pub enum WaitKind {
 }
 
 impl WaitKind {
-    /// Whether a lock was waited for, which the thread then has. Waits for a signal or for a thread's end take nothing.
+    /// Whether a lock was waited for, which the thread has then unless it gave up. Waits for a signal or for a thread's end take nothing.
     #[must_use]
     pub const fn is_of_lock(self) -> bool {
         matches!(self, Self::Mutex | Self::Read | Self::Write)

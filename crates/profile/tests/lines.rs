@@ -52,13 +52,18 @@ fn samples(at_ns: &[u64]) -> Samples {
 /// What is found where calls of these functions are slow from so many nanoseconds on. The header's clock reads 1,000 ticks at
 /// 500 ns.
 fn found(records: &[Record], at_ns: &[u64], slow: &[(u32, u64)]) -> InSlowCalls {
+    found_in(10_000, records, at_ns, slow)
+}
+
+/// The same of a recording of so many nanoseconds.
+fn found_in(length_ns: u64, records: &[Record], at_ns: &[u64], slow: &[(u32, u64)]) -> InSlowCalls {
     let rate = TickRate { ns_per_tick: 1.0, measured: true };
     let slow = slow.iter().map(|(function, above_ns)| {
         // Function 0 is around all else.
         (FunctionId(*function), Slow { above_ns: *above_ns, is_around: *function == 0 })
     });
     let slow: HashMap<FunctionId, Slow> = slow.collect();
-    let mut calls = InCalls::new(&sample::header(), (rate, 10_000), samples(at_ns), slow);
+    let mut calls = InCalls::new(&sample::header(), (rate, length_ns), samples(at_ns), slow);
     records.iter().for_each(|record| calls.add(record));
     calls.finish()
 }
@@ -121,15 +126,44 @@ fn samples_of_an_outermost_call_wait_for_what_is_told_late_within_it() {
 
 /// What ran before a call may have had the time in which it began.
 #[test]
-fn where_the_scanner_was_away_samples_of_the_ends_are_of_no_call() {
-    let Record::Call(one) = of(2, 1, (3_000, 4_000)) else { unreachable!() };
+fn where_the_scanner_was_away_samples_of_the_ends_are_of_the_slow_call_around() {
+    let Record::Call(one) = of(2, 1, (30_000, 40_000)) else { unreachable!() };
     let flags = CallFlags(CallFlags::GAP);
-    // It began between 2,500 and 3,500 ticks: 2,000 and 3,000 ns.
-    let vague = Record::Call(Call { start_slack: 500, flags, ..one });
-    let records = [thread(0), vague, of(1, 0, (2_000, 6_000))];
-    let found = found(&records, &[1_600, 2_100, 2_400, 2_600, 3_100, 4_000], &[(1, 900), (2, 400)]);
-    assert_eq!([1, 2].map(|function| within(&found, function)), [2, 1]);
-    assert_eq!((found.unclear, found.itself[&FunctionId(1)].0), (3, 1));
+    // It began between 25,000 and 35,000 ticks: 24,500 and 34,500 ns. Its end was seen.
+    let vague = Record::Call(Call { start_slack: 5_000, flags, ..one });
+    let records = [thread(0), vague, of(1, 0, (20_000, 60_000))];
+    let at_ns = [20_600, 25_000, 28_000, 34_000, 36_000, 39_499, 50_000];
+    let found = found_in(100_000, &records, &at_ns, &[(1, 30_000), (2, 400)]);
+    // Three lie where it began: the slow call around it has them, and not as its own.
+    assert_eq!([1, 2].map(|function| within(&found, function)), [5, 2]);
+    let own = &found.itself[&FunctionId(1)];
+    assert_eq!((own.0, own.1.named(|at| at.to_string()).samples, found.unclear), (1, 2, 0));
+    // Where what is around it is not slow, they are nobody's.
+    let found = found_in(100_000, &records, &at_ns, &[(2, 400)]);
+    assert_eq!((within(&found, 2), found.unclear), (2, 3));
+}
+
+/// A call that has timed itself beside one that began unseen is told after it.
+#[test]
+fn a_clocked_call_has_the_samples_that_the_one_beside_it_left() {
+    let Record::Call(one) = of(2, 1, (30_000, 40_000)) else { unreachable!() };
+    let vague = Call { start_slack: 5_000, flags: CallFlags(CallFlags::GAP), ..one };
+    let records =
+        [thread(0), Record::Call(vague), of(3, 1, (26_000, 29_000)), of(1, 0, (20_000, 60_000))];
+    let slow = [(1, 30_000), (2, 400), (3, 400)];
+    let found = found_in(100_000, &records, &[24_600, 26_500, 27_000, 38_000], &slow);
+    assert_eq!([1, 2, 3].map(|function| within(&found, function)), [1, 1, 2]);
+}
+
+/// What ran before a slow call that began unseen is no part of it.
+#[test]
+fn a_slow_call_that_began_unseen_has_no_sample_of_what_was_told_before() {
+    let Record::Call(one) = of(2, 1, (30_000, 40_000)) else { unreachable!() };
+    let vague = Call { start_slack: 5_000, flags: CallFlags(CallFlags::GAP), ..one };
+    let records = [thread(0), of(3, 1, (26_000, 29_000)), Record::Call(vague)];
+    let slow = [(2, 400), (3, 900_000)];
+    let found = found_in(100_000, &records, &[26_500, 27_000, 38_000], &slow);
+    assert_eq!([2, 3].map(|function| within(&found, function)), [1, 0]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod attached;
 mod clocked;
 mod kept;
 mod memcached;
+mod options;
 mod own;
 mod planted;
 mod recorded;
@@ -21,6 +22,7 @@ mod watch;
 pub(crate) use attached::{AttachedArgs, attached};
 pub(crate) use clocked::clocked;
 pub(crate) use kept::{KeptArgs, kept};
+pub(crate) use options::{OptionsArgs, options};
 pub(crate) use planted::planted;
 pub(crate) use recorded::{RecordedArgs, recorded};
 

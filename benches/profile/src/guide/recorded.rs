@@ -41,6 +41,7 @@ pub(crate) struct RecordedArgs {
 struct Recorded {
     title: String,
     machine: Machine,
+    started_unix: u64,
     seconds: u64,
     /// Not recorded, and recorded.
     pairs: Vec<[Reading; 2]>,
@@ -49,33 +50,41 @@ struct Recorded {
 /// Measures the pairs, every other one the other way round, and writes them.
 pub(crate) fn recorded(args: &RecordedArgs) -> Result {
     let service = args.of.server()?;
+    let started_unix = machine::result::now_unix();
     let mut pairs = Vec::new();
     for number in 0..args.pairs {
         let mut pair = [Reading::default(); 2];
         for at in if number % 2 == 0 { [0, 1] } else { [1, 0] } {
-            pair[at] = one(service, args, at == 1)?;
+            let added: Option<&[&str]> = (at == 1).then_some(&[]);
+            pair[at] = one(service, &args.of, args.seconds, added)?;
             println!("{}: {}", ["plain", "recorded"][at], pair[at].line());
         }
         pairs.push(pair);
     }
     let ratios: Vec<f64> = pairs.iter().map(|[plain, seen]| seen.p999_us / plain.p999_us).collect();
     let (title, machine) = (args.of.trial.title.clone(), Machine::here());
-    let result = Recorded { title, machine, seconds: args.seconds, pairs };
+    let result = Recorded { title, machine, started_unix, seconds: args.seconds, pairs };
     machine::result::write(&args.of.trial.out, &result)?;
     let Spread { min, median, max } = Spread::of(&ratios);
     println!("{}: p99.9 × {median:.2} [{min:.2}–{max:.2}] while recorded", args.of.trial.title);
     Ok(())
 }
 
-fn one(service: &Service, args: &RecordedArgs, recorded: bool) -> Result<Reading> {
-    let server = Server::start(service, &args.of.trial.program, Variant::After)?;
+/// One run of so many seconds; recorded, where options are added to those of all.
+pub(super) fn one(
+    service: &Service,
+    of: &Tried,
+    seconds: u64,
+    added: Option<&[&str]>,
+) -> Result<Reading> {
+    let server = Server::start(service, &of.trial.program, Variant::After)?;
     fill(service, server.address())?;
-    let length = Duration::from_secs(args.seconds);
+    let length = Duration::from_secs(seconds);
     thread::scope(|scope| {
-        let trace = args.of.trial.folder.join("recorded.trace");
-        let recorder = recorded.then(|| {
+        let trace = of.trial.folder.join("recorded.trace");
+        let recorder = added.map(|added| {
             let mut attach = server.attach(length + 2 * SETTLES, &trace);
-            attach.args(&args.of.options);
+            attach.args(&of.options).args(added);
             scope.spawn(move || machine::command::output(&mut attach))
         });
         thread::sleep(SETTLES);

@@ -171,10 +171,9 @@ impl Facts {
         totals: Totals,
         throttled: Option<u64>,
     ) -> io::Result<Summary> {
-        let untold = totals.untold.values().sum();
-        let lost = [losses.events, losses.late, losses.unread, untold]
-            .into_iter()
-            .fold(0, u64::saturating_add);
+        let untold = totals.untold.values().copied();
+        let lost = [losses.events, losses.late, losses.unread].into_iter().chain(untold);
+        let lost = lost.fold(0, u64::saturating_add);
         if lost > 0 {
             self.write(Record::Loss(Loss { thread: None, kind: LossKind::Events, count: lost }));
         }
@@ -223,13 +222,18 @@ pub(super) struct Summary {
 }
 
 impl Summary {
+    /// Events that the kernel left out, at least.
+    fn untold(&self) -> u64 {
+        self.totals.untold.values().sum()
+    }
+
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "{} facts of the kernel about {} threads; {} bytes. Lost: {} of its events.",
             count(self.facts),
             count(self.threads as u64),
             count(self.bytes),
-            count(self.losses.events),
+            count(self.losses.events.saturating_add(self.untold())),
         );
         text.push_str(&gone(self.kept));
         let rest = [
@@ -247,9 +251,9 @@ impl Summary {
         }
         for (cpu, times) in &self.totals.untold {
             text.push_str(&format!(
-                "\nProcessor {cpu} became idle or busy {} times without an event of it: this kernel does not tell all that happens \
-                 there. Times of threads there are unknown or too short; `perf record` has the same gap. Another \
-                 processor may tell all: try taskset -c.",
+                "\nProcessor {cpu} became idle or busy at least {} times without an event of it: this kernel does not tell all that \
+                 happens there. Times there are unknown, and sleeps and waits for a core may be told too long. `perf record` \
+                 may have the same gap. Another processor may tell all: try taskset -c.",
                 count(*times)
             ));
         }
@@ -272,6 +276,7 @@ impl Summary {
 mod tests {
     use super::super::written::reading;
     use super::*;
+    use std::collections::BTreeMap;
     use std::fs::File;
     use tailwater_kernel::now_ns;
     use tailwater_profile::retention::Gone;
@@ -279,6 +284,28 @@ mod tests {
 
     fn source(began_ns: u64) -> Source {
         Source { teller: "kernel", root: 7, began: reading(began_ns) }
+    }
+
+    #[test]
+    fn events_that_the_kernel_left_out_count_as_lost_and_its_processor_is_named() {
+        let name = format!("tailwater-facts-untold-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let began_ns = now_ns();
+        let facts = Facts::create(&path, source(began_ns), None).expect("a file");
+        let losses = Losses { events: 2, ..Losses::default() };
+        let totals = Totals { untold: BTreeMap::from([(3, 40)]), ..Totals::default() };
+        let summary =
+            facts.finish(reading(began_ns + 1), losses, totals, None).expect("it is written");
+        let records: Vec<Record> = Reader::new(File::open(&path).expect("it is there"))
+            .expect("a header")
+            .filter_map(Result::ok)
+            .collect();
+        std::fs::remove_file(&path).expect("it was made");
+        let lost = Loss { thread: None, kind: LossKind::Events, count: 42 };
+        assert!(records.contains(&Record::Loss(lost)), "{records:?}");
+        let text = summary.text();
+        assert!(text.contains("Lost: 42 of its events."), "{text}");
+        assert!(text.contains("Processor 3 became idle or busy at least 40 times"), "{text}");
     }
 
     /// States in a file of one thousand, a millisecond each, and what came of it.

@@ -33,6 +33,38 @@ pub(super) fn recorded(results: &[String]) -> String {
     text
 }
 
+/// A line for each server and way of recording it: what clients see over what they see of the same server unrecorded in the same
+/// round. The first for each server has that itself.
+pub(super) fn options(results: &[String]) -> String {
+    let heads = ["server", "recorded with", "p50", "p99", "p99.9", "requests per second"];
+    let mut text = head(&heads.map(Into::into));
+    for result in results.iter().map(|result| read(result)) {
+        let (title, rounds) = (result["title"].as_str().expect("a title"), &result["rounds"]);
+        let rounds = rounds.as_array().expect("a list");
+        let number = |reading: &Value, key: &str| reading[key].as_f64().expect("a number");
+        let plain = |key: &str| {
+            let of: Vec<f64> = rounds.iter().map(|round| number(&round["plain"], key)).collect();
+            Spread::of(&of).median
+        };
+        let [p50, p99, p999] = ["p50_us", "p99_us", "p999_us"].map(plain).map(time);
+        let rate = plain("requests") / number(&result, "seconds");
+        let own = [title.into(), "not recorded".into(), p50, p99, p999, format!("{rate:.0}")];
+        text += &line(&own);
+        for (at, way) in result["ways"].as_array().expect("a list").iter().enumerate() {
+            let ratios = |key: &str| {
+                let over = |round: &Value| {
+                    number(&round["recorded"][at], key) / number(&round["plain"], key)
+                };
+                format!("× {}", with_range(&rounds.iter().map(over).collect::<Vec<_>>()))
+            };
+            let [p50, p99, p999, rate] = ["p50_us", "p99_us", "p999_us", "requests"].map(ratios);
+            let way = way.as_str().expect("a name").to_owned();
+            text += &line(&[title.into(), way, p50, p99, p999, rate]);
+        }
+    }
+    text
+}
+
 /// A line for each planted cause, and for each control: how many of the slow requests have the planted cause, or where nothing is
 /// planted any outside of their own running.
 pub(super) fn causes(result: &str) -> String {

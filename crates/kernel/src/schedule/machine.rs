@@ -14,7 +14,8 @@ pub const THREADS_MAX: usize = 65_536;
 /// A processor is *blind* until its first event, and from an event [`What::Blind`] to its next. While one is blind, only
 /// threads that run on another are known: any other may have been woken, moved or run where nothing is seen. They become
 /// [`State::Unknown`], and stay so until an event of their own. Nothing is guessed: with all events at hand a state is
-/// right, and with some lost it is right or unknown. A processor that nobody told of, as one that comes online later, is blind
+/// right, and with some lost it is right or unknown. Some processors do not tell what they do while they are idle. That is known once it has
+/// been found out, and wakings there stay unseen. A processor that nobody told of, as one that comes online later, is blind
 /// as soon as a thread goes there.
 pub struct Machine {
     cores: Cores,
@@ -117,7 +118,7 @@ impl Machine {
                 let after = if is_new { After::Made } else { After::Woken };
                 self.queued(woken, queue, after, at_ns, tell);
             }
-            What::Migrate { tid: moved, cpu: queue } => self.move_to(moved, queue, at_ns),
+            What::Migrate { tid: moved, cpu: queue } => self.move_to(moved, queue, at_ns, tell),
             What::Fork { child } => {
                 // It is called as what made it, until it says otherwise.
                 if let Some(name) = self.threads.get(&tid).map(|thread| thread.name) {
@@ -144,7 +145,7 @@ impl Machine {
 
     /// Concludes: what threads did last lasted until then.
     pub fn finish(mut self, at_ns: u64, tell: &mut impl FnMut(Fact)) -> Totals {
-        self.charge_all(at_ns);
+        self.charge_all(at_ns, tell);
         for (tid, thread) in self.threads {
             thread.close(tid, at_ns, Waker::Unknown, tell);
         }
@@ -164,7 +165,7 @@ impl Machine {
 
     /// From here on, nothing is certain but of threads that run elsewhere.
     fn lose_sight(&mut self, cpu: u32, at_ns: u64, tell: &mut impl FnMut(Fact)) {
-        self.charge_all(at_ns);
+        self.charge_all(at_ns, tell);
         self.cores.lose_sight(cpu);
         self.sees_all = false;
         let elsewhere = |now: &Now| matches!(now, Now::Running { cpu: other } if *other != cpu);
@@ -252,6 +253,13 @@ impl Machine {
     fn run(&mut self, tid: u32, cpu: u32, at_ns: u64, tell: &mut impl FnMut(Fact)) {
         self.unqueue(tid);
         let Some(thread) = self.threads.get_mut(&tid) else { return };
+        if let Now::Running { cpu: other } = thread.now
+            && other != cpu
+            && let Some(core) = self.cores.get(other)
+        {
+            // That it left the other was not told.
+            thread.doubt(tid, core.last_ns, tell);
+        }
         if matches!(thread.now, Now::Asleep { .. } | Now::Stopped) {
             // It was woken meanwhile, and nothing says when.
             thread.now = Now::Unknown;
@@ -304,7 +312,7 @@ impl Machine {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         let waker = std::mem::replace(&mut thread.waker, Waker::Unknown);
         match thread.now {
-            Now::Runnable { .. } => self.move_to(tid, cpu, at_ns),
+            Now::Runnable { .. } => self.move_to(tid, cpu, at_ns, tell),
             Now::Asleep { .. } | Now::Stopped | Now::Unknown if is_certain => {
                 thread.turn(tid, runnable(cpu, after, at_ns), at_ns, waker, tell);
                 self.enqueue(tid);
@@ -314,17 +322,24 @@ impl Machine {
     }
 
     /// A thread goes to another queue.
-    fn move_to(&mut self, tid: u32, queue: u32, at_ns: u64) {
-        let Some(Thread { now: Now::Runnable { cpu, .. }, .. }) = self.threads.get(&tid) else {
+    fn move_to(&mut self, tid: u32, queue: u32, at_ns: u64, tell: &mut impl FnMut(Fact)) {
+        let Some(Thread { now: Now::Runnable { cpu, charged_ns, .. }, .. }) =
+            self.threads.get(&tid)
+        else {
             return;
         };
-        let from = *cpu;
+        let (from, charged_ns) = (*cpu, *charged_ns);
         if from == queue {
             return;
         }
         self.unqueue(tid);
         let had = self.cores.get(from).and_then(|core| core.current);
+        let is_doubtful = had.is_some_and(|current| self.may_be_busy(from, current));
         if let Some(thread) = self.threads.get_mut(&tid) {
+            if is_doubtful {
+                // Which thread it waited for is not known.
+                return thread.doubt(tid, charged_ns, tell);
+            }
             // The others of that queue are charged by events of their processor: it may turn out to have had another thread.
             if let Some(current) = had {
                 thread.charge(current, at_ns);
@@ -346,13 +361,22 @@ impl Machine {
         }
     }
 
-    fn charge_all(&mut self, at_ns: u64) {
+    fn charge_all(&mut self, at_ns: u64, tell: &mut impl FnMut(Fact)) {
         let cpus: Vec<u32> = self.cores.ids().collect();
         for cpu in cpus {
-            if let Some(current) = self.cores.get(cpu).and_then(|core| core.current) {
+            let Some(core) = self.cores.get(cpu) else { continue };
+            let (last_ns, Some(current)) = (core.last_ns, core.current) else { continue };
+            if self.may_be_busy(cpu, current) {
+                self.doubt_queue(cpu, current, last_ns, tell);
+            } else {
                 self.charge(cpu, current, at_ns);
             }
         }
+    }
+
+    /// Whether a processor may have another thread than this one, as it was found not to tell when it is no longer idle.
+    fn may_be_busy(&self, cpu: u32, current: (u32, Name)) -> bool {
+        current.0 == 0 && self.totals.untold.contains_key(&cpu)
     }
 
     fn enqueue(&mut self, tid: u32) {

@@ -48,7 +48,7 @@ pub struct Report {
     /// The lines at which threads were in slow calls of whichever function, most samples first, filled in by whoever has them. Each
     /// sample counts once, for the innermost function that was known by then.
     pub slow_lines: Vec<SlowLine>,
-    /// Samples that are of no call, slow or not: the scanner was away, and it is not known which call was under way.
+    /// Samples that are of no call, slow or not: calls began or ended then while the scanner was away, in no slow one for certain.
     pub unclear_samples: u64,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]

@@ -121,7 +121,7 @@ pub(super) fn table(report: &Report, above: Above) -> String {
     let unclear = match report.unclear_samples {
         0 => String::new(),
         unclear => format!(
-            "{} samples are of no call: the scanner was away, and which call was under way is not known.\n",
+            "{} samples are of no call: calls began or ended then while the scanner was away, in no slow one for certain.\n",
             count(unclear)
         ),
     };

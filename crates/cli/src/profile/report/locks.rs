@@ -11,7 +11,7 @@ use tailwater_report::{count, grid};
 /// Locks listed for a function.
 const LOCKS_MAX: usize = 5;
 /// Locks listed of the program, waited for or held.
-const CONTENDED_MAX: usize = 10;
+const LISTED_MAX: usize = 10;
 
 /// The locks of the program, and below them those that each function waited for.
 pub(super) fn locks_tables(report: &Report, options: &ReportOptions) -> String {
@@ -53,7 +53,7 @@ fn first<T>(
     what: &str,
     row: impl Fn(&T) -> Vec<String>,
 ) -> String {
-    let rows: Vec<Vec<String>> = all.iter().take(CONTENDED_MAX).map(row).collect();
+    let rows: Vec<Vec<String>> = all.iter().take(LISTED_MAX).map(row).collect();
     let more = match all.len() - rows.len() {
         0 => String::new(),
         more => format!("and {} more {what}; --json lists them\n", count(more as u64)),
@@ -77,7 +77,7 @@ fn holds_table(report: &Report, options: &ReportOptions) -> String {
         ]
     };
     let heads = ["lock", "held by", "at", "times", "in all", "longest"];
-    first(&report.holds, (&heads, 3), "held locks", row)
+    first(&report.holds, (&heads, 3), "holders of locks", row)
 }
 
 fn locks_table(report: &Report, options: &ReportOptions) -> String {

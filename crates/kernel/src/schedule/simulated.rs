@@ -317,6 +317,35 @@ fn a_thread_that_came_from_nowhere_ran_since_the_processor_was_idle_at_most() {
     assert_eq!(spans.collect::<Vec<_>>(), expected);
 }
 
+/// A processor that was found to hide the end of its idling may have had its queue's thread at any time since.
+#[test]
+fn where_idling_may_have_ended_untold_its_queue_is_unknown() {
+    let waking = |at_ns| Event {
+        at_ns,
+        cpu: 0,
+        tid: 9,
+        what: What::Waking { tid: FIRST, cpu: 1, context: Context::Thread },
+    };
+    let found_out = [
+        switched(5, 0, (0, Left::Runnable), 9),
+        switched(10, 1, (0, Left::Runnable), FIRST),
+        switched(20, 1, (FIRST, Left::Asleep), 0),
+        waking(30),
+        switched(50, 1, (FIRST, Left::Asleep), 0),
+        waking(60),
+    ];
+    let ends = [
+        Event { at_ns: 100, cpu: 0, tid: 0, what: What::Blind },
+        Event { at_ns: 100, cpu: 0, tid: 9, what: What::Migrate { tid: FIRST, cpu: 0 } },
+        Event { at_ns: 100, cpu: 0, tid: 9, what: What::SoftirqExit },
+    ];
+    for end in ends {
+        let events = [&found_out[..], &[end]].concat();
+        let last = told(&events, 110).pop().expect("one");
+        assert_eq!((last.from_ns, last.to_ns, last.state), (60, 110, State::Unknown), "{end:?}");
+    }
+}
+
 #[test]
 fn what_woke_a_thread_is_told_and_an_interrupt_is_not_its_victim() {
     let name = |name: &str| Name::new(name.as_bytes());

@@ -3,12 +3,12 @@
 # all three. No scanner looks (--scanners 0), and the function that handles requests times its own calls (`profile build --clock`).
 # In a closed loop on all cores, each beside the same server that nobody records.
 #
-# Usage: examples/profiling/options.sh [ROUNDS [SECONDS]]      7 rounds of six runs of 5 s for each server when not given
+# Usage: examples/profiling/options.sh [ROUNDS [SECONDS]]      6 rounds of six runs of 5 s for each server when not given
 #
 # Builds the servers by patched.sh. Writes results/options-NAME.json. Needs `tailwater` on the PATH with its pass (make pass), and
 # root for --kernel. Traces come to lie in out/options.
 set -eu
-rounds=${1:-7} seconds=${2:-5}
+rounds=${1:-6} seconds=${2:-5}
 cd "$(dirname "$0")/../.."
 # With tailwater, so that what both stand on is compiled once.
 cargo build --quiet --release --locked --package tailwater-cli --package profile

@@ -90,9 +90,10 @@ impl Recorder {
     }
 
     /// Reads all rings, and hands out what was before the reading before: by now nothing can come that was earlier. To be
-    /// called every ten milliseconds or so, and not before what is to be watched has begun: processors that tell nothing are
+    /// called every two milliseconds or so, and not before what is to be watched has begun: processors that tell nothing are
     /// visited, each by a thread that runs there for a moment and that nothing waits for.
     pub fn read(&mut self, take: impl FnMut(&Event)) {
+        self.turns.begin();
         let began = now_ns();
         if began.saturating_sub(self.online_ns) >= ONLINE_PERIOD_NS {
             self.look_for_processors(&processors::online(), began);
@@ -160,8 +161,7 @@ impl Recorder {
     fn drain(&mut self) {
         for ring in &mut self.rings {
             let new = self.held.len();
-            let Lost { events, unread } =
-                ring.drain(&self.layouts, &mut self.held, &mut self.turns);
+            let Lost { events, unread } = ring.drain(&self.layouts, &mut self.held);
             self.losses.events += events;
             self.losses.unread += unread;
             for event in self.held[new..].iter_mut().filter(|event| event.at_ns < self.done_ns) {
@@ -173,6 +173,8 @@ impl Recorder {
             if let Some(last) = self.held[new..].last() {
                 ring.is_blind = matches!(last.what, What::Blind | What::Late { .. });
             }
+            // Not within a ring: what is written meanwhile would look like what it had held.
+            self.turns.pause();
         }
     }
 

@@ -2,7 +2,6 @@
 
 use crate::event::{Event, What};
 use crate::layout::Layouts;
-use crate::turns::Turns;
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
 use perf_event_open_sys::bindings::{
@@ -79,12 +78,7 @@ impl Ring {
     }
 
     /// Moves all events to `into`, in their order.
-    pub(crate) fn drain(
-        &mut self,
-        layouts: &Layouts,
-        into: &mut Vec<Event>,
-        turns: &mut Turns,
-    ) -> Lost {
+    pub(crate) fn drain(&mut self, layouts: &Layouts, into: &mut Vec<Event>) -> Lost {
         let (cpu, last_ns) = (self.cpu, self.last_ns);
         let mut reading = Reading { cpu, layouts, last_ns, lost: Lost::default(), into };
         let mut read = 0;
@@ -93,7 +87,6 @@ impl Ring {
         {
             read += record.len() + 8;
             reading.take(record.ty(), &record.to_contiguous());
-            turns.done();
         }
         // A full ring loses what comes, and says so with the next event only, which may be seconds later.
         if read + RECORD_MAX >= self.bytes {

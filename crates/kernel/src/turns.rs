@@ -20,21 +20,30 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
+    /// Work begins: the thread has slept until now.
+    pub(crate) fn begin(&mut self) {
+        if self.began.is_none() {
+            take_short_turns();
+        }
+        self.began = Some(Instant::now());
+    }
+
     /// To be called after each piece of work: lets those go first who wait for the core, where it is time.
     pub(crate) fn done(&mut self) {
-        self.pieces += 1;
-        if !self.pieces.is_multiple_of(PIECES) {
-            return;
+        self.pieces = self.pieces.wrapping_add(1);
+        if self.pieces.is_multiple_of(PIECES) {
+            self.pause();
         }
-        let now = Instant::now();
-        let began = *self.began.get_or_insert_with(|| {
-            take_short_turns();
-            now
-        });
-        if now - began >= WORK {
+    }
+
+    /// The same between pieces that take longer. Answers whether it was time.
+    pub(crate) fn pause(&mut self) -> bool {
+        let is_time = self.began.is_some_and(|began| began.elapsed() >= WORK);
+        if is_time {
             std::thread::yield_now();
             self.began = Some(Instant::now());
         }
+        is_time
     }
 }
 
@@ -53,7 +62,8 @@ struct Scheduling {
     period_ns: u64,
 }
 
-/// Has the kernel give the calling thread its share of a core in the shortest turns, where it can.
+/// Has the kernel give the calling thread its share of a core in the shortest turns, where it can: since Linux 6.12, and where no
+/// filter of system calls is in the way.
 fn take_short_turns() {
     const SIZE: u32 = size_of::<Scheduling>() as u32;
     let mut its = Scheduling { size: SIZE, ..Scheduling::default() };
@@ -73,28 +83,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_are_short_where_the_kernel_has_it() {
-        take_short_turns();
-        let mut its = Scheduling::default();
-        let size = size_of::<Scheduling>();
-        // SAFETY: by the rule above.
-        let read = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut its, size, 0) };
-        assert_eq!((read, size), (0, 48));
-        // Before Linux 6.12 there is no such setting, and it reads as nothing.
-        assert!([0, TURN_NS].contains(&its.runtime_ns), "{}", its.runtime_ns);
-    }
-
-    #[test]
-    fn a_thread_gives_way_after_some_work() {
+    fn a_thread_gives_way_after_some_work_and_not_after_sleep() {
         let mut turns = Turns::default();
-        for _ in 0..PIECES {
-            turns.done();
-        }
-        let began = turns.began.expect("a turn");
+        assert!(!turns.pause(), "it has not begun");
+        turns.begin();
+        std::thread::sleep(WORK);
+        turns.begin();
+        let began = turns.began.expect("it has begun");
         while began.elapsed() < WORK {}
-        for _ in 0..PIECES {
-            turns.done();
-        }
-        assert!(turns.began.expect("another") > began);
+        assert!(turns.pause());
+        assert!(turns.began.expect("it goes on") > began, "another turn");
     }
 }

@@ -60,6 +60,20 @@ struct Reach {
     maybe: RangeInclusive<u64>,
 }
 
+/// Where a call stood on its thread's stack.
+#[derive(Clone, Copy)]
+struct Frame {
+    depth: u32,
+    generation: u64,
+}
+
+impl Frame {
+    /// Whether that call was made within this one: after it, and further up.
+    const fn is_around(self, other: Self) -> bool {
+        self.generation < other.generation && self.depth < other.depth
+    }
+}
+
 /// The samples of a thread.
 #[derive(Default)]
 struct Thread {
@@ -67,10 +81,10 @@ struct Thread {
     ahead: Vec<Moment>,
     /// Those that belong to calls that have not ended, by time.
     unclaimed: Vec<Moment>,
-    /// Those of which a call at that depth may have had some, by time.
-    unclear: Vec<(Moment, u32)>,
-    /// Those that belong to ended calls, and lay in no slow one so far, by time.
-    waiting: Vec<(Moment, FunctionId)>,
+    /// Those that this call may have had, by time.
+    unclear: Vec<(Moment, Frame)>,
+    /// Those that belong to ended calls, and lay in no slow one so far, by time; with the call's generation.
+    waiting: Vec<(Moment, FunctionId, u64)>,
 }
 
 impl InCalls {
@@ -120,7 +134,8 @@ impl InCalls {
             ahead.reverse();
             Thread { ahead, ..Thread::default() }
         });
-        let claimed = thread.claim(&reach, call.depth);
+        let frame = Frame { depth: call.depth, generation: call.generation };
+        let claimed = thread.claim(&reach, frame);
         let took = Interval::of(call);
         let took_ns = self.rate.ns(took.low);
         let is_slow = |slow: &&Slow| !took.is_unknown() && took_ns >= slow.above_ns;
@@ -136,40 +151,38 @@ impl InCalls {
                 within.entry(call.function).or_default().add(&claimed);
             }
             Some(_) => {
-                thread.wait(&claimed, call.function);
-                for (moment, function) in thread.waiting_in(&reach.surely) {
+                thread.wait(&claimed, call.function, call.generation);
+                for (moment, function) in thread.waiting_in(&reach, call.generation) {
                     within.entry(function).or_default().add(&[moment]);
                 }
                 let unclear = thread.unclear_in(&reach.surely);
                 within.entry(call.function).or_default().add(&unclear);
             }
-            None => thread.wait(&claimed, call.function),
+            None => thread.wait(&claimed, call.function, call.generation),
         }
         if call.depth == 0 {
             // Nothing is around what lies before. Its own stay: a slow call within it may be told later.
-            let before = 0..=reach.maybe.start().saturating_sub(1);
-            drop(thread.waiting_in(&before));
-            self.found.unclear += thread.unclear_in(&before).len() as u64;
+            self.found.unclear += thread.forget_before(*reach.maybe.start());
         }
     }
 
     /// When it was under way.
     fn reach(&self, call: &Call) -> Reach {
         let middles = (self.raw_ns(call.start), self.raw_ns(call.end));
-        let slacks = [call.start_slack, call.end_slack].map(|slack| {
-            let ns = match slack {
-                // Longer than can be told.
-                u32::MAX => u64::MAX,
-                slack => self.rate.ns(u64::from(slack)),
-            };
+        let slacks = [call.start_slack, call.end_slack];
+        let [start_ns, end_ns] = slacks.map(|slack| {
+            let ns = self.rate.ns(u64::from(slack));
             // The flag is of both ends, and one of them may have been seen.
             let is_away = call.flags.has(CallFlags::GAP) && ns >= AWAY_NS / 2;
             if is_away { ns } else { 0 }
         });
-        Reach {
-            maybe: middles.0.saturating_sub(slacks[0])..=middles.1.saturating_add(slacks[1]),
-            surely: middles.0.saturating_add(slacks[0])..=middles.1.saturating_sub(slacks[1]),
-        }
+        let surely = match slacks.contains(&u32::MAX) {
+            // It stands for all that is longer.
+            true => RangeInclusive::new(1, 0),
+            false => middles.0.saturating_add(start_ns)..=middles.1.saturating_sub(end_ns),
+        };
+        let maybe = middles.0.saturating_sub(start_ns)..=middles.1.saturating_add(end_ns);
+        Reach { surely, maybe }
     }
 
     fn raw_ns(&self, ticks: Ticks) -> u64 {
@@ -180,31 +193,45 @@ impl InCalls {
 
 impl Thread {
     /// Keeps those of an ended call for what is around it.
-    fn wait(&mut self, claimed: &[Moment], function: FunctionId) {
+    fn wait(&mut self, claimed: &[Moment], function: FunctionId, generation: u64) {
         let Some(first) = claimed.first() else { return };
-        let from = self.waiting.partition_point(|(moment, _)| moment.at_ns < first.at_ns);
-        self.waiting.extend(claimed.iter().map(|moment| (*moment, function)));
+        let from = self.waiting.partition_point(|(moment, ..)| moment.at_ns < first.at_ns);
+        self.waiting.extend(claimed.iter().map(|moment| (*moment, function, generation)));
         // Two runs: calls within it have left theirs among them.
-        self.waiting[from..].sort_by_key(|(moment, _)| moment.at_ns);
+        self.waiting[from..].sort_by_key(|(moment, ..)| moment.at_ns);
     }
 
-    /// Takes those of this time. A clocked call may be told late, so that what came after it may be there.
+    /// Takes those of a slow call of this generation, and of calls within it. What began after it was made by it, though when it
+    /// began itself was not seen. A clocked call may be told late, so that what came after it may be there.
     fn waiting_in(
         &mut self,
-        time: &RangeInclusive<u64>,
-    ) -> std::vec::Drain<'_, (Moment, FunctionId)> {
-        let range = range_of(&self.waiting, time, |(moment, _)| moment);
-        self.waiting.drain(range)
+        reach: &Reach,
+        generation: u64,
+    ) -> impl Iterator<Item = (Moment, FunctionId)> {
+        let range = range_of(&self.waiting, &reach.maybe, |(moment, ..)| moment);
+        let is_within = move |(moment, _, of): &mut (Moment, FunctionId, u64)| {
+            *of >= generation || reach.surely.contains(&moment.at_ns)
+        };
+        self.waiting.extract_if(range, is_within).map(|(moment, function, _)| (moment, function))
     }
 
-    /// Takes those of this time of which it is not known whose they are.
+    /// Forgets all that was before an outermost call. Answers of how many samples it is not known whose they are.
+    fn forget_before(&mut self, at_ns: u64) -> u64 {
+        let waiting = self.waiting.partition_point(|(moment, ..)| moment.at_ns < at_ns);
+        self.waiting.drain(..waiting);
+        let unclear = self.unclear.partition_point(|(moment, _)| moment.at_ns < at_ns);
+        self.unclear.drain(..unclear);
+        unclear as u64
+    }
+
+    /// Takes those of this time that calls within may have had.
     fn unclear_in(&mut self, time: &RangeInclusive<u64>) -> Vec<Moment> {
         let range = range_of(&self.unclear, time, |(moment, _)| moment);
         self.unclear.drain(range).map(|(moment, _)| moment).collect()
     }
 
-    /// Takes the samples of a call at this depth that has ended. Calls within it ended before, and have taken theirs.
-    fn claim(&mut self, reach: &Reach, depth: u32) -> Vec<Moment> {
+    /// Takes the samples of a call that has ended. Calls within it ended before, and have taken theirs.
+    fn claim(&mut self, reach: &Reach, frame: Frame) -> Vec<Moment> {
         let Reach { surely, maybe } = reach;
         while let Some(next) = self.ahead.pop_if(|moment| moment.at_ns <= *maybe.end()) {
             self.unclaimed.push(next);
@@ -213,14 +240,14 @@ impl Thread {
         let range = range_of(&self.unclaimed, maybe, |moment| moment);
         let (mut claimed, others): (Vec<_>, Vec<_>) =
             self.unclaimed.drain(range).partition(|moment| surely.contains(&moment.at_ns));
-        // What the call beside it has left. A call around that one may have been in it, and not in itself.
+        // What a call before or after it has left. One around that call may have been in it, and not in itself.
         let left = range_of(&self.unclear, surely, |(moment, _)| moment);
-        let own = self.unclear.extract_if(left, |(_, of)| *of <= depth);
+        let own = self.unclear.extract_if(left, |(_, of)| !frame.is_around(*of));
         claimed.extend(own.map(|(moment, _)| moment));
         claimed.sort_by_key(|moment| moment.at_ns);
         if let Some(first) = others.first() {
             let from = self.unclear.partition_point(|(moment, _)| moment.at_ns < first.at_ns);
-            self.unclear.extend(others.iter().map(|moment| (*moment, depth)));
+            self.unclear.extend(others.iter().map(|moment| (*moment, frame)));
             self.unclear[from..].sort_by_key(|(moment, _)| moment.at_ns);
         }
         claimed
@@ -251,7 +278,8 @@ mod tests {
 
     fn claimed(thread: &mut Thread, start: u64, end: u64) -> Vec<u64> {
         let reach = Reach { maybe: start..=end, surely: start..=end };
-        thread.claim(&reach, 0).into_iter().map(|moment| moment.at_ns).collect()
+        let frame = Frame { depth: 0, generation: 0 };
+        thread.claim(&reach, frame).into_iter().map(|moment| moment.at_ns).collect()
     }
 
     #[test]

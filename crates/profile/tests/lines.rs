@@ -155,6 +155,30 @@ fn a_clocked_call_has_the_samples_that_the_one_beside_it_left() {
     assert_eq!([1, 2, 3].map(|function| within(&found, function)), [1, 1, 2]);
 }
 
+/// One that begins lower on the stack, and knows when, is not around what ended unseen.
+#[test]
+fn a_clocked_call_has_its_own_samples_though_a_deeper_one_ended_unseen_then() {
+    let Record::Call(one) = of(4, 3, (22_000, 30_000)) else { unreachable!() };
+    let vague = Call { end_slack: 5_000, flags: CallFlags(CallFlags::GAP), ..one };
+    let records = [thread(0), Record::Call(vague), of(3, 2, (28_000, 40_000))];
+    let slow = [(3, 400), (4, 400)];
+    let found = found_in(100_000, &records, &[23_000, 28_000, 36_000], &slow);
+    assert_eq!([3, 4].map(|function| within(&found, function)), [2, 1]);
+}
+
+/// What began after a slow call was made by it, though nobody saw when that began.
+#[test]
+fn a_slow_call_that_began_unseen_has_what_it_called_then() {
+    let Record::Call(one) = of(2, 1, (30_000, 40_000)) else { unreachable!() };
+    let vague = Call { start_slack: 5_000, flags: CallFlags(CallFlags::GAP), ..one };
+    let Record::Call(callee) = of(3, 2, (27_000, 28_000)) else { unreachable!() };
+    let callee = Call { generation: vague.generation + 1, ..callee };
+    let records = [thread(0), Record::Call(callee), Record::Call(vague)];
+    let slow = [(2, 400), (3, 900_000)];
+    let found = found_in(100_000, &records, &[26_700], &slow);
+    assert_eq!(within(&found, 3), 1);
+}
+
 /// What ran before a slow call that began unseen is no part of it.
 #[test]
 fn a_slow_call_that_began_unseen_has_no_sample_of_what_was_told_before() {

@@ -1,12 +1,17 @@
 //! What each option of a recording costs: a server in a closed loop on all cores, plain and recorded in several ways, by turns.
 
 use super::Tried;
-use super::recorded::one;
+use super::recorded::{TRACE, one};
 use super::result::Reading;
 use crate::Result;
 use clap::Args;
 use machine::Machine;
 use serde::Serialize;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use tailwater_profile::record::{LossKind, Record};
+use tailwater_profile::trace::Reader;
 use tailwater_stats::result::Spread;
 
 /// Each way of recording, and what it adds to the options of all. The first is without any.
@@ -18,12 +23,17 @@ const WAYS: [(&str, &[&str]); 5] = [
     ("all three", &["--holds", "--lines", "--kernel"]),
 ];
 
+/// One that nobody records, and one of each way.
+const RUNS: usize = WAYS.len() + 1;
+/// The order of the first round.
+const FIRST: [usize; RUNS] = [0, 1, 5, 2, 4, 3];
+
 #[derive(Args, Debug)]
 pub(crate) struct OptionsArgs {
     #[command(flatten)]
     of: Tried,
-    /// Each of one run that is not recorded, and one of each way of recording.
-    #[arg(long, default_value_t = 7)]
+    /// Each of one run that is not recorded, and one of each way of recording. Six, or a multiple of that, have them in every order.
+    #[arg(long, default_value_t = RUNS)]
     rounds: usize,
     /// How long each run counts.
     #[arg(long, default_value_t = 3)]
@@ -46,6 +56,8 @@ struct Round {
     plain: Reading,
     /// In the order of the ways.
     recorded: Vec<Reading>,
+    /// Events of the kernel that the same runs lost; nothing where none were asked for.
+    lost_events: Vec<Option<u64>>,
 }
 
 /// Measures the rounds, each beginning with another run, and writes them.
@@ -54,15 +66,22 @@ pub(crate) fn options(args: &OptionsArgs) -> Result {
     let started_unix = machine::result::now_unix();
     let mut rounds = Vec::new();
     for number in 0..args.rounds {
-        let mut readings = [Reading::default(); WAYS.len() + 1];
+        let mut readings = [Reading::default(); RUNS];
+        let mut lost_events = vec![None; WAYS.len()];
         for at in order(number) {
             let way = at.checked_sub(1).map(|way| WAYS[way]);
             let added: Option<Vec<&str>> = way.map(|(_, added)| added.to_vec());
             readings[at] = one(service, &args.of, args.seconds, added.as_deref())?;
+            if let Some((way, added)) = at.checked_sub(1).zip(added)
+                && added.contains(&"--kernel")
+            {
+                lost_events[way] =
+                    Some(lost(&args.of.trial.folder.join(format!("{TRACE}.kernel")))?);
+            }
             println!("{}: {}", way.map_or("plain", |(name, _)| name), readings[at].line());
         }
         let [plain, recorded @ ..] = readings;
-        rounds.push(Round { plain, recorded: recorded.to_vec() });
+        rounds.push(Round { plain, recorded: recorded.to_vec(), lost_events });
     }
     let ways = WAYS.map(|(name, _)| name).to_vec();
     for (way, name) in ways.iter().enumerate() {
@@ -76,32 +95,39 @@ pub(crate) fn options(args: &OptionsArgs) -> Result {
     machine::result::write(&args.of.trial.out, &costs)
 }
 
-/// The runs of a round. Each has another neighbour before it in the next, so that none always follows the same.
-fn order(round: usize) -> impl Iterator<Item = usize> {
-    let count = WAYS.len() + 1;
-    let turned = (0..count).map(move |at| (at + round) % count);
-    let mut runs: Vec<usize> = turned.collect();
-    if round % 2 == 1 {
-        runs.reverse();
-    }
-    runs.into_iter()
+/// Events of the kernel that a recording lacks, as its file says.
+fn lost(path: &Path) -> Result<u64> {
+    let named = |error: &dyn std::fmt::Display| {
+        format!("{}: the kernel's events were not recorded: {error}", path.display())
+    };
+    let file = File::open(path).map_err(|error| named(&error))?;
+    let reader = Reader::new(BufReader::new(file)).map_err(|error| named(&error))?;
+    let lost = reader.filter_map(|item| match item {
+        Ok(Record::Loss(loss)) if loss.kind == LossKind::Events => Some(loss.count),
+        _ => None,
+    });
+    Ok(lost.sum())
+}
+
+/// The runs of a round: a square of Williams. In as many rounds each run has every place once, and follows every other once.
+fn order(round: usize) -> [usize; RUNS] {
+    FIRST.map(|run| (run + round) % RUNS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
-    fn each_round_has_each_run_once_and_begins_with_another() {
-        let rounds: Vec<Vec<usize>> =
-            (0..WAYS.len() + 1).map(|round| order(round).collect()).collect();
-        for round in &rounds {
-            let mut runs = round.clone();
-            runs.sort_unstable();
-            assert_eq!(runs, (0..=WAYS.len()).collect::<Vec<_>>());
+    fn each_run_has_every_place_once_and_follows_every_other_once() {
+        let rounds: Vec<[usize; RUNS]> = (0..RUNS).map(order).collect();
+        for place in 0..RUNS {
+            let there: BTreeSet<usize> = rounds.iter().map(|round| round[place]).collect();
+            assert_eq!(there.len(), RUNS, "{place}");
         }
-        assert_ne!(rounds[0][0], rounds[2][0]);
-        assert_eq!((rounds[0][0], rounds[0][1]), (0, 1));
-        assert_eq!(rounds[1].last(), Some(&1), "backwards");
+        let follow = rounds.iter().flat_map(|round| round.windows(2));
+        let pairs: BTreeSet<(usize, usize)> = follow.map(|pair| (pair[0], pair[1])).collect();
+        assert_eq!(pairs.len(), RUNS * (RUNS - 1));
     }
 }

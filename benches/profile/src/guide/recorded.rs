@@ -23,6 +23,8 @@ const CLIENTS: u64 = 4;
 pub(super) const SETTLES: Duration = Duration::from_millis(500);
 /// Keys that are set in a row before answers are read.
 const FILLED_AT_ONCE: u32 = 64;
+/// Where a recording lies, in the folder of a trial.
+pub(super) const TRACE: &str = "recorded.trace";
 const SILENCE: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]
@@ -81,7 +83,7 @@ pub(super) fn one(
     fill(service, server.address())?;
     let length = Duration::from_secs(seconds);
     thread::scope(|scope| {
-        let trace = of.trial.folder.join("recorded.trace");
+        let trace = of.trial.folder.join(TRACE);
         let recorder = added.map(|added| {
             let mut attach = server.attach(length + 2 * SETTLES, &trace);
             attach.args(&of.options).args(added);

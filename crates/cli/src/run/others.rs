@@ -22,21 +22,28 @@ pub(super) fn tell() {
     let others = others();
     // What another one started ends with it.
     let heads = others.iter().filter(|(_, other)| !others.contains_key(&other.parent));
-    let heads: Vec<(&u32, &Other)> = heads.take(NAMED_MAX).collect();
-    if heads.is_empty() {
-        return;
+    let heads: Vec<(&u32, &Other)> = heads.collect();
+    if !heads.is_empty() {
+        // Standard error may be closed, which changes nothing.
+        let _ = writeln!(std::io::stderr(), "{}", warning(&heads));
     }
+}
+
+fn warning(heads: &[(&u32, &Other)]) -> String {
+    let shown = &heads[..heads.len().min(NAMED_MAX)];
     let join = |of: &dyn Fn(&(&u32, &Other)) -> String, by| {
-        heads.iter().map(of).collect::<Vec<_>>().join(by)
+        shown.iter().map(of).collect::<Vec<_>>().join(by)
     };
     let named = join(&|(pid, other)| format!("tailwater {} (process {pid})", other.verb), ", ");
     let pids = join(&|(pid, _)| pid.to_string(), " ");
-    // Standard error may be closed, which changes nothing.
-    let _ = writeln!(
-        std::io::stderr(),
-        "tailwater: warning: found {named} at work already, which disturbs what is measured; if it was left \
+    let more = match heads.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "tailwater: warning: found {named}{more} at work already, which disturbs what is measured; if it was left \
          behind, type: kill {pids}"
-    );
+    )
 }
 
 /// By process number. What may not be looked at, or ends meanwhile, is left out.
@@ -56,4 +63,18 @@ fn look(pid: u32) -> Option<Other> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
     Some(Other { parent: parent.trim().parse().ok()?, verb })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_some_are_named_and_the_others_counted() {
+        let others: BTreeMap<u32, Other> =
+            (1..=11).map(|pid| (pid, Other { parent: 0, verb: "serve".into() })).collect();
+        let told = warning(&others.iter().collect::<Vec<_>>());
+        assert!(told.contains("tailwater serve (process 8) and 3 more at work already"), "{told}");
+        assert!(told.ends_with("type: kill 1 2 3 4 5 6 7 8"), "{told}");
+    }
 }

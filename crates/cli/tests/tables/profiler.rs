@@ -36,7 +36,8 @@ pub(super) fn recorded(results: &[String]) -> String {
 /// A line for each server and way of recording it: what clients see over what they see of the same server unrecorded in the same
 /// round. The first for each server has that itself.
 pub(super) fn options(results: &[String]) -> String {
-    let heads = ["server", "recorded with", "p50", "p99", "p99.9", "requests per second"];
+    let heads =
+        ["server", "recorded with", "p50", "p99", "p99.9", "requests per second", "events lost"];
     let mut text = head(&heads.map(Into::into));
     for result in results.iter().map(|result| read(result)) {
         let (title, rounds) = (result["title"].as_str().expect("a title"), &result["rounds"]);
@@ -48,7 +49,8 @@ pub(super) fn options(results: &[String]) -> String {
         };
         let [p50, p99, p999] = ["p50_us", "p99_us", "p999_us"].map(plain).map(time);
         let rate = plain("requests") / number(&result, "seconds");
-        let own = [title.into(), "not recorded".into(), p50, p99, p999, format!("{rate:.0}")];
+        let rate = format!("{rate:.0}");
+        let own = [title.into(), "not recorded".into(), p50, p99, p999, rate, "–".into()];
         text += &line(&own);
         for (at, way) in result["ways"].as_array().expect("a list").iter().enumerate() {
             let ratios = |key: &str| {
@@ -59,7 +61,9 @@ pub(super) fn options(results: &[String]) -> String {
             };
             let [p50, p99, p999, rate] = ["p50_us", "p99_us", "p999_us", "requests"].map(ratios);
             let way = way.as_str().expect("a name").to_owned();
-            text += &line(&[title.into(), way, p50, p99, p999, rate]);
+            let lost = rounds.iter().map(|round| round["lost_events"][at].as_u64());
+            let lost = lost.sum::<Option<u64>>().map_or_else(|| "–".into(), count);
+            text += &line(&[title.into(), way, p50, p99, p999, rate, lost]);
         }
     }
     text

@@ -48,9 +48,20 @@ struct Thread {
 
 /// What a thread does now.
 enum Now {
-    Running { cpu: u32 },
-    Runnable { cpu: u32, after: After, charged_ns: u64, behind: Behind },
-    Asleep { is_uninterruptible: bool },
+    Running {
+        cpu: u32,
+    },
+    /// Until it is queued it is about to be, on the processor that it last had or another.
+    Runnable {
+        cpu: u32,
+        after: After,
+        is_queued: bool,
+        charged_ns: u64,
+        behind: Behind,
+    },
+    Asleep {
+        is_uninterruptible: bool,
+    },
     Stopped,
     Unknown,
 }
@@ -279,7 +290,7 @@ impl Machine {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         let now = match left {
             _ if !sees_all => Now::Unknown,
-            Left::Runnable => runnable(cpu, After::Preempted, at_ns),
+            Left::Runnable => runnable(cpu, After::Preempted, true, at_ns),
             Left::Stopped => Now::Stopped,
             _ => Now::Asleep { is_uninterruptible: left == Left::Uninterruptible },
         };
@@ -294,7 +305,7 @@ impl Machine {
             thread.waker = waker;
             return;
         }
-        thread.turn(tid, runnable(cpu, After::Woken, at_ns), at_ns, waker, tell);
+        thread.turn(tid, runnable(cpu, After::Woken, false, at_ns), at_ns, waker, tell);
         self.enqueue(tid);
     }
 
@@ -312,9 +323,16 @@ impl Machine {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         let waker = std::mem::replace(&mut thread.waker, Waker::Unknown);
         match thread.now {
-            Now::Runnable { .. } => self.move_to(tid, cpu, at_ns, tell),
+            Now::Runnable { .. } => {
+                self.move_to(tid, cpu, at_ns, tell);
+                if let Some(Thread { now: Now::Runnable { is_queued, .. }, .. }) =
+                    self.threads.get_mut(&tid)
+                {
+                    *is_queued = true;
+                }
+            }
             Now::Asleep { .. } | Now::Stopped | Now::Unknown if is_certain => {
-                thread.turn(tid, runnable(cpu, after, at_ns), at_ns, waker, tell);
+                thread.turn(tid, runnable(cpu, after, true, at_ns), at_ns, waker, tell);
                 self.enqueue(tid);
             }
             _ => {}
@@ -323,18 +341,18 @@ impl Machine {
 
     /// A thread goes to another queue.
     fn move_to(&mut self, tid: u32, queue: u32, at_ns: u64, tell: &mut impl FnMut(Fact)) {
-        let Some(Thread { now: Now::Runnable { cpu, charged_ns, .. }, .. }) =
+        let Some(Thread { now: Now::Runnable { cpu, charged_ns, is_queued, .. }, .. }) =
             self.threads.get(&tid)
         else {
             return;
         };
-        let (from, charged_ns) = (*cpu, *charged_ns);
+        let (from, charged_ns, is_queued) = (*cpu, *charged_ns, *is_queued);
         if from == queue {
             return;
         }
         self.unqueue(tid);
         let had = self.cores.get(from).and_then(|core| core.current);
-        let is_doubtful = had.is_some_and(|current| self.may_be_busy(from, current));
+        let is_doubtful = is_queued && had.is_some_and(|current| self.may_be_busy(from, current));
         if let Some(thread) = self.threads.get_mut(&tid) {
             if is_doubtful {
                 // Which thread it waited for is not known.
@@ -431,8 +449,8 @@ impl Machine {
     }
 }
 
-fn runnable(cpu: u32, after: After, at_ns: u64) -> Now {
-    Now::Runnable { cpu, after, charged_ns: at_ns, behind: Behind::default() }
+fn runnable(cpu: u32, after: After, is_queued: bool, at_ns: u64) -> Now {
+    Now::Runnable { cpu, after, is_queued, charged_ns: at_ns, behind: Behind::default() }
 }
 
 impl Thread {

@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Between two readings of the rings.
-const PERIOD: Duration = Duration::from_millis(10);
+/// Between two readings of the rings: what comes meanwhile is read at one go, and a thread of the program may wait for as long.
+const PERIOD: Duration = Duration::from_millis(2);
 /// Readings between two writings of what is held back: about a second.
-const FLUSH: u32 = 100;
+const FLUSH: u32 = 500;
 
 /// Whose threads are followed.
 #[derive(Clone, Copy)]

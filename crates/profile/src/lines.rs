@@ -13,7 +13,7 @@ use crate::trace::Header;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-/// The scanner was away where it did not look for so long (`GAP_NS` of `profile-rt`'s scanner).
+/// The scanner was away where it did not look for so long: `profile-rt` makes its `Gaps` of two microseconds.
 const AWAY_NS: u64 = 2_000;
 
 /// When a function's calls are slow.

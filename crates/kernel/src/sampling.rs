@@ -112,7 +112,7 @@ impl Sampling {
         self.clocks
     }
 
-    /// Hands out what was before the reading began: by then all rings have it. To be called every ten milliseconds or so.
+    /// Hands out what was before the reading began: by then all rings have it. To be called every few milliseconds.
     pub fn read(&mut self, take: impl FnMut(Sample)) {
         let began_ns = now_ns();
         self.drain();

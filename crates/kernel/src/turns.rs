@@ -87,9 +87,11 @@ mod tests {
         let mut turns = Turns::default();
         assert!(!turns.pause(), "it has not begun");
         turns.begin();
+        let first = turns.began.expect("it has begun");
         std::thread::sleep(WORK);
         turns.begin();
         let began = turns.began.expect("it has begun");
+        assert!(began - first >= WORK, "sleep is no work");
         while began.elapsed() < WORK {}
         assert!(turns.pause());
         assert!(turns.began.expect("it goes on") > began, "another turn");

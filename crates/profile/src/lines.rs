@@ -201,8 +201,8 @@ impl Thread {
         self.waiting[from..].sort_by_key(|(moment, ..)| moment.at_ns);
     }
 
-    /// Takes those of a slow call of this generation, and of calls within it. What began after it was made by it, though when it
-    /// began itself was not seen. A clocked call may be told late, so that what came after it may be there.
+    /// Takes those of a slow call of this generation, and of calls within it. What began after it, and before it can have ended, was
+    /// made by it, though when it began itself was not seen. A clocked call may be told late, so that what came after it may be there.
     fn waiting_in(
         &mut self,
         reach: &Reach,
@@ -210,7 +210,8 @@ impl Thread {
     ) -> impl Iterator<Item = (Moment, FunctionId)> {
         let range = range_of(&self.waiting, &reach.maybe, |(moment, ..)| moment);
         let is_within = move |(moment, _, of): &mut (Moment, FunctionId, u64)| {
-            *of >= generation || reach.surely.contains(&moment.at_ns)
+            let is_later = *of >= generation && moment.at_ns <= *reach.surely.end();
+            is_later || reach.surely.contains(&moment.at_ns)
         };
         self.waiting.extract_if(range, is_within).map(|(moment, function, _)| (moment, function))
     }

@@ -179,6 +179,17 @@ fn a_slow_call_that_began_unseen_has_what_it_called_then() {
     assert_eq!(within(&found, 3), 1);
 }
 
+/// A clocked call deeper than one that ended unseen is told before it, be it within it or after it.
+#[test]
+fn a_slow_call_that_ended_unseen_has_no_sample_of_what_came_after_it() {
+    let Record::Call(one) = of(2, 1, (22_000, 30_000)) else { unreachable!() };
+    let vague = Call { end_slack: 5_000, flags: CallFlags(CallFlags::GAP), ..one };
+    let records = [thread(0), of(3, 2, (31_000, 33_000)), Record::Call(vague)];
+    let slow = [(2, 400), (3, 900_000)];
+    let found = found_in(100_000, &records, &[23_000, 31_500], &slow);
+    assert_eq!([2, 3].map(|function| within(&found, function)), [1, 0]);
+}
+
 /// What ran before a slow call that began unseen is no part of it.
 #[test]
 fn a_slow_call_that_began_unseen_has_no_sample_of_what_was_told_before() {

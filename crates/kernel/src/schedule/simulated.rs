@@ -317,40 +317,57 @@ fn a_thread_that_came_from_nowhere_ran_since_the_processor_was_idle_at_most() {
     assert_eq!(spans.collect::<Vec<_>>(), expected);
 }
 
-/// A processor that was found to hide the end of its idling may have had its queue's thread at any time since.
-#[test]
-fn where_idling_may_have_ended_untold_its_queue_is_unknown() {
+/// Processor 1 is found to hide the end of its idling. Then the thread that it had last is about to be woken at 60.
+fn found_out() -> Vec<Event> {
     let waking = |at_ns| Event {
         at_ns,
         cpu: 0,
         tid: 9,
         what: What::Waking { tid: FIRST, cpu: 1, context: Context::Thread },
     };
-    let found_out = [
+    vec![
         switched(5, 0, (0, Left::Runnable), 9),
         switched(10, 1, (0, Left::Runnable), FIRST),
         switched(20, 1, (FIRST, Left::Asleep), 0),
         waking(30),
         switched(50, 1, (FIRST, Left::Asleep), 0),
         waking(60),
-        Event {
-            at_ns: 62,
-            cpu: 1,
-            tid: 0,
-            what: What::Wakeup { tid: FIRST, cpu: 1, is_new: false },
-        },
-    ];
+    ]
+}
+
+fn queued(at_ns: u64, (cpu, tid): (u32, u32)) -> Event {
+    Event { at_ns, cpu, tid, what: What::Wakeup { tid: FIRST, cpu, is_new: false } }
+}
+
+/// It may have had its queue's thread at any time since.
+#[test]
+fn where_idling_may_have_ended_untold_its_queue_is_unknown() {
+    let migrate = What::Migrate { tid: FIRST, cpu: 0 };
     let ends = [
-        Event { at_ns: 100, cpu: 0, tid: 0, what: What::Blind },
-        Event { at_ns: 100, cpu: 0, tid: 9, what: What::Migrate { tid: FIRST, cpu: 0 } },
-        Event { at_ns: 100, cpu: 0, tid: 9, what: What::SoftirqExit },
+        (Event { at_ns: 100, cpu: 0, tid: 0, what: What::Blind }, 62),
+        // Its time in the queue of 1 counts up to its own events alone, and so from its beginning.
+        (Event { at_ns: 100, cpu: 0, tid: 9, what: migrate }, 60),
+        (Event { at_ns: 100, cpu: 0, tid: 9, what: What::SoftirqExit }, 62),
     ];
-    for end in ends {
-        let events = [&found_out[..], &[end]].concat();
+    for (end, from_ns) in ends {
+        let events = [found_out(), vec![queued(62, (1, 0)), end]].concat();
         let last = told(&events, 110).pop().expect("one");
-        assert_eq!((last.to_ns, &last.state), (110, &State::Unknown), "{end:?}");
-        assert!((60..=62).contains(&last.from_ns), "{last:?}");
+        assert_eq!(
+            (last.from_ns, last.to_ns, last.state),
+            (from_ns, 110, State::Unknown),
+            "{end:?}"
+        );
     }
+}
+
+/// A thread that is woken elsewhere was never in that queue.
+#[test]
+fn a_thread_that_is_woken_away_from_such_a_processor_is_known() {
+    let migrate = Event { at_ns: 61, cpu: 0, tid: 9, what: What::Migrate { tid: FIRST, cpu: 0 } };
+    let events = [found_out(), vec![migrate, queued(62, (0, 9))]].concat();
+    let last = told(&events, 110).pop().expect("one");
+    assert_eq!((last.from_ns, last.to_ns), (60, 110));
+    assert!(matches!(last.state, State::Runnable { cpu: 0, .. }), "{last:?}");
 }
 
 #[test]

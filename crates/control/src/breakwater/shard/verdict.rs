@@ -92,7 +92,9 @@ impl BreakwaterShard {
     /// What becomes of a request that was sent without credit; `None` for others.
     fn check_credit(&mut self, id: SessionId, acked: u32) -> Option<Verdict> {
         let session = &mut self.sessions[id.index()];
-        if session.registered && session.allows(acked, session.pending) {
+        // What it acknowledges counts, whether it may be sent or not.
+        let is_covered = session.allows(acked, session.pending);
+        if session.registered && is_covered {
             session.trust();
             return None;
         }

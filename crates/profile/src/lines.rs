@@ -7,14 +7,14 @@ use crate::clock::TickRate;
 use crate::functions::Interval;
 use crate::hash::Map;
 use crate::names::Names;
-use crate::record::{Call, CallFlags, FunctionId, Record, Ticks};
+use crate::record::{AWAY_US, Call, CallFlags, FunctionId, Record, Ticks};
 use crate::sampled::{Addresses, Moment, Samples};
 use crate::trace::Header;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-/// The scanner was away where it did not look for so long: `profile-rt` makes its `Gaps` of two microseconds.
-const AWAY_NS: u64 = 2_000;
+/// At an end known to within less, the scanner was not away: half of what counts as absence.
+const SEEN_NS: u64 = AWAY_US * 1_000 / 2;
 
 /// When a function's calls are slow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -173,7 +173,7 @@ impl InCalls {
         let [start_ns, end_ns] = slacks.map(|slack| {
             let ns = self.rate.ns(u64::from(slack));
             // The flag is of both ends, and one of them may have been seen.
-            let is_away = call.flags.has(CallFlags::GAP) && ns >= AWAY_NS / 2;
+            let is_away = call.flags.has(CallFlags::GAP) && ns >= SEEN_NS;
             if is_away { ns } else { 0 }
         });
         let surely = match slacks.contains(&u32::MAX) {

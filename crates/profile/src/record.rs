@@ -322,6 +322,9 @@ pub struct Sample {
     pub address: u64,
 }
 
+/// Between two looks at a thread, so long is a [`Gap`], in microseconds.
+pub const AWAY_US: u64 = 2;
+
 /// A time in which the scanner did not look at a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gap {

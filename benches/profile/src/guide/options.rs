@@ -32,7 +32,7 @@ const FIRST: [usize; RUNS] = [0, 1, 5, 2, 4, 3];
 pub(crate) struct OptionsArgs {
     #[command(flatten)]
     of: Tried,
-    /// Each of one run that is not recorded, and one of each way of recording. Six, or a multiple of that, have them in every order.
+    /// Each of one run that is not recorded, and one of each way of recording. In six, or a multiple, each follows every other equally often.
     #[arg(long, default_value_t = RUNS)]
     rounds: usize,
     /// How long each run counts.
@@ -69,16 +69,16 @@ pub(crate) fn options(args: &OptionsArgs) -> Result {
         let mut readings = [Reading::default(); RUNS];
         let mut lost_events = vec![None; WAYS.len()];
         for at in order(number) {
-            let way = at.checked_sub(1).map(|way| WAYS[way]);
-            let added: Option<Vec<&str>> = way.map(|(_, added)| added.to_vec());
-            readings[at] = one(service, &args.of, args.seconds, added.as_deref())?;
-            if let Some((way, added)) = at.checked_sub(1).zip(added)
+            let way = at.checked_sub(1);
+            let added = way.map(|way| WAYS[way].1);
+            readings[at] = one(service, &args.of, args.seconds, added)?;
+            if let (Some(way), Some(added)) = (way, added)
                 && added.contains(&"--kernel")
             {
-                lost_events[way] =
-                    Some(lost(&args.of.trial.folder.join(format!("{TRACE}.kernel")))?);
+                let file = args.of.trial.folder.join(format!("{TRACE}.kernel"));
+                lost_events[way] = Some(lost(&file)?);
             }
-            println!("{}: {}", way.map_or("plain", |(name, _)| name), readings[at].line());
+            println!("{}: {}", way.map_or("plain", |way| WAYS[way].0), readings[at].line());
         }
         let [plain, recorded @ ..] = readings;
         rounds.push(Round { plain, recorded: recorded.to_vec(), lost_events });

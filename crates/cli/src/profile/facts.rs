@@ -171,9 +171,8 @@ impl Facts {
         totals: Totals,
         throttled: Option<u64>,
     ) -> io::Result<Summary> {
-        let untold = totals.untold.values().copied();
-        let lost = [losses.events, losses.late, losses.unread].into_iter().chain(untold);
-        let lost = lost.fold(0, u64::saturating_add);
+        let lost = [losses.events, losses.late, losses.unread, totals.all_untold()];
+        let lost = lost.into_iter().fold(0, u64::saturating_add);
         if lost > 0 {
             self.write(Record::Loss(Loss { thread: None, kind: LossKind::Events, count: lost }));
         }
@@ -222,18 +221,13 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Events that the kernel left out, at least.
-    fn untold(&self) -> u64 {
-        self.totals.untold.values().sum()
-    }
-
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "{} facts of the kernel about {} threads; {} bytes. Lost: {} of its events.",
             count(self.facts),
             count(self.threads as u64),
             count(self.bytes),
-            count(self.losses.events.saturating_add(self.untold())),
+            count(self.losses.events.saturating_add(self.totals.all_untold())),
         );
         text.push_str(&gone(self.kept));
         let rest = [

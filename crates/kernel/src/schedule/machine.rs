@@ -37,6 +37,14 @@ pub struct Totals {
     pub untold: BTreeMap<u32, u64>,
 }
 
+impl Totals {
+    /// Events that the kernel left out, of all processors, at least.
+    #[must_use]
+    pub fn all_untold(&self) -> u64 {
+        self.untold.values().sum()
+    }
+}
+
 /// A followed thread.
 struct Thread {
     name: Name,

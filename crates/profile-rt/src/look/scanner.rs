@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::mpsc::TrySendError;
 use std::time::Duration;
-use tailwater_profile::record::{LossKind, ThreadId, Ticks};
+use tailwater_profile::record::{AWAY_US, LossKind, ThreadId, Ticks};
 
 /// Between two times that a scanner which doesn't look asks which threads have come and which libraries go. A thread's ring is
 /// emptied first after up to twice that and the output's nap, some 8 ms. A ring holds 2,048 words until then; what finds it full is counted.
@@ -93,7 +93,7 @@ impl Scanner {
             force: us * 7,
         };
         let now = ticks();
-        let mut gaps = Gaps::new(us * 2);
+        let mut gaps = Gaps::new(us * AWAY_US);
         if times.looks {
             gaps.note(times.began, now);
         }

@@ -127,7 +127,7 @@ mod tests {
             (Refusal::Foreign, "attach to that one"),
             (
                 Refusal::from(Unfit::Version('1')),
-                "version 1 of the profiler's shared memory, needed version 7",
+                "version 1 of the profiler's shared memory, needed version",
             ),
             (Refusal::from(Some(Recorder::Own(7))), "records itself"),
             (Refusal::from(Some(Recorder::Other(7))), "process 7 records"),
@@ -135,5 +135,7 @@ mod tests {
         for (refusal, word) in all {
             assert!(refusal.to_string().contains(word), "{refusal}");
         }
+        let needed = format!("needed version {}", char::from(VERSION));
+        assert!(Refusal::Version('1').to_string().contains(&needed));
     }
 }

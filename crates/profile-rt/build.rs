@@ -9,6 +9,7 @@ fn main() {
             "src/shim/shim.c",
             "src/shim/interpose.c",
             "src/shim/ends.c",
+            "src/shim/counters.c",
             "src/shim/versions.c",
         ])
         .include("include")

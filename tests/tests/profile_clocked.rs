@@ -10,9 +10,10 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use tailwater_profile::record::{Call, CallFlags, LossKind, Record};
+use tailwater_profile::record::{Call, CallFlags, Counted, Counter, LossKind, Record};
 
-const CLOCKED: [&str; 7] = ["handle", "recurses", "throws", "jumps", "leaves", "passes_*", "quic?"];
+const CLOCKED: [&str; 8] =
+    ["handle", "recurses", "throws", "jumps", "leaves", "passes_*", "quic?", "counts_*"];
 
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -231,23 +232,94 @@ fn calls_for_which_the_ring_has_no_room_are_counted() {
     assert!(said.contains("calls of clocked functions are missing"), "{said}");
 }
 
+/// What was counted, each right behind its call.
+fn counted(recorded: &Recorded) -> Vec<(String, Counted)> {
+    let is_event = |record: &&Record| !matches!(record, Record::Clock(_) | Record::Figure(_));
+    let events: Vec<&Record> = recorded.records.iter().filter(is_event).collect();
+    let pairs = events.windows(2).filter_map(|pair| match pair {
+        [Record::Call(call), Record::Counted(counted)] => {
+            let of = |it: &Counted| (it.thread, it.function, it.generation, it.start, it.end);
+            let Call { thread, function, generation, start, end, .. } = *call;
+            assert_eq!(of(counted), (thread, function, generation, start, end));
+            Some((recorded.names[&function.0].clone(), *counted))
+        }
+        [_, Record::Counted(counted)] => panic!("{counted:?} follows no call"),
+        _ => None,
+    });
+    pairs.collect()
+}
+
+fn count(counted: &Counted, wanted: Counter) -> Option<u64> {
+    counted.counts.iter().find(|(counter, _)| *counter == wanted).map(|(_, count)| count)
+}
+
+#[test]
+fn what_calls_do_is_counted_in_them_and_in_no_other() {
+    const ROUNDS: usize = 20;
+    let _alone = alone();
+    let options = ["--counters=cpu,faults,switches,cycles"];
+    let (trace, told) = scene_with(&options, "clocked-counts", "counts", &ROUNDS.to_string());
+    let counted = counted(&Recorded::read(&trace));
+    assert_eq!((counted.len() as u64, told), (3 * ROUNDS as u64, 3 * ROUNDS as u64));
+    let (mut faults, mut switches) = (vec![], vec![]);
+    for (function, call) in &counted {
+        let of = |counter| count(call, counter).expect("the kernel counts it");
+        let is = |name: &str| function == name;
+        assert!(!is("counts_sleep") || of(Counter::Switches) >= 1, "{call:?}");
+        assert!(!is("counts_touch") || of(Counter::Faults) >= 64, "{call:?}");
+        assert!(!is("counts_spin") || of(Counter::Cpu) >= 1_000_000, "{call:?}");
+        faults.extend((!is("counts_touch")).then(|| of(Counter::Faults)));
+        switches.extend((!is("counts_sleep")).then(|| of(Counter::Switches)));
+    }
+    // Any call may fault once in a while, and the kernel may have one wait for it.
+    let quiet = |counts: &[u64]| counts.iter().filter(|count| **count == 0).count();
+    assert!(quiet(&faults) >= ROUNDS && quiet(&switches) >= ROUNDS, "{faults:?}, {switches:?}");
+    let report = |options: &[&str]| {
+        let mut report = Command::new(&tools().tailwater);
+        text(&succeeds(report.args(["profile", "report"]).args(options).arg(&trace)).stdout)
+    };
+    let json = report(&["--counters", "--json", "-f", "counts_*"]);
+    let json: Value = serde_json::from_str(&json).expect("an object");
+    let functions = json["functions"].as_array().expect("a list");
+    assert_eq!(functions.len(), 3);
+    for row in functions {
+        let all = &row["counted"]["all"];
+        assert_eq!(all["calls"].as_u64(), Some(ROUNDS as u64), "{row}");
+        assert_eq!(all["counters"][0]["counter"], "cpu", "{row}");
+    }
+    assert!(report(&["--counters"]).contains("mean of 20 counted calls"), "{}", report(&[]));
+    let slowest = report(&["--slowest", "1", "-f", "counts_touch"]);
+    assert!(slowest.contains("counted: cpu ") && slowest.contains("faults 6"), "{slowest}");
+}
+
+#[test]
+fn without_counters_nothing_is_counted_and_the_report_says_what_to_type() {
+    let _alone = alone();
+    let (trace, _) = scene_with(&[], "clocked-uncounted", "counts", "2");
+    assert!(counted(&Recorded::read(&trace)).is_empty());
+    let mut report = Command::new(&tools().tailwater);
+    let refused = bounded(report.args(["profile", "report", "--counters"]).arg(&trace));
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("record --counters"), "{}", text(&refused.stderr));
+}
+
 #[test]
 fn a_recorder_in_another_process_is_told_the_same() {
     let _alone = alone();
-    is_told_outside("1");
+    is_told_outside("1", &[]);
 }
 
 #[test]
 fn a_recorder_that_does_not_look_is_told_the_same() {
     let _alone = alone();
-    let unfinished = is_told_outside("0");
+    let unfinished = is_told_outside("0", &["--counters"]);
     // The call that is under way: since when, its thread has noted.
     assert!(unfinished.len() <= 1, "{unfinished:?}");
     assert!(unfinished.iter().all(|call| call.start_slack == 0), "{unfinished:?}");
 }
 
 /// Attaches with so many scanners to a program that works all the time. Returns calls that had not ended then.
-fn is_told_outside(scanners: &str) -> Vec<Call> {
+fn is_told_outside(scanners: &str, options: &[&str]) -> Vec<Call> {
     let folder = folder(&format!("clocked-attached-{scanners}"));
     let log = folder.join("log");
     let mut command = Command::new(program());
@@ -261,13 +333,17 @@ fn is_told_outside(scanners: &str) -> Vec<Call> {
     let trace = folder.join("x.trace");
     let mut attach = Command::new(&tools().tailwater);
     attach.args(["profile", "attach", &served.id().to_string(), "--for", "300ms"]);
-    attach.args(["--scanners", scanners, "-o"]);
+    attach.args(["--scanners", scanners]).args(options).arg("-o");
     let attached = bounded(attach.arg(&trace).env("TAILWATER_PROFILE_HOME", tools().home()));
     drop(served.stdin.take());
     assert!(served.wait().expect("it ends").success());
     assert!(attached.status.success(), "{}", text(&attached.stderr));
     let recorded = Recorded::read(&trace);
     let (facts, mut told) = (facts(&log), told(&recorded));
+    let counts = counted(&recorded).len();
+    let is_asked = options.contains(&"--counters");
+    // Calls that had begun before the recording, or had not ended with it, count nothing.
+    assert!(if is_asked { counts + 4 >= told.len() } else { counts == 0 }, "{counts} counted");
     let first = told.values().map(|call| call.start).min().expect("a call");
     let last = told.values().map(|call| call.end).max().expect("a call");
     let is_between = |fact: &&Fact| fact.readings[0] >= first && fact.readings[3] <= last;

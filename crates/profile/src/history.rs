@@ -162,6 +162,7 @@ impl History {
             }
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
             Record::Hold(_)
+            | Record::Counted(_)
             | Record::Hop(_)
             | Record::State(_)
             | Record::Interruption(_)

@@ -9,6 +9,7 @@
 pub mod record;
 pub mod trace;
 pub mod clock;
+pub mod counted;
 pub mod names;
 pub mod glob;
 pub mod quality;

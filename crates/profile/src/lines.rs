@@ -83,8 +83,21 @@ struct Thread {
     unclaimed: Vec<Moment>,
     /// Those that this call may have had, by time.
     unclear: Vec<(Moment, Frame)>,
-    /// Those that belong to ended calls, and lay in no slow one so far, by time; with the call's generation.
-    waiting: Vec<(Moment, FunctionId, u64)>,
+    /// Those that belong to ended calls, and lay in no slow one so far, by time.
+    waiting: Vec<Waiting>,
+}
+
+/// A sample that belongs to an ended call.
+#[derive(Clone, Copy)]
+struct Waiting {
+    moment: Moment,
+    function: FunctionId,
+    /// Of the call.
+    generation: u64,
+    /// When that had begun for certain.
+    began_by_ns: u64,
+    /// A slow call that ended unseen may have made that call.
+    is_unclear: bool,
 }
 
 impl InCalls {
@@ -120,7 +133,7 @@ impl InCalls {
     /// Concludes.
     #[must_use]
     pub fn finish(mut self) -> InSlowCalls {
-        let unclear = self.threads.values().map(|thread| thread.unclear.len() as u64);
+        let unclear = self.threads.values_mut().map(|thread| thread.forget_before(u64::MAX));
         self.found.unclear += unclear.sum::<u64>();
         self.found
     }
@@ -151,14 +164,14 @@ impl InCalls {
                 within.entry(call.function).or_default().add(&claimed);
             }
             Some(_) => {
-                thread.wait(&claimed, call.function, call.generation);
-                for (moment, function) in thread.waiting_in(&reach, call.generation) {
+                thread.wait(&claimed, call, &reach);
+                for Waiting { moment, function, .. } in thread.waiting_in(&reach, call.generation) {
                     within.entry(function).or_default().add(&[moment]);
                 }
                 let unclear = thread.unclear_in(&reach.surely);
                 within.entry(call.function).or_default().add(&unclear);
             }
-            None => thread.wait(&claimed, call.function, call.generation),
+            None => thread.wait(&claimed, call, &reach),
         }
         if call.depth == 0 {
             // Nothing is around what lies before. Its own stay: a slow call within it may be told later.
@@ -193,36 +206,43 @@ impl InCalls {
 
 impl Thread {
     /// Keeps those of an ended call for what is around it.
-    fn wait(&mut self, claimed: &[Moment], function: FunctionId, generation: u64) {
+    fn wait(&mut self, claimed: &[Moment], call: &Call, reach: &Reach) {
         let Some(first) = claimed.first() else { return };
-        let from = self.waiting.partition_point(|(moment, ..)| moment.at_ns < first.at_ns);
-        self.waiting.extend(claimed.iter().map(|moment| (*moment, function, generation)));
+        let from = self.waiting.partition_point(|one| one.moment.at_ns < first.at_ns);
+        let Call { function, generation, .. } = *call;
+        let began_by_ns = *reach.surely.start();
+        self.waiting.extend(claimed.iter().map(|moment| Waiting {
+            moment: *moment,
+            function,
+            generation,
+            began_by_ns,
+            is_unclear: false,
+        }));
         // Two runs: calls within it have left theirs among them.
-        self.waiting[from..].sort_by_key(|(moment, ..)| moment.at_ns);
+        self.waiting[from..].sort_by_key(|one| one.moment.at_ns);
     }
 
-    /// Takes those of a slow call of this generation, and of calls within it. What began after it, and before it can have ended, was
-    /// made by it, though when it began itself was not seen. A clocked call may be told late, so that what came after it may be there.
-    fn waiting_in(
-        &mut self,
-        reach: &Reach,
-        generation: u64,
-    ) -> impl Iterator<Item = (Moment, FunctionId)> {
-        let range = range_of(&self.waiting, &reach.maybe, |(moment, ..)| moment);
-        let is_within = move |(moment, _, of): &mut (Moment, FunctionId, u64)| {
-            let is_later = *of >= generation && moment.at_ns <= *reach.surely.end();
-            is_later || reach.surely.contains(&moment.at_ns)
+    /// Takes those of a slow call of this generation, and of calls within it: those that began after it, and before it can have
+    /// ended. When the slow call began need not have been seen. Of one that began later it is not known which call made it.
+    fn waiting_in(&mut self, reach: &Reach, generation: u64) -> impl Iterator<Item = Waiting> {
+        let range = range_of(&self.waiting, &reach.maybe, |one| &one.moment);
+        let is_within = move |one: &mut Waiting| {
+            let is_later = one.generation >= generation;
+            let is_made = is_later && one.began_by_ns <= *reach.surely.end();
+            let is_taken = is_made || reach.surely.contains(&one.moment.at_ns);
+            one.is_unclear |= is_later && !is_taken;
+            is_taken
         };
-        self.waiting.extract_if(range, is_within).map(|(moment, function, _)| (moment, function))
+        self.waiting.extract_if(range, is_within)
     }
 
     /// Forgets all that was before an outermost call. Answers of how many samples it is not known whose they are.
     fn forget_before(&mut self, at_ns: u64) -> u64 {
-        let waiting = self.waiting.partition_point(|(moment, ..)| moment.at_ns < at_ns);
-        self.waiting.drain(..waiting);
+        let waiting = self.waiting.partition_point(|one| one.moment.at_ns < at_ns);
+        let forgotten = self.waiting.drain(..waiting).filter(|one| one.is_unclear).count() as u64;
         let unclear = self.unclear.partition_point(|(moment, _)| moment.at_ns < at_ns);
         self.unclear.drain(..unclear);
-        unclear as u64
+        forgotten + unclear as u64
     }
 
     /// Takes those of this time that calls within may have had.

@@ -1,7 +1,9 @@
 //! What a trace holds: the records that a scanner and the runtime's event rings produce, and those of the kernel.
 
+mod counters;
 mod state;
 
+pub use counters::{COUNTERS_MAX, Counter, Counters, Counts};
 pub(crate) use state::softirq;
 pub use state::{
     After, Did, Interrupting, Interruption, OCCUPANTS_MAX, Occupant, ThreadState, WaitedBehind,
@@ -34,6 +36,8 @@ pub enum Record {
     Figure(Figure),
     /// An invocation that has ended (or, flagged, was live when recording ended).
     Call(Call),
+    /// What was counted in a call; comes right after it, but for names and clocks.
+    Counted(Counted),
     /// A wait for a lock or a condition.
     Wait(Wait),
     /// A lock that was held, without a wait before.
@@ -145,6 +149,23 @@ impl Call {
     pub const fn length(&self) -> Ticks {
         self.end.saturating_sub(self.start)
     }
+}
+
+/// What a thread counted in a call that it clocked, from before its start to after its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counted {
+    /// Whose.
+    pub thread: ThreadId,
+    /// The call's function.
+    pub function: FunctionId,
+    /// As of the call.
+    pub generation: u64,
+    /// The middle of the interval that holds the call's start.
+    pub start: Ticks,
+    /// The same of its end.
+    pub end: Ticks,
+    /// How much.
+    pub counts: Counts,
 }
 
 /// What is special about a call, as bits.
@@ -322,7 +343,7 @@ pub struct Sample {
     pub address: u64,
 }
 
-/// Between two looks at a thread, so long is a [`Gap`], in microseconds.
+/// An absence of the scanner that is longer than this is a [`Gap`], in microseconds. The naps that it takes on purpose are none.
 pub const AWAY_US: u64 = 2;
 
 /// A time in which the scanner did not look at a thread.

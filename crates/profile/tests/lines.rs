@@ -181,13 +181,19 @@ fn a_slow_call_that_began_unseen_has_what_it_called_then() {
 
 /// A clocked call deeper than one that ended unseen is told before it, be it within it or after it.
 #[test]
-fn a_slow_call_that_ended_unseen_has_no_sample_of_what_came_after_it() {
+fn a_slow_call_that_ended_unseen_has_no_sample_of_what_may_have_come_after_it() {
     let Record::Call(one) = of(2, 1, (22_000, 30_000)) else { unreachable!() };
     let vague = Call { end_slack: 5_000, flags: CallFlags(CallFlags::GAP), ..one };
     let records = [thread(0), of(3, 2, (31_000, 33_000)), Record::Call(vague)];
     let slow = [(2, 400), (3, 900_000)];
     let found = found_in(100_000, &records, &[23_000, 31_500], &slow);
     assert_eq!([2, 3].map(|function| within(&found, function)), [1, 0]);
+    assert_eq!(found.unclear, 1, "the one that may be either's");
+    // One that began when the slow one was still there, and ended before it could have.
+    let records = [thread(0), of(3, 2, (24_000, 33_000)), Record::Call(vague)];
+    let found = found_in(100_000, &records, &[23_000, 30_000], &slow);
+    assert_eq!([2, 3].map(|function| within(&found, function)), [1, 1]);
+    assert_eq!(found.unclear, 0);
 }
 
 /// What ran before a slow call that began unseen is no part of it.

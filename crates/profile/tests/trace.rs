@@ -144,8 +144,8 @@ fn another_file_or_version_is_refused_in_words() {
     );
     assert!(refusal(b"").contains("at byte 0"));
     let (mut bytes, _) = sample::small_trace();
-    bytes[8] = 10;
-    assert!(refusal(&bytes).contains("found version 10 of the format, needed 1 to 9"));
+    bytes[8] = 11;
+    assert!(refusal(&bytes).contains("found version 11 of the format, needed 1 to 10"));
     bytes[8] = 1;
     assert!(Reader::new(&bytes[..]).is_ok(), "an older trace is read");
 }

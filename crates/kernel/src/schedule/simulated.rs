@@ -339,7 +339,7 @@ fn queued(at_ns: u64, (cpu, tid): (u32, u32)) -> Event {
     Event { at_ns, cpu, tid, what: What::Wakeup { tid: FIRST, cpu, is_new: false } }
 }
 
-/// It may have had its queue's thread at any time since.
+/// Processor 1 may have run its queue's thread at any time since.
 #[test]
 fn where_idling_may_have_ended_untold_its_queue_is_unknown() {
     let migrate = What::Migrate { tid: FIRST, cpu: 0 };

@@ -190,7 +190,7 @@ fn start(
         .and_then(|file| Recording::new((arena, term), (pid, subject), file, settings, us))
         .map_err(Refusal::Trace)?;
     process::begins(settings.scanners);
-    arena.header().watch.holds.say(term, settings.hold_ticks(us));
+    settings.ask(&arena.header().watch, term, us);
     // Before anyone looks: scanners would tell of calls that begin after that and are not clocked.
     held.renew(settings.lock_ticks(us));
     let cpus: Vec<_> = (0..settings.scanners).map(|scanner| settings.cpu_of(scanner)).collect();

@@ -197,7 +197,8 @@ fn launch(
     arena.header().watch.ticks_per_us.say(term, us as u32);
     let recording = Recording::new((arena, term), (pid, Subject::Own), file, settings, us)?;
     // Before anyone looks: scanners would tell of calls that begin after that and are not clocked.
-    process::records(arena, term, settings.lock_ticks(us), settings.hold_ticks(us));
+    settings.ask(&arena.header().watch, term, us);
+    process::records(arena, term, settings.lock_ticks(us));
     let team = start_team(recording, programs, settings, us).inspect_err(|_| process::end())?;
     // A child may have gone to another folder by the time it begins: daemons go to the root.
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

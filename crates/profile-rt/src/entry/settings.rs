@@ -1,11 +1,13 @@
 //! What the environment asks for.
 
 use crate::look::scan::WHOLE;
+use crate::memory::arena::Watch;
+use crate::memory::lease::Term;
 use crate::write::filter::Filter;
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use tailwater_profile::record::Ticks;
+use tailwater_profile::record::{Counter, Counters, Ticks};
 
 /// Scanners at most: beyond that each would look at few of the threads that machines have cores for.
 pub(crate) const SCANNERS_MAX: usize = 16;
@@ -38,6 +40,9 @@ pub(crate) struct Settings {
     /// `TAILWATER_PROFILE_HOLD_NS`: the shortest time for which a lock must be held to be recorded though nothing waited for it, in
     /// ns. By default, and with 0, none is. Otherwise each lock and each unlock reads the clock. At most as above.
     pub(crate) hold_ns: u64,
+    /// `TAILWATER_PROFILE_COUNTERS`: what clocked calls count, by [`Counter::name`] with commas between, four at most. By default
+    /// nothing. Each reading takes some tenths of a microsecond, at both ends of the call.
+    pub(crate) counters: Counters,
     /// `TAILWATER_PROFILE_FUNCTIONS`: see [`Filter`]; by default all functions are recorded.
     pub(crate) filter: Filter,
 }
@@ -75,6 +80,9 @@ impl Settings {
                 .and_then(|ns| ns.parse().ok())
                 .unwrap_or(1000),
             hold_ns: text("TAILWATER_PROFILE_HOLD_NS").and_then(|ns| ns.parse().ok()).unwrap_or(0),
+            counters: text("TAILWATER_PROFILE_COUNTERS")
+                .and_then(|list| counters(&list))
+                .unwrap_or_default(),
             filter: Filter::parse(&text("TAILWATER_PROFILE_FUNCTIONS").unwrap_or_default()),
         }
     }
@@ -94,10 +102,23 @@ impl Settings {
         ticks(self.lock_ns, us)
     }
 
+    /// Has the program's threads tell what is asked for beside waits and marks; nothing is told before it records.
+    pub(crate) fn ask(&self, watch: &Watch, by: Term, us: Ticks) {
+        watch.holds.say(by, self.hold_ticks(us));
+        watch.count(by, self.counters);
+    }
+
     /// The same of holds; zero: none is recorded.
     pub(crate) fn hold_ticks(&self, us: Ticks) -> u32 {
         if self.hold_ns == 0 { 0 } else { ticks(self.hold_ns, us) }
     }
+}
+
+/// `None`: one is not known, or they are too many.
+fn counters(list: &str) -> Option<Counters> {
+    let bit = |name| Counter::named(name).map(|counter| 1u16 << counter as u8);
+    let masks = list.split(',').map(bit).collect::<Option<Vec<_>>>()?;
+    Counters::of_mask(masks.into_iter().fold(0, |all, one| all | one))
 }
 
 /// At least one.
@@ -120,7 +141,10 @@ mod tests {
                 assert_eq!(settings, unset, "{set}={nonsense}");
             }
         }
-        for (set, nonsense) in [("SCANNERS", "-1"), ("SCANNERS", "17"), ("SCANNER_CPU", "1,x")] {
+        let all = "cpu,faults,switches,preemptions,cycles";
+        for (set, nonsense) in
+            [("SCANNERS", "-1"), ("SCANNERS", "17"), ("SCANNER_CPU", "1,x"), ("COUNTERS", all)]
+        {
             let set = format!("TAILWATER_PROFILE_{set}");
             let settings = Settings::read(|name| (name == set).then(|| nonsense.into()));
             assert_eq!(settings, unset, "{set}={nonsense}");
@@ -136,11 +160,14 @@ mod tests {
         );
         assert_eq!(held("9000000000").hold_ticks(3000), u32::MAX);
         let several = Settings::read(|name| match name {
+            "TAILWATER_PROFILE_COUNTERS" => Some("faults,cpu".into()),
             "TAILWATER_PROFILE_SCANNERS" => Some("3".into()),
             "TAILWATER_PROFILE_SCANNER_CPU" => Some("5,7".into()),
             _ => None,
         });
         assert_eq!((several.scanners, several.cpu, several.cpu_each()), (3, 3 * WHOLE, WHOLE));
+        let counters: Vec<Counter> = several.counters.iter().collect();
+        assert_eq!(counters, [Counter::Cpu, Counter::Faults]);
         assert_eq!([0, 1, 2].map(|scanner| several.cpu_of(scanner)), [5, 7, 5].map(Some));
         assert_eq!(unset.cpu_of(0), None);
         let none = Settings::read(|name| name.ends_with("SCANNERS").then(|| "0".into()));

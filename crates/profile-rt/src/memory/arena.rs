@@ -25,7 +25,7 @@ use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use tailwater_profile::record::Ticks;
+use tailwater_profile::record::{Counters, Ticks};
 
 /// Most threads at a time; those beyond run unrecorded and are counted.
 pub(crate) const THREADS_MAX: usize = 4096;
@@ -34,7 +34,7 @@ pub(crate) const PENDING_MAX: usize = 8;
 pub(crate) const ACTIVE_MAX: usize = 32;
 
 /// The last letter is the version of all that lies here.
-pub(super) const MAGIC: [u8; 8] = *b"twarena7";
+pub(super) const MAGIC: [u8; 8] = *b"twarena8";
 /// That version, as a letter.
 pub(crate) const VERSION: u8 = MAGIC[7];
 const SLOTS_AT: u64 = 4096;
@@ -47,7 +47,7 @@ pub(super) const STRIDES: [u64; 4] = [64 << 20, 8 << 20, 1 << 20, 256 << 10];
 /// A ring takes this part of its region at most.
 const RING_SHARE: u64 = 16;
 /// Of a region, behind the ring.
-const NOTES_BYTES: u64 = 4 * PAGE;
+const NOTES_BYTES: u64 = 8 * PAGE;
 
 /// Starts the arena. Written when it is made, except where said.
 #[repr(C)]
@@ -86,6 +86,8 @@ pub(crate) struct Watch {
     pub(crate) born: Born,
     /// Zero: a lock that nothing waited for leaves no event. Else the shortest time that it must be held for one, in ticks.
     pub(crate) holds: Said,
+    /// Which counters each clocked call reads, as a mask of [`Counters`]; zero: none.
+    counters: Said,
 }
 
 /// A thread's place. The context comes first: its address is the slot's.
@@ -122,7 +124,7 @@ pub(crate) struct Lost {
 /// The thread's notes to itself.
 #[repr(C, align(64))]
 pub(crate) struct Own {
-    pub(crate) pending: [[AtomicU64; crate::memory::event::WORDS]; PENDING_MAX],
+    pub(crate) pending: [[AtomicU64; crate::memory::event::WAIT_WORDS]; PENDING_MAX],
     pub(crate) active: [AtomicU64; ACTIVE_MAX],
     pub(crate) active_len: AtomicU32,
     /// Of `pending`, while no thread runs this fiber; a running one's count is its thread's.
@@ -147,6 +149,18 @@ pub(crate) struct Arena {
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
+
+impl Watch {
+    /// Which counters each clocked call reads.
+    pub(crate) fn counters(&self) -> Counters {
+        Counters::of_mask(self.counters.number() as u16).unwrap_or_default()
+    }
+
+    /// The recorder of that term asks for these.
+    pub(crate) fn count(&self, by: Term, counters: Counters) {
+        self.counters.say(by, counters.mask().into());
+    }
+}
 
 impl Arena {
     /// Maps a fresh one; `None` when there is no room for even the smallest.
@@ -218,6 +232,7 @@ impl Arena {
         let Header { watch, unloads, .. } = self.header();
         watch.recording.say(term, 0);
         watch.holds.say(term, 0);
+        watch.counters.say(term, 0);
         watch.born.hand_to(term);
         unloads.clear(term);
         // Slots beyond are known to no recorder. The ring of each is taken when its thread is adopted.

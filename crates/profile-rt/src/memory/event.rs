@@ -3,10 +3,16 @@
 use crate::memory::abi::What;
 use crate::memory::lease::Term;
 use crate::memory::ring::Ring;
-use tailwater_profile::record::{HopKind, MarkKind, Ticks, WaitKind};
+use tailwater_profile::record::{
+    COUNTERS_MAX, Counters, Counts, HopKind, MarkKind, Ticks, WaitKind,
+};
 
-/// Words of an event.
-pub(crate) const WORDS: usize = 8;
+/// Words of an event at most.
+pub(crate) const WORDS: usize = CALL_WORDS + COUNTERS_MAX;
+/// Of a call without what was counted in it.
+const CALL_WORDS: usize = 6;
+/// Of a wait.
+pub(crate) const WAIT_WORDS: usize = 8;
 
 /// A wait as its thread saw it; functions are addresses of descriptors, zero when unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +49,8 @@ pub(crate) struct Clocked {
     pub(crate) end: Ticks,
     /// It did not return: by `end` its frame was gone.
     pub(crate) is_found_gone: bool,
+    /// What its thread counted in it.
+    pub(crate) counts: Counts,
 }
 
 /// One event.
@@ -72,14 +80,15 @@ const HOP: u64 = 1 << 9;
 const CALL: u64 = 1 << 10;
 /// Of a call.
 const FOUND_GONE: u64 = 1;
+const COUNTERS_SHIFT: u32 = 16;
 const DEPTH_SHIFT: u32 = 32;
 const HOLDER_SHIFT: u32 = 32;
 
 impl Event {
-    pub(crate) const fn to_words(self) -> [u64; WORDS] {
+    pub(crate) fn to_words(self) -> [u64; WORDS] {
         match self {
-            Self::Wait(wait) => [
-                wait.kind as u64 | (wait.holder as u64) << HOLDER_SHIFT,
+            Self::Wait(wait) => padded([
+                wait.kind as u64 | u64::from(wait.holder) << HOLDER_SHIFT,
                 wait.object,
                 wait.start,
                 wait.end,
@@ -87,22 +96,24 @@ impl Event {
                 wait.function,
                 wait.held_in.to_word(),
                 wait.site,
-            ],
-            Self::Mark { kind, request, at } => [MARK | kind as u64, request, at, 0, 0, 0, 0, 0],
-            Self::Hop { kind, request, call, at } => {
-                [HOP | kind as u64, request, at, call, 0, 0, 0, 0]
+            ]),
+            Self::Mark { kind, request, at } => padded([MARK | kind as u64, request, at]),
+            Self::Hop { kind, request, call, at } => padded([HOP | kind as u64, request, at, call]),
+            Self::Call(call) => {
+                let mut words = padded([
+                    CALL | (u64::from(call.is_found_gone) * FOUND_GONE)
+                        | u64::from(call.counts.counters().mask()) << COUNTERS_SHIFT
+                        | u64::from(call.depth) << DEPTH_SHIFT,
+                    call.what.to_word(),
+                    call.start,
+                    call.end,
+                    call.generation,
+                    call.parent,
+                ]);
+                let counts = call.counts.iter();
+                words[CALL_WORDS..].iter_mut().zip(counts).for_each(|(to, (_, count))| *to = count);
+                words
             }
-            Self::Call(call) => [
-                CALL | (call.is_found_gone as u64 * FOUND_GONE)
-                    | (call.depth as u64) << DEPTH_SHIFT,
-                call.what.to_word(),
-                call.start,
-                call.end,
-                call.generation,
-                call.parent,
-                0,
-                0,
-            ],
         }
     }
 
@@ -124,7 +135,7 @@ impl Event {
 
     /// `None` when the words are no event.
     pub(crate) fn from_words(words: &[u64; WORDS]) -> Option<Self> {
-        let [tag, subject, at, end, released, function, held_in, site] = *words;
+        let [tag, subject, at, end, released, function, held_in, site, ..] = *words;
         if tag & MARK != 0 {
             return Some(Self::Mark { kind: mark_kind(tag as u8)?, request: subject, at });
         }
@@ -140,6 +151,10 @@ impl Event {
                 start: at,
                 end,
                 is_found_gone: tag & FOUND_GONE != 0,
+                counts: {
+                    let mut counts = words[CALL_WORDS..].iter();
+                    Counts::new(counters(tag)?, |_| counts.next().copied().unwrap_or(0))
+                },
             }));
         }
         let holder = (tag >> HOLDER_SHIFT) as u32;
@@ -167,10 +182,22 @@ const fn length(tag: u64) -> usize {
     } else if tag & HOP != 0 {
         4
     } else if tag & CALL != 0 {
-        6
+        match counters(tag) {
+            Some(counted) => CALL_WORDS + counted.mask().count_ones() as usize,
+            None => CALL_WORDS,
+        }
     } else {
-        WORDS
+        WAIT_WORDS
     }
+}
+
+/// Those that were read in a call; `None`: there are no such.
+const fn counters(tag: u64) -> Option<Counters> {
+    Counters::of_mask((tag >> COUNTERS_SHIFT) as u16)
+}
+
+fn padded<const N: usize>(words: [u64; N]) -> [u64; WORDS] {
+    std::array::from_fn(|at| words.get(at).copied().unwrap_or(0))
 }
 
 /// The kind that C numbers so.
@@ -244,6 +271,11 @@ mod tests {
                 start: 10,
                 end: 11,
                 is_found_gone: number % 2 == 1,
+                counts: Counts::new(
+                    Counters::of_mask([0, 1, 1 << 8, 0b1111][usize::from(number) % 4])
+                        .expect("counters"),
+                    |one| u64::MAX - one as u64,
+                ),
             });
             for event in [Event::Wait(wait), mark, hop, call] {
                 assert_eq!(Event::from_words(&event.to_words()), Some(event));
@@ -252,5 +284,6 @@ mod tests {
         assert_eq!(Event::from_words(&[200; WORDS]), None);
         assert_eq!(Event::from_words(&[MARK | 6; WORDS]), None);
         assert_eq!(Event::from_words(&[HOP | 4; WORDS]), None);
+        assert_eq!(Event::from_words(&[CALL | 0b1_1111 << COUNTERS_SHIFT; WORDS]), None);
     }
 }

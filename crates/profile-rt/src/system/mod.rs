@@ -2,6 +2,7 @@
 
 pub(crate) mod shim;
 pub(crate) mod clock;
+pub(crate) mod processor;
 pub(crate) mod maps;
 pub(crate) mod unwind;
 pub(crate) mod own_threads;

@@ -95,10 +95,9 @@ pub(crate) fn has_started() {
     STARTED.fetch_add(1, Release);
 }
 
-/// From now on marks are recorded, and waits and holds of so many ticks.
-pub(crate) fn records(arena: Arena, term: Term, lock_threshold: u32, hold_threshold: u32) {
+/// From now on marks are recorded, and waits of so many ticks. What else is asked for was said before.
+pub(crate) fn records(arena: Arena, term: Term, lock_threshold: u32) {
     TERM.store(term.0, Relaxed);
-    arena.header().watch.holds.say(term, hold_threshold);
     arena.header().watch.recording.say(term, lock_threshold);
 }
 

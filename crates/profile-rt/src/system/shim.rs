@@ -4,6 +4,7 @@ use crate::memory::abi::Context;
 use crate::memory::said::Said;
 use std::ffi::{c_char, c_void};
 use std::ops::Range;
+use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 use tailwater_profile::record::Module;
@@ -59,6 +60,11 @@ unsafe extern "C" {
     fn tw_shim_ask_at(recording: *const Said, holds: *const Said);
     fn tw_shim_block_signals(before: *mut SignalSet);
     fn tw_shim_restore_signals(before: *const SignalSet);
+    fn tw_shim_usage(counts: *mut u64);
+    safe fn tw_shim_cpu_ns() -> u64;
+    safe fn tw_shim_counters() -> *mut c_void;
+    safe fn tw_shim_open_counter(kind: u32) -> *mut c_void;
+    fn tw_shim_close_counter(page: *mut c_void);
     fn tw_shim_modules(each: extern "C" fn(*mut c_void, *const Found), to: *mut c_void);
     fn __errno_location() -> *mut i32;
 }
@@ -162,6 +168,36 @@ pub(crate) fn pending() -> u32 {
 pub(crate) fn ask_at(recording: &'static Said, holds: &'static Said) {
     // SAFETY: they live for ever.
     unsafe { tw_shim_ask_at(recording, holds) };
+}
+
+/// What the calling thread has done: page faults without a disk and with one, leaving its core by itself, and having it
+/// taken away.
+pub(crate) fn usage() -> [u64; 4] {
+    let mut counts = [0; 4];
+    // SAFETY: it writes four words, and there is room for them.
+    unsafe { tw_shim_usage(counts.as_mut_ptr()) };
+    counts
+}
+
+/// For how long the calling thread has been on a core, in nanoseconds.
+pub(crate) fn cpu_ns() -> u64 {
+    tw_shim_cpu_ns()
+}
+
+/// Where the calling thread keeps what it has open of the processor's counters: zeroed memory, as `processor` knows it.
+pub(crate) fn open_counters() -> *mut c_void {
+    tw_shim_counters()
+}
+
+/// Has one of the processor's counters count for the calling thread, in the order of `Counter::ALL`; its page, if it can be had.
+pub(crate) fn open_counter(kind: u32) -> Option<NonNull<c_void>> {
+    NonNull::new(tw_shim_open_counter(kind))
+}
+
+/// Ends that.
+pub(crate) fn close_counter(page: NonNull<c_void>) {
+    // SAFETY: it was mapped by the function above, and is not used any more.
+    unsafe { tw_shim_close_counter(page.as_ptr()) };
 }
 
 /// From now on the process's ends by `_exit`, `quick_exit` and deadly signals end the recording first.

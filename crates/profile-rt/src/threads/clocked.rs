@@ -7,12 +7,33 @@
 use crate::memory::abi::{ENTRY_BYTES, What};
 use crate::memory::arena::Arena;
 use crate::memory::event::{Clocked, Event};
-use crate::memory::notes::Note;
+use crate::memory::notes::{Note, Reading};
 use crate::system::clock;
 use crate::system::process;
 use crate::system::shim;
+use crate::threads::counting::{self, Edge};
 use std::sync::atomic::Ordering::Relaxed;
-use tailwater_profile::record::Ticks;
+use tailwater_profile::record::{Counters, Counts, Ticks};
+
+/// What a call is measured by.
+trait Meters {
+    fn ticks(&self) -> Ticks;
+    /// What the calling thread has counted, of those counters.
+    fn reading(&self, of: Counters, edge: Edge) -> Reading;
+}
+
+/// The processor's and the kernel's.
+struct Own;
+
+impl Meters for Own {
+    fn ticks(&self) -> Ticks {
+        clock::ticks()
+    }
+
+    fn reading(&self, of: Counters, edge: Edge) -> Reading {
+        counting::read(of, edge)
+    }
+}
 
 /// A function of `tailwater/profile_abi.h`.
 #[unsafe(no_mangle)]
@@ -21,7 +42,7 @@ extern "C" fn tw_profile_clocked_enter(position: u64, what: u64) -> u64 {
         return what;
     }
     match place() {
-        Some((arena, index)) => enter(&arena, index, position, what, clock::ticks),
+        Some((arena, index)) => enter(&arena, index, position, what, &Own),
         None => what,
     }
 }
@@ -31,7 +52,7 @@ extern "C" fn tw_profile_clocked_enter(position: u64, what: u64) -> u64 {
 extern "C" fn tw_profile_clocked_leave(position: u64) {
     let now = clock::ticks();
     if let Some((arena, index)) = place() {
-        leave(&arena, index, position, now);
+        leave(&arena, index, position, now, &Own);
     }
 }
 
@@ -39,13 +60,13 @@ extern "C" fn tw_profile_clocked_leave(position: u64) {
 #[unsafe(no_mangle)]
 extern "C" fn tw_profile_clocked_link(position: u64) {
     if let Some((arena, index)) = place() {
-        link(&arena, index, position, clock::ticks);
+        link(&arena, index, position, &Own);
     }
 }
 
 /// The thread or fiber is gone: what was under way has ended.
 pub(crate) fn close(arena: &Arena, index: usize) {
-    link(arena, index, 0, clock::ticks);
+    link(arena, index, 0, &Own);
 }
 
 /// Where the calling thread pushes its frames.
@@ -54,12 +75,12 @@ fn place() -> Option<(Arena, usize)> {
     Some((arena, arena.index_of(shim::context())?))
 }
 
-fn enter(arena: &Arena, index: usize, position: u64, what: u64, clock: impl Fn() -> Ticks) -> u64 {
+fn enter(arena: &Arena, index: usize, position: u64, what: u64, meters: &impl Meters) -> u64 {
     let Some(depth) = depth(arena, index, position) else { return what };
     let notes = arena.notes(index);
     while let Some(gone) = notes.pop_from(position) {
         // Since when is not known: code without frames may have run meanwhile.
-        tell(arena, index, &gone, clock(), true);
+        tell(arena, index, &gone, meters.ticks(), End::FoundGone);
     }
     let below = depth.checked_sub(1);
     let parent =
@@ -69,8 +90,9 @@ fn enter(arena: &Arena, index: usize, position: u64, what: u64, clock: impl Fn()
         what: What { is_clocked: true, ..What::from(what) }.to_word(),
         parent,
         generation: arena.slot(index).context.generation.load(Relaxed).wrapping_add(1),
+        reading: meters.reading(arena.header().watch.counters(), Edge::Start),
         // Last: what came before is not the function's.
-        start: clock(),
+        start: meters.ticks(),
     };
     if notes.push(&note) {
         return note.what;
@@ -79,11 +101,11 @@ fn enter(arena: &Arena, index: usize, position: u64, what: u64, clock: impl Fn()
     what
 }
 
-fn leave(arena: &Arena, index: usize, position: u64, now: Ticks) {
+fn leave(arena: &Arena, index: usize, position: u64, now: Ticks, meters: &impl Meters) {
     let Some(depth) = depth(arena, index, position) else { return };
     let notes = arena.notes(index);
     while let Some(gone) = notes.pop_from(position + 1) {
-        tell(arena, index, &gone, now, true);
+        tell(arena, index, &gone, now, End::FoundGone);
     }
     let entry = arena.entry(index, depth);
     if !What::from(entry.what.load(Relaxed)).is_clocked {
@@ -93,7 +115,8 @@ fn leave(arena: &Arena, index: usize, position: u64, now: Ticks) {
         Some(note) => {
             // A handler of a signal may have counted on between the note and the frame.
             let generation = entry.generation.load(Relaxed);
-            tell(arena, index, &Note { generation, ..note }, now, false);
+            let note = Note { generation, ..note };
+            tell(arena, index, &note, now, End::Seen(counted(&note, meters)));
         }
         // A handler has taken it for one that is gone.
         None => lose(arena, index),
@@ -101,10 +124,19 @@ fn leave(arena: &Arena, index: usize, position: u64, now: Ticks) {
 }
 
 /// A caller goes on, and says where its frame ends: those above last until now.
-fn link(arena: &Arena, index: usize, position: u64, clock: impl Fn() -> Ticks) {
+fn link(arena: &Arena, index: usize, position: u64, meters: &impl Meters) {
     while let Some(gone) = arena.notes(index).pop_from(position) {
-        tell(arena, index, &gone, clock(), false);
+        let now = meters.ticks();
+        tell(arena, index, &gone, now, End::Seen(counted(&gone, meters)));
     }
+}
+
+/// What has been counted since the note was made.
+fn counted(note: &Note, meters: &impl Meters) -> Counts {
+    if note.reading.is_empty() {
+        return Counts::default();
+    }
+    note.reading.until(&meters.reading(note.reading.counts.counters(), Edge::End))
 }
 
 /// Of a frame at `position`; `None` on an overflow pad.
@@ -113,7 +145,20 @@ fn depth(arena: &Arena, index: usize, position: u64) -> Option<u32> {
     (base..pad).contains(&position).then(|| ((position - base) / ENTRY_BYTES) as u32)
 }
 
-fn tell(arena: &Arena, index: usize, note: &Note, end: Ticks, is_found_gone: bool) {
+/// How a call's end is known.
+#[derive(Clone, Copy)]
+enum End {
+    /// The thread was there, and has counted this in the call.
+    Seen(Counts),
+    /// Its frame was found gone later.
+    FoundGone,
+}
+
+fn tell(arena: &Arena, index: usize, note: &Note, end: Ticks, known: End) {
+    let (is_found_gone, counts) = match known {
+        End::Seen(counts) => (false, counts),
+        End::FoundGone => (true, Counts::default()),
+    };
     let Some(depth) = depth(arena, index, note.position) else { return };
     let call = Clocked {
         what: What::from(note.what),
@@ -123,6 +168,7 @@ fn tell(arena: &Arena, index: usize, note: &Note, end: Ticks, is_found_gone: boo
         start: note.start,
         end,
         is_found_gone,
+        counts,
     };
     if !Event::Call(call).push(arena.ring(index)) {
         lose(arena, index);
@@ -147,6 +193,22 @@ mod tests {
     struct Thread {
         arena: Arena,
         now: Cell<Ticks>,
+        /// On which it runs: of a fiber that may change.
+        on: Cell<u64>,
+        counters: Cell<Counters>,
+    }
+
+    impl Meters for Thread {
+        fn ticks(&self) -> Ticks {
+            self.tick()
+        }
+
+        /// All count with the clock.
+        fn reading(&self, of: Counters, _: Edge) -> Reading {
+            let of = if of.is_empty() { of } else { self.counters.get() };
+            let counts = Counts::new(of, |one| self.now.get() * (one as u64 + 1));
+            Reading { thread: self.on.get(), counts }
+        }
     }
 
     const F: u64 = 64;
@@ -155,7 +217,8 @@ mod tests {
         fn new() -> Self {
             let arena = Arena::create().expect("address space");
             arena.slot(0).context.position.store(arena.stack(0).0, Relaxed);
-            Self { arena, now: Cell::new(0) }
+            let counters = Cell::new(Counters::default());
+            Self { arena, now: Cell::new(0), on: Cell::new(64), counters }
         }
 
         fn tick(&self) -> Ticks {
@@ -167,7 +230,7 @@ mod tests {
         fn enter(&self) -> u64 {
             let context = &self.arena.slot(0).context;
             let position = context.position.load(Relaxed);
-            let what = enter(&self.arena, 0, position, F, || self.tick());
+            let what = enter(&self.arena, 0, position, F, self);
             let generation = context.generation.load(Relaxed) + 1;
             context.generation.store(generation, Relaxed);
             let depth = (position - self.arena.stack(0).0) / ENTRY_BYTES;
@@ -179,12 +242,12 @@ mod tests {
         }
 
         fn leave(&self, position: u64) {
-            leave(&self.arena, 0, position, self.tick());
+            leave(&self.arena, 0, position, self.tick(), self);
             self.arena.slot(0).context.position.store(position, Relaxed);
         }
 
         fn link(&self, position: u64) {
-            link(&self.arena, 0, position + ENTRY_BYTES, || self.tick());
+            link(&self.arena, 0, position + ENTRY_BYTES, self);
             self.arena.slot(0).context.position.store(position + ENTRY_BYTES, Relaxed);
         }
 
@@ -201,6 +264,24 @@ mod tests {
                 other => panic!("{other:?}"),
             };
             events.map(call).collect()
+        }
+
+        /// Counters that the recorder asks for, and those that can be read.
+        fn count(&self, asked: u16, read: u16) {
+            let of = |mask| Counters::of_mask(mask).expect("counters");
+            self.arena.header().watch.count(Term::default(), of(asked));
+            self.counters.set(of(read));
+        }
+
+        /// What was counted, of each call.
+        fn counted(&self) -> Vec<Vec<u64>> {
+            let ring = self.arena.ring(0);
+            let events = std::iter::from_fn(|| Event::pop(ring, Term::default()));
+            let counts = |event: Option<Event>| match event {
+                Some(Event::Call(it)) => it.counts.iter().map(|(_, count)| count).collect(),
+                other => panic!("{other:?}"),
+            };
+            events.map(counts).collect()
         }
 
         fn lost(&self) -> u64 {
@@ -245,6 +326,44 @@ mod tests {
     }
 
     #[test]
+    fn each_call_has_what_its_thread_counted_in_it() {
+        let thread = Thread::new();
+        thread.leave(thread.enter());
+        assert_eq!(thread.counted(), [[0; 0]], "nothing is asked for");
+        thread.count(0b101, 0b101);
+        let outer = thread.enter();
+        thread.leave(thread.enter());
+        let inner = thread.enter();
+        // By an exception it does not return.
+        thread.link(outer);
+        assert_eq!(
+            thread.counted(),
+            [[20, 60], [20, 60]],
+            "of each the clock's second reading, too"
+        );
+        // The second can no longer be read.
+        thread.count(0b101, 0b001);
+        thread.leave(outer);
+        assert_eq!(thread.counted(), [[60]]);
+        thread.enter();
+        thread.enter();
+        thread.leave(inner - ENTRY_BYTES);
+        let [gone, around] = &thread.counted()[..] else { panic!("two calls") };
+        assert_eq!((gone.len(), around.len()), (0, 1), "when that ended is not known");
+    }
+
+    #[test]
+    fn a_fiber_that_ends_on_another_thread_than_it_began_on_counts_nothing() {
+        let thread = Thread::new();
+        thread.count(1, 1);
+        let outer = thread.enter();
+        thread.on.set(128);
+        thread.leave(thread.enter());
+        thread.leave(outer);
+        assert_eq!(thread.counted(), [vec![20], vec![]]);
+    }
+
+    #[test]
     fn of_deep_recursion_each_call_is_told_or_counted() {
         let thread = Thread::new();
         let depth = NOTES_MAX + 100;
@@ -268,7 +387,7 @@ mod tests {
         let thread = Thread::new();
         let context = &thread.arena.slot(0).context;
         let position = context.position.load(Relaxed);
-        let what = enter(&thread.arena, 0, position, F, || thread.tick());
+        let what = enter(&thread.arena, 0, position, F, &thread);
         // It runs where the frame will lie, and returns.
         thread.leave(thread.enter());
         let entry = thread.arena.entry(0, 0);

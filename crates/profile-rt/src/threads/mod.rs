@@ -3,6 +3,7 @@
 pub(crate) mod register;
 pub(crate) mod slow;
 pub(crate) mod waits;
+pub(crate) mod counting;
 pub(crate) mod clocked;
 pub(crate) mod stacks;
 pub(crate) mod unload;

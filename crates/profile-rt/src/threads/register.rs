@@ -6,6 +6,7 @@ use crate::memory::arena::{Arena, Slot, THREADS_MAX};
 use crate::memory::stack::Stack;
 use crate::system::clock;
 use crate::system::process;
+use crate::system::processor;
 use crate::system::shim::{self, Stage};
 use crate::threads::clocked;
 use std::sync::atomic::AtomicU64;
@@ -62,6 +63,7 @@ pub(crate) fn end_of_thread() {
         let Some(index) = arena.index_of(context) else { return };
         shim::set_pending(0);
         close(&arena, index);
+        processor::close();
     });
 }
 

@@ -114,7 +114,8 @@ fn store(slot: &Slot, at: usize, wait: Waited) {
 }
 
 fn load(slot: &Slot, at: usize) -> Option<Waited> {
-    let words = std::array::from_fn(|i| slot.own.pending[at][i].load(Relaxed));
+    let kept = &slot.own.pending[at];
+    let words = std::array::from_fn(|i| kept.get(i).map_or(0, |word| word.load(Relaxed)));
     match Event::from_words(&words)? {
         Event::Wait(wait) => Some(wait),
         Event::Mark { .. } | Event::Hop { .. } | Event::Call(_) => None,

@@ -48,6 +48,7 @@ fn windows(call: &Clocked, us: Ticks) -> [Window; 2] {
 mod tests {
     use super::*;
     use crate::memory::abi::What;
+    use tailwater_profile::record::Counts;
 
     #[test]
     fn a_clocked_call_took_no_longer_than_between_its_readings_and_not_much_less() {
@@ -55,8 +56,16 @@ mod tests {
             [(1_000, 101_000, false), (1_000, 1_070, false), (1_000, 1_001, false), (5, 905, true)]
         {
             let what = What { desc: 8, site: 0, is_clocked: true };
-            let clocked =
-                Clocked { what, parent: 0, depth: 0, generation: 1, start, end, is_found_gone };
+            let clocked = Clocked {
+                what,
+                parent: 0,
+                depth: 0,
+                generation: 1,
+                start,
+                end,
+                is_found_gone,
+                counts: Counts::default(),
+            };
             let [began, ended] = windows(&clocked, 2_100);
             assert_eq!((began.from, ended.to), (start, end));
             assert!(is_found_gone || began.to <= ended.from);

@@ -3,13 +3,13 @@
 
 use crate::look::scan::Ended;
 use std::collections::VecDeque;
-use tailwater_profile::record::{Call, CallFlags, Ticks};
+use tailwater_profile::record::{Call, CallFlags, Counts, Ticks};
 
 /// A thread's clocked calls that wait for what ended before them.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
-    /// As they ended.
-    held: VecDeque<Call>,
+    /// As they ended, with what was counted in them.
+    held: VecDeque<(Call, Counts)>,
     /// Calls that were live when the scanner looked last, and are told as such.
     unfinished: Vec<u64>,
     /// Clocked calls, less those that the scanner has seen too: it counts the others as lost.
@@ -27,11 +27,11 @@ pub(crate) enum Scanned {
 
 impl Order {
     /// A call that its thread has clocked; false where it is told already.
-    pub(crate) fn hold(&mut self, call: Call) -> bool {
+    pub(crate) fn hold(&mut self, call: Call, counts: Counts) -> bool {
         self.unseen += 1;
         let is_new = !self.unfinished.contains(&call.generation);
         if is_new {
-            self.held.push_back(call);
+            self.held.push_back((call, counts));
         }
         is_new
     }
@@ -51,7 +51,7 @@ impl Order {
         self.unseen -= 1;
         // One that was live at the last look may have ended since.
         let is_unfinished = has(CallFlags::UNFINISHED)
-            && self.held.iter().all(|held| held.generation != call.generation);
+            && self.held.iter().all(|(held, _)| held.generation != call.generation);
         if is_unfinished {
             self.unfinished.push(call.generation);
             return Scanned::Told;
@@ -60,13 +60,13 @@ impl Order {
     }
 
     /// The next of those that ended before a call that the scanner tells of, or are that call.
-    pub(crate) fn before(&mut self, scanned: &Ended) -> Option<Call> {
-        self.held.pop_front_if(|held| is_before(held, scanned))
+    pub(crate) fn before(&mut self, scanned: &Ended) -> Option<(Call, Counts)> {
+        self.held.pop_front_if(|(held, _)| is_before(held, scanned))
     }
 
     /// The next of those that had ended by then.
-    pub(crate) fn ended_by(&mut self, then: Ticks) -> Option<Call> {
-        self.held.pop_front_if(|held| held.end <= then)
+    pub(crate) fn ended_by(&mut self, then: Ticks) -> Option<(Call, Counts)> {
+        self.held.pop_front_if(|(held, _)| held.end <= then)
     }
 
     /// How many of so many calls that the scanner counts as lost were lost.
@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn before(order: &mut Order, call: &Ended) -> Vec<u64> {
-        std::iter::from_fn(|| order.before(call)).map(|call| call.generation).collect()
+        std::iter::from_fn(|| order.before(call)).map(|(call, _)| call.generation).collect()
     }
 
     /// A loop makes clocked calls, in one of which is a scanned one.
@@ -128,7 +128,7 @@ mod tests {
     fn a_call_comes_after_those_within_it_and_before_those_around_it() {
         let mut order = Order::default();
         for call in [clocked(1, 2, 100, 110), clocked(1, 3, 120, 300), clocked(1, 5, 310, 320)] {
-            assert!(order.hold(call));
+            assert!(order.hold(call, Counts::default()));
         }
         assert_eq!(before(&mut order, &scanned(2, 4, 150, 250, 0)), [2]);
         // As the scanner sees the call around it.
@@ -141,22 +141,25 @@ mod tests {
     fn what_no_scanned_call_follows_goes_by_time() {
         let mut order = Order::default();
         for at in [100, 200] {
-            order.hold(clocked(1, at, at, at + 10));
+            order.hold(clocked(1, at, at, at + 10), Counts::default());
         }
-        assert_eq!(order.ended_by(209).map(|call| call.generation), Some(100));
+        assert_eq!(order.ended_by(209).map(|(call, _)| call.generation), Some(100));
         assert_eq!(order.ended_by(209), None);
     }
 
     #[test]
     fn each_clocked_call_is_told_once() {
         let mut order = Order::default();
-        order.hold(clocked(1, 2, 100, 110));
+        order.hold(clocked(1, 2, 100, 110), Counts::default());
         assert_eq!(order.scanned(&scanned(1, 2, 100, 110, 0)), Scanned::Clocked);
         let live = scanned(1, 7, 200, 300, CallFlags::UNFINISHED);
         assert_eq!(order.scanned(&live), Scanned::Told);
-        assert!(!order.hold(clocked(1, 7, 200, 301)), "it ended after the last look");
+        assert!(
+            !order.hold(clocked(1, 7, 200, 301), Counts::default()),
+            "it ended after the last look"
+        );
         let other = scanned(1, 9, 200, 300, CallFlags::UNFINISHED);
-        order.hold(clocked(1, 9, 200, 301));
+        order.hold(clocked(1, 9, 200, 301), Counts::default());
         assert_eq!(order.scanned(&other), Scanned::Clocked, "it ended before that was told");
         let before = scanned(1, 1, 5, 90, CallFlags::STARTED_BEFORE);
         assert_eq!(order.scanned(&before), Scanned::Told);
@@ -167,7 +170,7 @@ mod tests {
     fn what_the_scanner_missed_and_the_thread_told_is_not_lost() {
         let mut order = Order::default();
         for n in 0..10 {
-            order.hold(clocked(1, n, n, n));
+            order.hold(clocked(1, n, n, n), Counts::default());
         }
         order.scanned(&scanned(1, 4, 100, 110, 0));
         // Nine of these were clocked.

@@ -21,7 +21,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 use tailwater_profile::record::{
-    Call, CallFlags, Hold, Hop, Loss, LossKind, Mark, Module, Record, Thread, ThreadId, Ticks, Wait,
+    Call, CallFlags, Counted, Counts, Hold, Hop, Loss, LossKind, Mark, Module, Record, Thread,
+    ThreadId, Ticks, Wait,
 };
 use tailwater_profile::trace::Writer;
 
@@ -226,7 +227,7 @@ impl<W: Write> Output<W> {
             let told_by = self.threads[at].order.scanned(&ended);
             while let Some(before) = self.threads[at].order.before(&ended) {
                 self.held -= 1;
-                self.write(&Record::Call(before));
+                self.write_clocked(&before);
             }
             if told_by == Scanned::Clocked {
                 return;
@@ -279,8 +280,8 @@ impl<W: Write> Output<W> {
         };
         let us = u64::from(self.arena.header().watch.ticks_per_us.number());
         let parent = parent.map(|parent| parent.id);
-        let call = clocked::told(call, us, thread, known.id, parent);
-        let is_held = self.threads[at].order.hold(call);
+        let told = clocked::told(call, us, thread, known.id, parent);
+        let is_held = self.threads[at].order.hold(told, call.counts);
         self.held += usize::from(is_held);
         if self.held > HELD_MAX {
             self.let_go_by(at, Ticks::MAX);
@@ -302,7 +303,17 @@ impl<W: Write> Output<W> {
     fn let_go_by(&mut self, at: usize, then: Ticks) {
         while let Some(call) = self.threads[at].order.ended_by(then) {
             self.held -= 1;
-            self.write(&Record::Call(call));
+            self.write_clocked(&call);
+        }
+    }
+
+    fn write_clocked(&mut self, (call, counts): &(Call, Counts)) {
+        self.write(&Record::Call(*call));
+        if !counts.counters().is_empty() {
+            let Call { thread, function, generation, start, end, .. } = *call;
+            let counts = *counts;
+            let counted = Counted { thread, function, generation, start, end, counts };
+            self.write(&Record::Counted(counted));
         }
     }
 

@@ -3,6 +3,7 @@
  *     clocked calls ROUNDS FILE     two threads call handle, which works for some microseconds
  *     clocked ways ROUNDS FILE      every way out of a function
  *     clocked quick ROUNDS          calls that do nothing
+ *     clocked counts ROUNDS FILE    calls that sleep, touch 64 new pages, and spend 1 ms of a core
  *     clocked serve FILE            calls of handle, with a line after the first, until the standard input ends
  *
  * FILE then has a line for each call: function, thread, generation, and the readings before, within, within and after. */
@@ -13,7 +14,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -160,6 +163,51 @@ static int write_to(const char *name) {
     return fclose(out) != 0;
 }
 
+CLOCKED void counts_sleep(fact *it) {
+    within(it, 0);
+    usleep(100);
+    it->last = now();
+}
+
+CLOCKED void counts_touch(fact *it) {
+    within(it, 0);
+    size_t bytes = 64 * 4096;
+    void *pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        abort();
+    madvise(pages, bytes, MADV_NOHUGEPAGE);
+    for (size_t at = 0; at < bytes; at += 4096)
+        static_cast<volatile char *>(pages)[at] = 1;
+    munmap(pages, bytes);
+    it->last = now();
+}
+
+static uint64_t cpu_ns() {
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+CLOCKED void counts_spin(fact *it) {
+    within(it, 0);
+    uint64_t end = cpu_ns() + 1000000;
+    while (cpu_ns() < end)
+        ;
+    it->last = now();
+}
+
+static void counts() {
+    static const struct {
+        const char *name;
+        void (*work)(fact *);
+    } all[] = {{"counts_sleep", counts_sleep}, {"counts_touch", counts_touch}, {"counts_spin", counts_spin}};
+    for (const auto &one : all) {
+        fact *it = begin(one.name);
+        one.work(it);
+        it->after = now();
+    }
+}
+
 int main(int count, char **words) {
     const char *scene = count > 2 ? words[1] : "";
     uint64_t rounds = count > 2 ? strtoull(words[2], nullptr, 10) : 0;
@@ -178,6 +226,11 @@ int main(int count, char **words) {
             passed->after = now();
             it->after = passed->first;
         }
+        return write_to(words[3]);
+    }
+    if (!strcmp(scene, "counts")) {
+        while (rounds--)
+            counts();
         return write_to(words[3]);
     }
     if (!strcmp(scene, "quick")) {

@@ -141,7 +141,8 @@ impl Functions {
                 self.quality.add(record);
             }
             Record::Function(_) | Record::Thread(_) | Record::Module(_) => self.names.add(record),
-            Record::Mark(_)
+            Record::Counted(_)
+            | Record::Mark(_)
             | Record::Hop(_)
             | Record::State(_)
             | Record::Interruption(_)

@@ -158,6 +158,7 @@ fn row(
         callees: by_it.into_iter().map(callee).collect(),
         locks: waits.iter().map(|(key, sum)| lock(key, sum, names, rate)).collect(),
         lines: None,
+        counted: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::interval::Interval;
 use crate::clock::TickRate;
+use crate::counted::CountedCalls;
 use crate::record::{FunctionId, Place, Ticks};
 use crate::sampled::SlowLines;
 use serde::Serialize;
@@ -34,6 +35,8 @@ pub struct FunctionRow {
     pub locks: Vec<LockRow>,
     /// Where its threads were in its slow calls, filled in by whoever has samples; `null` where there are none.
     pub lines: Option<SlowLines>,
+    /// What its calls counted, filled in by whoever was asked for it; `null` where nothing was.
+    pub counted: Option<CountedCalls>,
 }
 
 /// A function as called from one place.

@@ -33,6 +33,7 @@ pub(super) fn span(record: &Record) -> Option<(Ticks, Ticks)> {
         // The holder lets go after the wait.
         Record::Wait(wait) => Some((wait.start, wait.end.max(wait.released))),
         Record::Hold(hold) => Some((hold.start, hold.end)),
+        Record::Counted(one) => Some((one.start, one.end)),
         Record::Mark(mark) => Some((mark.at, mark.at)),
         Record::Hop(hop) => Some((hop.at, hop.at)),
         Record::Gap(gap) => Some((gap.start, gap.end)),

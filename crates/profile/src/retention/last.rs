@@ -222,6 +222,7 @@ fn mentioned(held: &VecDeque<(Ticks, Record)>) -> HashSet<ThreadId> {
         Record::Call(call) => threads.extend([call.thread]),
         Record::Wait(wait) => threads.extend(wait.holder.into_iter().chain([wait.thread])),
         Record::Hold(hold) => threads.extend([hold.thread]),
+        Record::Counted(one) => threads.extend([one.thread]),
         Record::Mark(mark) => threads.extend([mark.thread]),
         Record::Hop(hop) => threads.extend([hop.thread]),
         Record::Gap(gap) => threads.extend(gap.thread),

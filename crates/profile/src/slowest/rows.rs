@@ -2,12 +2,13 @@
 
 use super::Slow;
 use crate::clock::{Clocks, TickRate};
+use crate::counted::{Count, told};
 use crate::functions::{Bounds, bounds};
 use crate::kernel::{Account, Coverage, Stretch};
 use crate::names::Names;
 use crate::paths::Branch;
 use crate::quality::Quality;
-use crate::record::{Call, CallFlags, Place, ThreadId, Ticks};
+use crate::record::{Call, CallFlags, Counts, Place, ThreadId, Ticks};
 use crate::requests::{Parts, Request, RequestRow, Scene, Share, Step, View, WaitRow, row};
 use crate::sampled::{SampleCoverage, Sampled};
 use serde::Serialize;
@@ -80,6 +81,8 @@ pub struct CallRow {
     /// How much of that it waited for locks and the like.
     #[serde(skip)]
     pub waited_ns: u64,
+    /// What its thread counted in it, of a clocked call of a recording with counters.
+    pub counted: Vec<Count>,
     /// Where that time went, filled in by whoever has the kernel's file.
     pub kernel: Option<Account>,
     /// At which lines its thread was, in the calls within it as well; filled in by whoever has samples.
@@ -108,14 +111,14 @@ pub struct Node {
 }
 
 pub(super) fn rows(
-    calls: impl Iterator<Item = (Slow, Request, Option<Branch>)>,
+    calls: impl Iterator<Item = (Slow, Request, Option<Branch>, Counts)>,
     scene: &Scene,
     names: &Names,
     clocks: &Clocks,
 ) -> Vec<CallRow> {
     let view = View { scene, names, clocks, rate: clocks.rate() };
     // A call of the first reading is in the second, unless the file was changed between them.
-    let rows = calls.filter_map(|(slow, request, tree)| {
+    let rows = calls.filter_map(|(slow, request, tree, counts)| {
         let RequestRow {
             start_real_ns,
             start_ns,
@@ -147,6 +150,7 @@ pub(super) fn rows(
             slack_ns: (view.rate.ns(slack[0]), view.rate.ns(slack[1])),
             stretches,
             waited_ns,
+            counted: told(&counts),
             kernel: None,
             lines: None,
         })

@@ -7,7 +7,7 @@ use crate::hash::Map;
 use crate::names::Names;
 use crate::paths::{Branch, Forest};
 use crate::quality::Quality;
-use crate::record::{Call, Record, ThreadId};
+use crate::record::{self, Call, Counted, Record, ThreadId};
 use crate::requests::{Kept, Part, Request, What};
 
 /// Keeps the calls, waits and gaps within the slowest calls.
@@ -23,6 +23,9 @@ pub struct Within {
     awaited: Map<ThreadId, Vec<(u64, usize)>>,
     forest: Forest<usize>,
     trees: Vec<Option<Branch>>,
+    /// Which of the slowest a call is, by thread and generation.
+    places: Map<(ThreadId, u64), usize>,
+    counted: Vec<record::Counts>,
 }
 
 impl Within {
@@ -40,16 +43,38 @@ impl Within {
         awaited.values_mut().for_each(|all| all.sort_unstable());
         let kept = Kept::new(slowest.iter().map(|one| (one.call.start, one.call.end)).collect());
         let trees = slowest.iter().map(|_| None).collect();
+        let name = |one: &Slow| (one.call.thread, one.call.generation);
+        let places = slowest.iter().map(name).zip(0..).collect();
+        let counted = vec![record::Counts::default(); slowest.len()];
         let (names, forest) = (Names::default(), Forest::default());
-        Self { slowest, functions, counts, clocks, quality, names, kept, awaited, forest, trees }
+        Self {
+            slowest,
+            functions,
+            counts,
+            clocks,
+            quality,
+            names,
+            kept,
+            awaited,
+            forest,
+            trees,
+            places,
+            counted,
+        }
     }
 
     /// Takes the next record of the second reading.
     pub fn add(&mut self, record: &Record) {
         self.names.add(record);
         self.kept.add(record);
-        if let Record::Call(call) = record {
-            self.call(call);
+        match record {
+            Record::Call(call) => self.call(call),
+            Record::Counted(Counted { thread, generation, counts, .. }) => {
+                if let Some(&nth) = self.places.get(&(*thread, *generation)) {
+                    self.counted[nth] = *counts;
+                }
+            }
+            _ => {}
         }
     }
 
@@ -59,8 +84,9 @@ impl Within {
         self.quality.beyond_bounds =
             self.kept.left_out() + self.forest.beyond() + self.names.forgotten();
         let scene = self.kept.scene();
-        let Self { slowest, functions, counts, clocks, quality, names, trees, .. } = self;
-        let calls = slowest.iter().zip(trees).map(|(slow, tree)| (*slow, request(slow), tree));
+        let Self { slowest, functions, counts, clocks, quality, names, trees, counted, .. } = self;
+        let calls = slowest.iter().zip(trees).zip(counted);
+        let calls = calls.map(|((slow, tree), counts)| (*slow, request(slow), tree, counts));
         let calls = rows::rows(calls, &scene, &names, &clocks);
         Report {
             records: counts.records,

@@ -7,8 +7,9 @@ use super::shape::{FIRST_HOP, Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::Cursor;
 use crate::record::{
-    Call, CallFlags, Figure, Function, FunctionId, Gap, Hold, Hop, HopKind, Looks, Loss, LossKind,
-    Mark, MarkKind, Measured, Module, Record, Sample, Thread, ThreadId, Wait, WaitKind,
+    Call, CallFlags, Counted, Counters, Counts, Figure, Function, FunctionId, Gap, Hold, Hop,
+    HopKind, Looks, Loss, LossKind, Mark, MarkKind, Measured, Module, Record, Sample, Thread,
+    ThreadId, Wait, WaitKind,
 };
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -29,6 +30,7 @@ pub(super) fn event(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Reco
         event::INTERRUPTION => kernel::interruption(cursor, memory).map(Record::Interruption),
         event::SAMPLE => sample(cursor, memory).map(Record::Sample),
         event::HOLD => hold(cursor, memory).map(Record::Hold),
+        event::COUNTED => counted(cursor, memory).map(Record::Counted),
         other => Err(Trouble::Tag(other)),
     }
 }
@@ -81,6 +83,27 @@ fn call(cursor: &mut Cursor<'_>, memory: &mut Memory, first: u8) -> Result<Call>
         flags,
         site,
     })
+}
+
+fn counted(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Counted> {
+    let thread = ThreadId(cursor.small()?);
+    let function = FunctionId(cursor.small()?);
+    let generation = memory.generation(thread);
+    *generation = cursor.delta(*generation)?;
+    let generation = *generation;
+    let end = cursor.delta(memory.last)?;
+    let start = end.wrapping_sub(cursor.number()?);
+    memory.last = end;
+    let mask = cursor.number()?;
+    let known = u16::try_from(mask).ok().and_then(Counters::of_mask);
+    let of = known.ok_or(Trouble::Kind(mask as u8))?;
+    let mut values = Vec::with_capacity(of.iter().count());
+    for _ in of.iter() {
+        values.push(cursor.number()?);
+    }
+    let mut values = values.into_iter();
+    let counts = Counts::new(of, |_| values.next().unwrap_or(0));
+    Ok(Counted { thread, function, generation, start, end, counts })
 }
 
 fn shape(cursor: &mut Cursor<'_>) -> Result<Shape> {

@@ -6,7 +6,8 @@ use super::shape::{FIRST_HOP, Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::{put, put_bytes, put_delta, put_optional, put_text};
 use crate::record::{
-    Call, Function, Gap, Hold, Hop, Looks, Loss, Mark, Module, Record, Sample, Thread, Wait,
+    Call, Counted, Function, Gap, Hold, Hop, Looks, Loss, Mark, Module, Record, Sample, Thread,
+    Wait,
 };
 
 /// Appends a record of an events block.
@@ -23,6 +24,7 @@ pub(super) fn event(out: &mut Vec<u8>, memory: &mut Memory, record: &Record) {
         Record::Interruption(one) => put_interruption(out, memory, one),
         Record::Sample(sample) => self::sample(out, memory, sample),
         Record::Hold(hold) => self::hold(out, memory, hold),
+        Record::Counted(counted) => self::counted(out, memory, counted),
         Record::Function(_)
         | Record::Thread(_)
         | Record::Clock(_)
@@ -84,6 +86,20 @@ fn call(out: &mut Vec<u8>, memory: &mut Memory, call: &Call) {
     }
     memory.call = (call.start, start_slack, call.end, end_slack);
     memory.last = call.end;
+}
+
+fn counted(out: &mut Vec<u8>, memory: &mut Memory, counted: &Counted) {
+    out.push(event::COUNTED);
+    put(out, u64::from(counted.thread.0));
+    put(out, u64::from(counted.function.0));
+    let generation = memory.generation(counted.thread);
+    put_delta(out, counted.generation, *generation);
+    *generation = counted.generation;
+    put_delta(out, counted.end, memory.last);
+    put(out, counted.end.wrapping_sub(counted.start));
+    memory.last = counted.end;
+    put(out, counted.counts.counters().mask().into());
+    counted.counts.iter().for_each(|(_, count)| put(out, count));
 }
 
 fn shape(out: &mut Vec<u8>, shape: &Shape) {

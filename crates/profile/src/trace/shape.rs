@@ -92,6 +92,8 @@ pub(super) mod event {
     pub(in super::super) const SAMPLE: u8 = 15;
     /// As above.
     pub(in super::super) const HOLD: u8 = 23;
+    /// As above.
+    pub(in super::super) const COUNTED: u8 = 31;
     /// All bits that say which.
     pub(in super::super) const MASK: u8 = 7;
     /// A call's shape is told; otherwise it is the one remembered in the slot.

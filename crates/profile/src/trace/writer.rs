@@ -164,6 +164,7 @@ fn about(record: &Record) -> (Option<ThreadId>, Option<(Ticks, Ticks)>) {
         Record::Call(call) => (Some(call.thread), Some((call.start, call.end))),
         Record::Wait(wait) => (Some(wait.thread), Some((wait.start, wait.end.max(wait.released)))),
         Record::Hold(hold) => (Some(hold.thread), Some((hold.start, hold.end))),
+        Record::Counted(one) => (Some(one.thread), Some((one.start, one.end))),
         Record::Mark(mark) => (Some(mark.thread), Some((mark.at, mark.at))),
         Record::Hop(hop) => (Some(hop.thread), Some((hop.at, hop.at))),
         Record::Gap(gap) => (gap.thread, Some((gap.start, gap.end))),

@@ -6,8 +6,9 @@ use tailwater_profile::kernel::{
     After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
 };
 use tailwater_profile::record::{
-    Call, CallFlags, Clock, Figure, Function, FunctionId, Gap, Hold, Hop, HopKind, Looks, Loss,
-    LossKind, Mark, MarkKind, Measured, Module, Record, Sample, Thread, ThreadId, Wait, WaitKind,
+    Call, CallFlags, Clock, Counted, Counters, Counts, Figure, Function, FunctionId, Gap, Hold,
+    Hop, HopKind, Looks, Loss, LossKind, Mark, MarkKind, Measured, Module, Record, Sample, Thread,
+    ThreadId, Wait, WaitKind,
 };
 use tailwater_profile::trace::{Header, Writer};
 
@@ -198,6 +199,15 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
                 let kind = [WaitKind::Mutex, WaitKind::Read, WaitKind::Write][kind];
                 let (thread, function) = (ThreadId(thread), (object % 2 == 0).then_some(FunctionId(3)));
                 Record::Hold(Hold { thread, kind, object, start, end, function, site: !object })
+            }
+        ),
+        1 => (id(), any::<u64>(), 0usize..9, time(), time()).prop_map(
+            |(thread, generation, first, start, end)| {
+                let mask = [first, (first + 3) % 9].into_iter().fold(0, |mask, one| mask | 1 << one);
+                let of = Counters::of_mask(mask).expect("two at most");
+                let counts = Counts::new(of, |one| generation.rotate_left(one as u32));
+                let (thread, function) = (ThreadId(thread), FunctionId(first as u32));
+                Record::Counted(Counted { thread, function, generation, start, end, counts })
             }
         ),
         1 => (maybe_thread(), time(), time())

@@ -102,7 +102,7 @@ pub(super) fn attach(options: &AttachOptions) -> Result<(), Failure> {
     let kept = part.map_or(Ok(String::new()), |part| part.and_then(Part::finish));
     let outcome = outcome?;
     let (took, kept) = (began.elapsed(), kept?);
-    let found = conclude(&options.output, took)?;
+    let found = conclude(&options.output, took, options.scanning.counters())?;
     tell(&format!("{} {found}{kept}{beside}", ending(&outcome, &name, options.pid)));
     if outcome.status.success() { Ok(()) } else { Err(failed(&options.output, &outcome)) }
 }

@@ -104,9 +104,9 @@ fn called(syscalls: Result<Syscalls, Missing>) -> String {
 /// What is said of the processor's counters.
 const fn counters(are_there: bool) -> &'static str {
     if are_there {
-        "\nHardware counters are not read; `perf stat -p PID` has those of this machine."
+        "\nThis machine has hardware counters: --counters reads them in calls."
     } else {
-        "\nHardware counters are not read, and this machine has none."
+        "\nThis machine shows no hardware counters."
     }
 }
 

@@ -20,9 +20,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
+use tailwater_kernel::has_counters;
 use tailwater_profile::clock::Clocks;
 use tailwater_profile::quality::Quality;
-use tailwater_profile::record::Record;
+use tailwater_profile::record::{Counter, Counters, Record};
 use tailwater_report::{count, time};
 
 pub(super) use aside::Whose;
@@ -46,7 +47,7 @@ pub(crate) struct RecordOptions {
     scanning: Scanning,
     /// Record also what the operating system did with the program's threads: when each ran, waited for a core and behind
     /// what, slept and what woke it, and what interrupted it. Lies in TRACE.kernel. Needs root or CAP_PERFMON, and tracefs;
-    /// where these are missing, it says what to type and records without. Hardware counters are not read.
+    /// where these are missing, it says what to type and records without.
     #[arg(long)]
     kernel: bool,
     #[command(flatten)]
@@ -111,11 +112,15 @@ fn found(options: &RecordOptions, took: Duration, since: SystemTime) -> Result<S
     if !options.output.exists() {
         return Err(Failure::work(nothing(program)));
     }
-    Ok(format!("{}{}", conclude(&options.output, took)?, written_beside(&options.output, since)))
+    Ok(format!(
+        "{}{}",
+        conclude(&options.output, took, options.scanning.counters())?,
+        written_beside(&options.output, since)
+    ))
 }
 
 /// What a trace holds, in words.
-pub(super) fn conclude(output: &Path, took: Duration) -> Result<String, Failure> {
+pub(super) fn conclude(output: &Path, took: Duration, asked: Counters) -> Result<String, Failure> {
     let size = std::fs::metadata(output).map_or(0, |metadata| metadata.len());
     let trace = Trace::open(output)?;
     let mut tally = Tally::new(Clocks::new(trace.header().clock));
@@ -123,10 +128,10 @@ pub(super) fn conclude(output: &Path, took: Duration) -> Result<String, Failure>
         Ok(record) => tally.add(record),
         Err(error) => tally.quality.damaged(error),
     });
-    let Tally { clocks, mut quality, records, calls, waits, threads } = tally;
+    let Tally { clocks, mut quality, records, calls, waits, threads, counted } = tally;
     quality.end(&ending, clocks.rate());
     Ok(format!(
-        "{}: {} calls, {} waits and {} threads in {}; {} bytes ({:.1} MB/s).\n{}",
+        "{}: {} calls, {} waits and {} threads in {}; {} bytes ({:.1} MB/s).\n{}{}",
         output.display(),
         count(calls),
         count(waits),
@@ -134,8 +139,31 @@ pub(super) fn conclude(output: &Path, took: Duration) -> Result<String, Failure>
         time(took.as_secs_f64() * 1e6),
         count(size),
         size as f64 / 1e6 / took.as_secs_f64().max(1e-9),
+        uncounted(asked, counted, has_counters()),
         footer(records, clocks.rate(), &quality),
     ))
+}
+
+/// What was asked for and counted in no call, and why.
+fn uncounted(asked: Counters, counted: Counters, has_counters: bool) -> String {
+    let missing = asked.without(counted);
+    if missing.is_empty() {
+        return String::new();
+    }
+    // The kernel's can be read wherever there is a call.
+    if !missing.without(missing.of_processor()).is_empty() {
+        return "Nothing was counted: no call of a function that times itself was seen. Name some by `tailwater profile build \
+                --clock`.\n"
+            .to_owned();
+    }
+    let why = if has_counters {
+        "either no call timed itself, or the program may not read them: see /proc/sys/kernel/perf_event_paranoid, which must be 2 or \
+         less, and /sys/bus/event_source/devices/cpu/rdpmc, which must not be 0; or another holds them"
+    } else {
+        "this machine's processor shows none, as in most virtual machines"
+    };
+    let names: Vec<&str> = missing.iter().map(Counter::name).collect();
+    format!("Not counted: {}; {why}.\n", names.join(", "))
 }
 
 /// Why there is no trace.
@@ -175,12 +203,15 @@ struct Tally {
     calls: u64,
     waits: u64,
     threads: u64,
+    /// What was counted in some call.
+    counted: Counters,
 }
 
 impl Tally {
     fn new(clocks: Clocks) -> Self {
         let quality = Quality::default();
-        Self { clocks, quality, records: 0, calls: 0, waits: 0, threads: 0 }
+        let counted = Counters::default();
+        Self { clocks, quality, records: 0, calls: 0, waits: 0, threads: 0, counted }
     }
 
     fn add(&mut self, record: &Record) {
@@ -190,6 +221,7 @@ impl Tally {
             Record::Call(_) => self.calls += 1,
             Record::Wait(_) => self.waits += 1,
             Record::Thread(_) => self.threads += 1,
+            Record::Counted(one) => self.counted = self.counted.and(one.counts.counters()),
             Record::Clock(clock) => self.clocks.add(clock),
             _ => {}
         }
@@ -205,6 +237,17 @@ pub(super) fn tell(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_counted_is_said_with_the_cause() {
+        let of = |mask| Counters::of_mask(mask).expect("counters");
+        let (cpu, cycles) = (of(1), of(1 << Counter::Cycles as u8));
+        assert_eq!(uncounted(cpu, cpu, false) + &uncounted(of(0), of(0), true), "");
+        assert!(uncounted(cpu.and(cycles), of(0), true).contains("build --clock"));
+        let none = uncounted(cpu.and(cycles), cpu, false);
+        assert!(none.contains("cycles") && none.contains("virtual machines"), "{none}");
+        assert!(uncounted(cycles, of(0), true).contains("perf_event_paranoid"));
+    }
 
     #[test]
     fn a_program_without_the_pass_is_told_how_to_get_it() {

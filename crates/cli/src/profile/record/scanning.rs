@@ -1,9 +1,10 @@
 //! How a program is scanned: what `record` and `attach` have in common.
 
-use super::values::{SCANNERS_MAX, core_share, duration, processor, share};
+use super::values::{SCANNERS_MAX, core_share, counters, duration, processor, share};
 use clap::Args;
 use std::process::Command;
 use std::time::Duration;
+use tailwater_profile::record::{Counter, Counters};
 
 /// What the recorder reads of its environment, be it in the program or beside it.
 #[derive(Args, Debug)]
@@ -40,6 +41,20 @@ pub(crate) struct Scanning {
         value_parser = duration
     )]
     holds: Option<Duration>,
+    /// Count in each call of a function that times itself (`build --clock`), four of these at most. Of the kernel: cpu (time on a
+    /// core), faults (of pages, without a disk), major-faults (with one). Switches are times that its thread left the core by
+    /// itself, preemptions that this was taken. Processors may have cycles, instructions, cache-misses and branch-misses, of the program's
+    /// own code. Without a list cpu,faults,switches,preemptions. `report --counters` sets slow calls beside all, and --slowest tells
+    /// of each. Each call then takes some microseconds more; no right is needed.
+    #[arg(
+        long,
+        value_name = "LIST",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "cpu,faults,switches,preemptions",
+        value_parser = counters
+    )]
+    counters: Option<Counters>,
     /// Record only these functions, by the linker's names: globs separated by commas, such as
     /// 'handle*,!*_cold*'. !GLOB leaves out, and the last that matches decides. No rebuild is needed.
     #[arg(long, value_name = "GLOBS")]
@@ -51,6 +66,11 @@ fn scanners() -> impl clap::builder::TypedValueParser<Value = u8> {
 }
 
 impl Scanning {
+    /// What calls are to count.
+    pub(in crate::profile) fn counters(&self) -> Counters {
+        self.counters.unwrap_or_default()
+    }
+
     /// Has `command` scan so.
     pub(in crate::profile) fn tell(&self, command: &mut Command) {
         command.env("TAILWATER_PROFILE_BUDGET", self.budget.to_string());
@@ -59,6 +79,8 @@ impl Scanning {
         // Zero is none.
         let holds = self.holds.map_or(0, |holds| holds.as_nanos().max(1));
         command.env("TAILWATER_PROFILE_HOLD_NS", holds.to_string());
+        let counters: Vec<&str> = self.counters().iter().map(Counter::name).collect();
+        command.env("TAILWATER_PROFILE_COUNTERS", counters.join(","));
         if let Some(cpu) = self.cpu {
             command.env("TAILWATER_PROFILE_CPU", cpu.min(self.scanners.max(1).into()).to_string());
         }

@@ -1,6 +1,6 @@
 //! How long calls took, function by function.
 
-use super::{NAME_MAX, ReportOptions};
+use super::{NAME_MAX, ReportOptions, counters};
 use crate::profile::bounds::{bounded, shown};
 use crate::profile::lines::{samples, told};
 use crate::profile::reading::near;
@@ -40,7 +40,7 @@ pub(super) fn calls_table(report: &Report, options: &ReportOptions) -> String {
             cells.extend(numbers(calls, None, options));
             rows.push(cells);
         }
-        below.push((rows.len(), lines(row)));
+        below.push((rows.len(), lines(row).chain(counters::lines(row))));
     }
     interleaved(&grid(&heads, left, &rows), below)
 }

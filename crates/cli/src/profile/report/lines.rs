@@ -1,11 +1,11 @@
 //! `report --lines`: at which lines threads were in the slow calls of functions.
 
+use super::above::Above;
 use super::{NAME_MAX, is_around};
 use crate::failure::Failure;
 use crate::profile::lines::{beside, named};
 use crate::profile::reading::{Trace, near};
 use crate::profile::symbols::Symbols;
-use clap::ValueEnum;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,51 +19,6 @@ use tailwater_report::{count, grid};
 
 /// Lines told of all functions.
 const LINES_MAX: usize = 5;
-
-/// Which calls of a function are slow.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Above {
-    /// Half of its calls.
-    P50,
-    /// One in a hundred.
-    P99,
-    /// One in a thousand.
-    #[value(name = "p99.9")]
-    P999,
-    /// One in ten thousand.
-    #[value(name = "p99.99")]
-    P9999,
-}
-
-impl Above {
-    /// So many calls has a function of which one is beyond it: of fewer the longest is no slow one for that.
-    const fn calls(self) -> u64 {
-        match self {
-            Self::P50 => 2,
-            Self::P99 => 100,
-            Self::P999 => 1_000,
-            Self::P9999 => 10_000,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::P50 => "p50",
-            Self::P99 => "p99",
-            Self::P999 => "p99.9",
-            Self::P9999 => "p99.99",
-        }
-    }
-
-    const fn of(self, row: &FunctionRow) -> u64 {
-        match self {
-            Self::P50 => row.calls.p50.low_ns,
-            Self::P99 => row.calls.p99.low_ns,
-            Self::P999 => row.calls.p999.low_ns,
-            Self::P9999 => row.calls.p9999.low_ns,
-        }
-    }
-}
 
 /// Fills in the lines of the report's functions, by one more reading of the trace; tells which files could not serve.
 pub(super) fn find(

@@ -1,6 +1,8 @@
 //! `tailwater profile report`: per function, how long its calls took and what held them up.
 
+mod above;
 mod calls;
+mod counters;
 mod lines;
 mod locks;
 mod places;
@@ -12,9 +14,10 @@ use super::glob::is_named;
 use super::lines::lacking;
 use super::reading::{Trace, near};
 use crate::failure::{Failure, say};
+use above::Above;
 use calls::{calls_table, shown_names};
 use clap::{Args, ValueEnum};
-use lines::{Above, find};
+use lines::find;
 use locks::locks_tables;
 use places::name_places;
 use std::cmp::Reverse;
@@ -47,7 +50,7 @@ pub(crate) struct ReportOptions {
         long,
         value_name = "N",
         requires = "function",
-        conflicts_with_all = ["sort", "min_count", "limit", "callers", "callees", "locks", "by_line", "lines"]
+        conflicts_with_all = ["sort", "min_count", "limit", "callers", "callees", "locks", "by_line", "lines", "counters"]
     )]
     slowest: Option<usize>,
     /// Of --slowest: write a page with the time line of each call. It has its thread, the holders of locks that it waited for,
@@ -91,6 +94,17 @@ pub(crate) struct ReportOptions {
         default_missing_value = "p99"
     )]
     lines: Option<Above>,
+    /// Below each function that times itself, what its thread counted in its calls, and in the slow ones among them: those above this
+    /// percentile, p99 where none is given. Needs counts (`record --counters`). Of single calls --slowest tells them.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "PERCENTILE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "p99"
+    )]
+    counters: Option<Above>,
     /// Print the result as one JSON object.
     #[arg(long)]
     json: bool,
@@ -131,6 +145,7 @@ impl ReportOptions {
             locks: false,
             by_line: false,
             lines: None,
+            counters: None,
             json,
         }
     }
@@ -181,6 +196,9 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
         Some(above) => find(&mut report, above, &options.trace, &header)?,
         None => vec![],
     };
+    if let Some(above) = options.counters {
+        counters::find(&mut report, above, &options.trace)?;
+    }
     select(&mut report, options);
     changed.extend(name_places(&mut report, options));
     changed.sort_unstable();

@@ -1,6 +1,7 @@
 //! `report --slowest`: single calls, and where the time of each went.
 
 use super::ReportOptions;
+use super::counters::amount;
 use crate::failure::{Failure, say};
 use crate::profile::blame::{blame, name_calls, name_wait};
 use crate::profile::bounds::{bounded, shown};
@@ -180,6 +181,7 @@ fn story(nth: usize, row: &CallRow, coverage: Option<&Coverage>) -> String {
         let more = row.waits.len() - WAITS_MAX;
         out.push_str(&format!("  and {more} more waits; --json lists them\n"));
     }
+    out.push_str(&counted(row));
     branch(&row.tree, 0, least(&row.tree), &mut out);
     out.push_str(&lines::story(row.lines.as_ref()));
     if let Some(account) = &row.kernel {
@@ -187,6 +189,18 @@ fn story(nth: usize, row: &CallRow, coverage: Option<&Coverage>) -> String {
         out.push_str(&kernel::told(account, &beside));
     }
     out
+}
+
+/// What its thread counted in it.
+fn counted(row: &CallRow) -> String {
+    let told = row
+        .counted
+        .iter()
+        .map(|one| format!("{} {}", one.counter, amount(one.counter, one.count as f64)));
+    match told.collect::<Vec<String>>().join(", ") {
+        none if none.is_empty() => none,
+        told => format!("  counted: {told}\n"),
+    }
 }
 
 /// What a callee must have taken to be told of, in nanoseconds.

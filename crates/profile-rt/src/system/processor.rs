@@ -1,0 +1,228 @@
+//! The processor's own counters, of the calling thread. The kernel has them count, and a page of its says how to read them without
+//! a system call. `struct perf_event_mmap_page` in `linux/perf_event.h` gives the protocol.
+
+use crate::system::shim;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, fence};
+use tailwater_profile::record::{Counter, Counters};
+
+/// How many counters are the processor's.
+const KINDS: usize = Counter::ALL.len() - Counter::Cycles as usize;
+
+/// The beginning of the kernel's page. Written by the kernel, also while it is read.
+#[repr(C)]
+struct Page {
+    version: AtomicU32,
+    compatible: AtomicU32,
+    /// Odd or changed: the kernel wrote meanwhile.
+    lock: AtomicU32,
+    /// The register's number plus one; zero: the event is on none now.
+    index: AtomicU32,
+    /// What to add to the register.
+    offset: AtomicI64,
+    enabled_ns: AtomicU64,
+    running_ns: AtomicU64,
+    capabilities: AtomicU64,
+    /// Bits that the register has.
+    width: AtomicU16,
+}
+
+/// `cap_user_rdpmc`.
+const MAY_READ: u64 = 1 << 2;
+
+/// What the calling thread has open. Zeroed memory has nothing.
+#[repr(C)]
+pub(crate) struct Open {
+    /// Bits of those that were tried.
+    tried: u32,
+    /// Null where one could not be had.
+    pages: [*const Page; KINDS],
+}
+
+/// The calling thread's.
+fn open_counters() -> *mut Open {
+    shim::open_counters().cast()
+}
+
+/// What was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Processor {
+    counters: Counters,
+    counts: [u64; KINDS],
+}
+
+impl Processor {
+    pub(crate) const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// How much that one of [`Processor::counters`] had counted.
+    pub(crate) fn of(&self, counter: Counter) -> u64 {
+        self.counts.get(place(counter)).copied().unwrap_or(0)
+    }
+}
+
+const fn place(counter: Counter) -> usize {
+    (counter as usize).wrapping_sub(Counter::Cycles as usize)
+}
+
+/// Reads these of the calling thread's, which has those from now on that it had not. What cannot be read is left out.
+pub(crate) fn read(wanted: Counters) -> Processor {
+    let mut found = Processor::default();
+    let mut mask = 0;
+    for counter in wanted.iter() {
+        let count = page(counter).and_then(|page| page.read(register));
+        if let (Some(count), Some(to)) = (count, found.counts.get_mut(place(counter))) {
+            *to = count;
+            mask |= 1 << counter as u8;
+        }
+    }
+    found.counters = Counters::of_mask(mask).unwrap_or_default();
+    found
+}
+
+/// The thread ends.
+pub(crate) fn close() {
+    let open = open_counters();
+    for at in 0..KINDS {
+        // SAFETY: the calling thread's own variable, which no reference is to.
+        let page = unsafe { std::mem::replace(&mut (*open).pages[at], std::ptr::null()) };
+        if let Some(page) = NonNull::new(page.cast_mut()) {
+            shim::close_counter(page.cast());
+        }
+    }
+}
+
+/// The calling thread is a fork's child, which has none of its parent's pages.
+pub(crate) fn forget() {
+    // SAFETY: as above.
+    unsafe { *open_counters() = Open { tried: 0, pages: [std::ptr::null(); KINDS] } }
+}
+
+/// The page of one of the calling thread's counters.
+fn page(counter: Counter) -> Option<&'static Page> {
+    let (open, at) = (open_counters(), place(counter));
+    // SAFETY: the calling thread's own variable. A handler of a signal that comes in between finds it tried, and no page.
+    unsafe {
+        if (*open).tried & 1 << at == 0 {
+            (*open).tried |= 1 << at;
+            let page = shim::open_counter(at as u32);
+            (*open).pages[at] = page.map_or(std::ptr::null(), |page| page.as_ptr().cast());
+        }
+        (*open).pages[at].as_ref()
+    }
+}
+
+impl Page {
+    /// What was counted so far; `register` reads one by its number. `None` while the event is on no register.
+    fn read(&self, register: impl Fn(u32) -> Option<u64>) -> Option<u64> {
+        loop {
+            // Acquire, and the fence below: what is read in between was written before the lock had this value.
+            let lock = self.lock.load(Acquire);
+            let index = self.index.load(Relaxed).checked_sub(1)?;
+            if self.capabilities.load(Relaxed) & MAY_READ == 0 {
+                return None;
+            }
+            let unused = u64::BITS.checked_sub(self.width.load(Relaxed).into())?;
+            // Registers are signed, and narrower than a word.
+            let own = (register(index)? as i64).checked_shl(unused)? >> unused;
+            let count = self.offset.load(Relaxed).wrapping_add(own);
+            fence(Acquire);
+            if self.lock.load(Relaxed) == lock {
+                return Some(count.cast_unsigned());
+            }
+        }
+    }
+}
+
+/// A register of the processor, by its number; `None`: it is not known how to read it here.
+fn register(number: u32) -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let (low, high): (u32, u32);
+        // SAFETY: the kernel's page has just said that programs may, and that this one is there.
+        unsafe {
+            std::arch::asm!("rdpmc", in("ecx") number, out("eax") low, out("edx") high, options(nomem, nostack));
+        }
+        Some(u64::from(high) << 32 | u64::from(low))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = number;
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn fake(index: u32, offset: i64, capabilities: u64, width: u16) -> Page {
+        Page {
+            version: 0.into(),
+            compatible: 0.into(),
+            lock: 7.into(),
+            index: index.into(),
+            offset: offset.into(),
+            enabled_ns: 0.into(),
+            running_ns: 0.into(),
+            capabilities: capabilities.into(),
+            width: width.into(),
+        }
+    }
+
+    #[test]
+    fn a_count_is_the_register_and_what_the_kernel_adds() {
+        let page = fake(3, 1_000, MAY_READ, 48);
+        let at = |number| (number == 2).then_some(5);
+        assert_eq!(page.read(at), Some(1_005));
+        // The kernel sets it below zero, so that it overflows soon.
+        assert_eq!(page.read(|_| Some((1 << 48) - 10)), Some(990));
+        assert_eq!(page.read(|_| None), None);
+    }
+
+    #[test]
+    fn what_is_on_no_register_or_may_not_be_read_has_no_count() {
+        let never = |_| -> Option<u64> { panic!("no register may be read") };
+        assert_eq!(fake(0, 9, MAY_READ, 48).read(never), None);
+        assert_eq!(fake(1, 9, 0, 48).read(never), None);
+        assert_eq!(fake(1, 9, MAY_READ, 65).read(never), None);
+        assert_eq!(fake(1, 9, MAY_READ, 0).read(|_| Some(1)), None, "a register of no bits");
+    }
+
+    #[test]
+    fn what_the_kernel_changes_meanwhile_is_read_again() {
+        let (page, reads) = (fake(1, 100, MAY_READ, 48), Cell::new(0));
+        let register = |_| {
+            reads.set(reads.get() + 1);
+            if reads.get() == 1 {
+                // The thread was moved: the register begins anew, and the kernel keeps what was counted.
+                page.offset.store(1_100, Relaxed);
+                page.lock.store(8, Relaxed);
+                return Some(1_000);
+            }
+            Some(3)
+        };
+        assert_eq!((page.read(register), reads.get()), (Some(1_103), 2));
+    }
+
+    #[test]
+    fn each_thread_opens_its_own_once_and_closes_them() {
+        let counters = Counters::of_mask(1 << Counter::Cycles as u8).expect("one");
+        std::thread::spawn(move || {
+            let first = read(counters);
+            // SAFETY: the calling thread's own variable.
+            let tried = unsafe { (*open_counters()).tried };
+            assert_eq!(tried, 1, "and no other");
+            assert_eq!(read(counters).counters(), first.counters());
+            close();
+            assert_eq!(read(counters).counters(), Counters::default());
+            forget();
+            assert_eq!(read(counters).counters(), first.counters());
+        })
+        .join()
+        .expect("it ends");
+    }
+}

@@ -52,7 +52,8 @@ fn a_slow_path_that_was_inlined_is_told_by_its_line() {
         rows.iter().find(|row| row["name"] == name).map(|row| row["lines"].clone())
     };
     let found = in_time(1_000, |calls| {
-        let mut record = record_with(&folder, &["--lines"], &program);
+        // A slow call is on a core for some 4 ms.
+        let mut record = record_with(&folder, &["--lines=5000"], &program);
         let done = succeeds(record.arg(calls));
         if text(&done.stderr).contains(WITHOUT) {
             return Some(Err(text(&done.stderr)));

@@ -18,12 +18,21 @@ const COLUMNS: [(&str, usize); 3] = [("ns plain", 2), ("ns with", 2), ("extra ns
 
 /// perf is left out: it does nothing to a call.
 pub(crate) fn measure(place: &Place, effort: Effort) -> Result<Section> {
-    let about = "ns of the thread's CPU time per call, median [range] of the programs' own medians";
-    let mut section = Section::new("calls", about, &COLUMNS);
     let wanted = Tool::ALL.into_iter().filter(|tool| {
         !matches!(tool, Tool::Plain | Tool::Gcc | Tool::Perf) && (!effort.short || tool.is_ours())
     });
-    let (tools, left_out) = present(place, &wanted.collect::<Vec<_>>());
+    section("calls", &wanted.collect::<Vec<_>>(), place, effort)
+}
+
+/// Calls that time themselves.
+pub(crate) fn measure_timed(place: &Place, effort: Effort) -> Result<Section> {
+    section("timed-calls", &Tool::TIMED, place, effort)
+}
+
+fn section(name: &'static str, wanted: &[Tool], place: &Place, effort: Effort) -> Result<Section> {
+    let about = "ns of the thread's CPU time per call, median [range] of the programs' own medians";
+    let mut section = Section::new(name, about, &COLUMNS);
+    let (tools, left_out) = present(place, wanted);
     section.left_out = left_out;
     let made = tools.iter().map(|tool| make(place, tool.build()));
     let programs = made.collect::<Result<Vec<PathBuf>>>()?;
@@ -86,6 +95,8 @@ fn run(place: &Place, tool: Tool, program: &std::path::Path, short: bool) -> Res
         // Dear ones, and those that keep a record of each call.
         Tool::Uftrace => ("5", "100000"),
         Tool::XrayBasic => ("5", "100000"),
+        // Its ring holds some 80,000 of them, and is emptied every 4 ms.
+        Tool::Clocked | Tool::CountedCpu | Tool::Counted => ("11", "200000"),
         Tool::XrayNoop | Tool::Hooks | Tool::Pg => ("11", "1000000"),
         _ => ("51", "2000000"),
     };

@@ -87,6 +87,8 @@ enum Verb {
 enum Part {
     /// Extra time per call of an empty function.
     Calls,
+    /// The same of one that times itself, and counts.
+    TimedCalls,
     /// CPU time of whole programs.
     Programs,
     /// What the scanner finds of calls of a known length, and what that costs.
@@ -99,8 +101,15 @@ enum Part {
     Traces,
 }
 
-const PARTS: [Part; 6] =
-    [Part::Calls, Part::Programs, Part::Granularity, Part::Truth, Part::Memcached, Part::Traces];
+const PARTS: [Part; 7] = [
+    Part::Calls,
+    Part::TimedCalls,
+    Part::Programs,
+    Part::Granularity,
+    Part::Truth,
+    Part::Memcached,
+    Part::Traces,
+];
 
 /// How much is to be done.
 #[derive(Clone, Copy, Debug)]
@@ -167,6 +176,7 @@ fn measure(args: &Args) -> Result {
 fn run(part: Part, place: &Place, effort: Effort) -> Result<Section> {
     match part {
         Part::Calls => calls::measure(place, effort),
+        Part::TimedCalls => calls::measure_timed(place, effort),
         Part::Programs => programs::measure(place, effort),
         Part::Granularity => granularity::measure(place, effort),
         Part::Truth => truth::measure(place, effort),

@@ -20,6 +20,7 @@ impl Build {
         match self {
             Self::Clang => "clang",
             Self::Pass => "pass",
+            Self::Clocked => "clocked",
             Self::Fibers => "fibers",
             Self::Xray => "xray",
             Self::Hooks => "hooks",
@@ -32,7 +33,9 @@ impl Build {
     pub(crate) fn compiler(self, place: &Place, is_c: bool) -> PathBuf {
         let of = |c: &str, cxx: &str| if is_c { c.to_owned() } else { cxx.to_owned() };
         match self {
-            Self::Pass | Self::Fibers => place.compiler(&of("tailwater-cc", "tailwater-c++")),
+            Self::Pass | Self::Clocked | Self::Fibers => {
+                place.compiler(&of("tailwater-cc", "tailwater-c++"))
+            }
             Self::Gcc | Self::Pg => of("gcc", "g++").into(),
             _ => of("clang-22", "clang++-22").into(),
         }
@@ -41,7 +44,7 @@ impl Build {
     /// For each step. XRay leaves out short functions unless told otherwise; the others do not.
     pub(crate) fn flags(self) -> &'static [&'static str] {
         match self {
-            Self::Clang | Self::Pass | Self::Fibers | Self::Gcc => &[],
+            Self::Clang | Self::Pass | Self::Clocked | Self::Fibers | Self::Gcc => &[],
             Self::Xray => &["-fxray-instrument", "-fxray-instruction-threshold=1"],
             Self::Hooks => &["-finstrument-functions-after-inlining"],
             Self::Pg => &["-pg"],
@@ -50,11 +53,15 @@ impl Build {
 
     /// For each step, what our compilers ask the environment for.
     pub(crate) fn environment(self) -> Option<(&'static str, &'static str)> {
-        (self == Self::Fibers).then_some(("TAILWATER_PROFILE_FIBERS", "1"))
+        match self {
+            Self::Fibers => Some(("TAILWATER_PROFILE_FIBERS", "1")),
+            Self::Clocked => Some(("TAILWATER_PROFILE_CLOCK", "+*")),
+            _ => None,
+        }
     }
 
     pub(crate) fn is_ours(self) -> bool {
-        matches!(self, Self::Pass | Self::Fibers)
+        matches!(self, Self::Pass | Self::Clocked | Self::Fibers)
     }
 
     /// What is linked in beside the program, compiled once.

@@ -18,6 +18,12 @@ pub(crate) enum Tool {
     Scanned,
     /// The same with samples of where threads are, 997 a second.
     Lines,
+    /// Built so that each call times itself, and recorded without a scanner.
+    Clocked,
+    /// The same, and each call counts its time on a core.
+    CountedCpu,
+    /// The same with all four counters that are read without a list.
+    Counted,
     /// Built to find fibers, and nobody looks.
     Fibers,
     /// XRay's sleds, not patched.
@@ -43,6 +49,7 @@ pub(crate) enum Tool {
 pub(crate) enum Build {
     Clang,
     Pass,
+    Clocked,
     Fibers,
     Xray,
     Hooks,
@@ -51,6 +58,7 @@ pub(crate) enum Build {
 }
 
 impl Tool {
+    /// All but those that have each call time itself, which suits few functions of a program.
     pub(crate) const ALL: [Self; 13] = [
         Self::Plain,
         Self::Unscanned,
@@ -67,12 +75,19 @@ impl Tool {
         Self::Uftrace,
     ];
 
+    /// What it costs that a call times itself, beside a call that does not.
+    pub(crate) const TIMED: [Self; 4] =
+        [Self::Unscanned, Self::Clocked, Self::CountedCpu, Self::Counted];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
             Self::Unscanned => "tailwater, unscanned",
             Self::Scanned => "tailwater, scanned (5 %)",
             Self::Lines => "tailwater, scanned (5 %), --lines",
+            Self::Clocked => "tailwater --clock, --scanners 0",
+            Self::CountedCpu => "tailwater --clock, --counters=cpu",
+            Self::Counted => "tailwater --clock, --counters",
             Self::Fibers => "tailwater --fibers, unscanned",
             Self::Xray => "XRay, unpatched",
             Self::XrayNoop => "XRay, empty handler",
@@ -89,6 +104,7 @@ impl Tool {
         match self {
             Self::Plain | Self::Perf => Build::Clang,
             Self::Unscanned | Self::Scanned | Self::Lines => Build::Pass,
+            Self::Clocked | Self::CountedCpu | Self::Counted => Build::Clocked,
             Self::Fibers => Build::Fibers,
             Self::Xray | Self::XrayNoop | Self::XrayBasic => Build::Xray,
             Self::Hooks => Build::Hooks,
@@ -106,7 +122,7 @@ impl Tool {
     }
 
     pub(crate) fn is_ours(self) -> bool {
-        matches!(self, Self::Plain | Self::Unscanned | Self::Scanned | Self::Lines | Self::Fibers)
+        self == Self::Plain || self.build().is_ours()
     }
 
     /// `program` under this tool, in a folder where it may leave files; `scratch` is a name for one.
@@ -119,6 +135,17 @@ impl Tool {
                 command.args((self == Self::Lines).then_some("--lines"));
                 command.arg("-o").arg(file).arg("--");
                 command.arg(program);
+                command
+            }
+            Self::Clocked | Self::CountedCpu | Self::Counted => {
+                let mut command = place.tailwater();
+                command.args(["profile", "record", "--scanners", "0"]);
+                command.args(match self {
+                    Self::CountedCpu => Some("--counters=cpu"),
+                    Self::Counted => Some("--counters"),
+                    _ => None,
+                });
+                command.arg("-o").arg(file).arg("--").arg(program);
                 command
             }
             Self::Perf => {

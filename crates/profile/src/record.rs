@@ -3,7 +3,7 @@
 mod counters;
 mod state;
 
-pub use counters::{COUNTERS_MAX, Counter, Counters, Counts};
+pub use counters::{COUNTERS_MAX, Counter, Counters, CountersError, Counts};
 pub(crate) use state::softirq;
 pub use state::{
     After, Did, Interrupting, Interruption, OCCUPANTS_MAX, Occupant, ThreadState, WaitedBehind,

@@ -106,6 +106,7 @@ fn of_one(name: &str, result: &str) -> String {
         "profile-granularity" => profile::by_line(result, "granularity"),
         "profile-programs" => profile::programs(result),
         "profile-memcached" => profile::by_line(result, "memcached"),
+        "profile-timed-calls" => profile::by_line(result, "timed-calls"),
         "profile-traces" => profile::by_line(result, "traces"),
         "profile-traces-said" => profile::said(result, "traces"),
         "profile-truth" => profile::by_line(result, "truth"),

@@ -6,7 +6,6 @@ use crate::entry::settings::Settings;
 use crate::system::complaint::complain;
 use crate::system::own_threads;
 use crate::system::process;
-use crate::system::processor;
 use crate::system::shim::{self, Stage};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,8 +16,6 @@ const UNRECORDED: Duration = Duration::from_millis(20);
 
 /// This is a fork's child: its only thread goes on in an arena of its own. It does not record yet.
 pub(crate) fn forked() {
-    // It has no mapping of the parent's counters.
-    processor::forget();
     // Its parent may be a child that had not begun.
     let is_recorded = process::forget_parent() | process::begins_no_more();
     let Some(arena) = process::arena() else { return };

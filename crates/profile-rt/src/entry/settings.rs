@@ -7,7 +7,7 @@ use crate::write::filter::Filter;
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use tailwater_profile::record::{Counter, Counters, Ticks};
+use tailwater_profile::record::{Counters, Ticks};
 
 /// Scanners at most: beyond that each would look at few of the threads that machines have cores for.
 pub(crate) const SCANNERS_MAX: usize = 16;
@@ -81,7 +81,7 @@ impl Settings {
                 .unwrap_or(1000),
             hold_ns: text("TAILWATER_PROFILE_HOLD_NS").and_then(|ns| ns.parse().ok()).unwrap_or(0),
             counters: text("TAILWATER_PROFILE_COUNTERS")
-                .and_then(|list| counters(&list))
+                .and_then(|list| list.parse().ok())
                 .unwrap_or_default(),
             filter: Filter::parse(&text("TAILWATER_PROFILE_FUNCTIONS").unwrap_or_default()),
         }
@@ -114,13 +114,6 @@ impl Settings {
     }
 }
 
-/// `None`: one is not known, or they are too many.
-fn counters(list: &str) -> Option<Counters> {
-    let bit = |name| Counter::named(name).map(|counter| 1u16 << counter as u8);
-    let masks = list.split(',').map(bit).collect::<Option<Vec<_>>>()?;
-    Counters::of_mask(masks.into_iter().fold(0, |all, one| all | one))
-}
-
 /// At least one.
 fn ticks(ns: u64, us: Ticks) -> u32 {
     let ticks = ns.saturating_mul(us) / 1000;
@@ -130,6 +123,7 @@ fn ticks(ns: u64, us: Ticks) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_profile::record::Counter;
 
     #[test]
     fn what_is_not_understood_counts_as_not_set() {

@@ -80,7 +80,8 @@ mod tests {
     use super::*;
     use crate::memory::abi::What;
     use crate::memory::arena::Arena;
-    use crate::memory::notes::{Note, Reading};
+    use crate::memory::notes::Note;
+    use tailwater_profile::record::Counts;
 
     fn ended(is_clocked: bool) -> Ended {
         let what = What { desc: 32, is_clocked, ..What::default() };
@@ -106,7 +107,7 @@ mod tests {
         let arena = Arena::create().expect("address space");
         let notes = arena.notes(0);
         let note = |generation: u64| Note {
-            reading: Reading::default(),
+            counts: Counts::default(),
             position: 8 * generation,
             what: 1,
             parent: 0,

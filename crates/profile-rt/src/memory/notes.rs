@@ -16,13 +16,13 @@ pub(crate) struct Notes {
     len: AtomicU32,
     notes: [Words; NOTES_MAX],
     /// Of each note what its thread's counters had counted: apart, since few recordings ask for them.
-    readings: [ReadingWords; NOTES_MAX],
+    counts: [CountWords; NOTES_MAX],
 }
 
 #[repr(C)]
-struct ReadingWords {
-    /// [`Reading::thread`], and above it which counters were read. Zero: none.
-    head: AtomicU64,
+struct CountWords {
+    /// Which counters, as their mask.
+    of: AtomicU64,
     counts: [AtomicU64; COUNTERS_MAX],
 }
 
@@ -45,51 +45,22 @@ pub(crate) struct Note {
     /// The descriptor of the frame below; zero for the lowest.
     pub(crate) parent: u64,
     pub(crate) generation: u64,
-    /// At its start.
-    pub(crate) reading: Reading,
+    /// What its thread's counters had counted at its start.
+    pub(crate) counts: Counts,
     pub(crate) start: Ticks,
 }
 
-/// What a thread's counters had counted at one moment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Reading {
-    /// Which thread's: an address that no other has meanwhile. A fiber may end on another than it began on.
-    pub(crate) thread: u64,
-    pub(crate) counts: Counts,
-}
-
-/// Addresses of programs lie below this power of two.
-const MASK_SHIFT: u32 = 48;
-
-impl Reading {
-    /// Whether nothing was counted.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.counts.counters().is_empty()
-    }
-
-    /// What was counted until then; nothing where another thread has read it.
-    pub(crate) fn until(&self, end: &Self) -> Counts {
-        if self.thread == end.thread { end.counts.since(&self.counts) } else { Counts::default() }
-    }
-}
-
-impl ReadingWords {
-    fn write(&self, reading: &Reading) {
-        let Reading { thread, counts } = reading;
-        let head = u64::from(counts.counters().mask()) << MASK_SHIFT | thread;
-        self.head.store(if reading.is_empty() { 0 } else { head }, Relaxed);
+impl CountWords {
+    fn write(&self, counts: &Counts) {
+        self.of.store(counts.counters().mask().into(), Relaxed);
         self.counts.iter().zip(counts.iter()).for_each(|(to, (_, count))| to.store(count, Relaxed));
     }
 
-    fn read(&self) -> Reading {
-        let head = self.head.load(Relaxed);
-        let Some(counters) = Counters::of_mask((head >> MASK_SHIFT) as u16) else {
-            return Reading::default();
-        };
+    fn read(&self) -> Counts {
+        let of = u16::try_from(self.of.load(Relaxed)).ok().and_then(Counters::of_mask);
         let mut counts = self.counts.iter();
         let count = |_| counts.next().map_or(0, |count| count.load(Relaxed));
-        let thread = head & ((1 << MASK_SHIFT) - 1);
-        Reading { thread, counts: Counts::new(counters, count) }
+        Counts::new(of.unwrap_or_default(), count)
     }
 }
 
@@ -108,7 +79,7 @@ impl Notes {
         words.what.store(note.what, Relaxed);
         words.parent.store(note.parent, Relaxed);
         words.start.store(note.start, Relaxed);
-        self.readings[at as usize].write(&note.reading);
+        self.counts[at as usize].write(&note.counts);
         // Release: another thread that finds this generation has what was stored before.
         words.generation.store(note.generation, Release);
         compiler_fence(SeqCst);
@@ -122,7 +93,7 @@ impl Notes {
         loop {
             let at = self.len.load(Relaxed).checked_sub(1)?;
             let words = self.notes.get(at as usize)?;
-            let note = words.read(self.readings[at as usize].read());
+            let note = words.read(self.counts[at as usize].read());
             // Zero: a handler came while it was made, and has jumped away.
             if note.position != 0 && note.position < position {
                 return None;
@@ -156,9 +127,9 @@ impl Notes {
 }
 
 impl Words {
-    fn read(&self, reading: Reading) -> Note {
+    fn read(&self, counts: Counts) -> Note {
         Note {
-            reading,
+            counts,
             position: self.position.load(Relaxed),
             what: self.what.load(Relaxed),
             parent: self.parent.load(Relaxed),

@@ -1,8 +1,9 @@
-/* What the kernel and the processor count of a thread. */
+/* What the kernel and the processor count of a thread. Nothing here changes errno: it runs within functions of the program. */
 #define _GNU_SOURCE
 #include "shim.h"
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -15,54 +16,87 @@ static __thread struct {
     const void *pages[4];
 } open_counters;
 
-void *tw_shim_counters(void) { return &open_counters; }
+/* The kernel does not copy the pages of counters to a child of fork, and sets this word to zero there, however it was forked. */
+static uint32_t *has_pages;
 
-void tw_shim_usage(uint64_t counts[4]) {
+/* False: it cannot be had, and no counter may be opened. */
+static int mark_pages(void) {
+    if (__atomic_load_n(&has_pages, __ATOMIC_ACQUIRE))
+        return 1;
+    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+    uint32_t *word = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (word == MAP_FAILED)
+        return 0;
+    if (madvise(word, bytes, MADV_WIPEONFORK)) {
+        munmap(word, bytes);
+        return 0;
+    }
+    *word = 1;
+    uint32_t *none = NULL;
+    if (!__atomic_compare_exchange_n(&has_pages, &none, word, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        munmap(word, bytes);
+    return 1;
+}
+
+void *tw_shim_counters(void) {
+    uint32_t *word = __atomic_load_n(&has_pages, __ATOMIC_ACQUIRE);
+    if (word && !*word) {
+        /* A child, whose only thread this is. */
+        memset(&open_counters, 0, sizeof open_counters);
+        *word = 1;
+    }
+    return &open_counters;
+}
+
+int tw_shim_usage(uint64_t counts[4]) {
+    int before = errno;
     struct rusage usage = {0};
-    getrusage(RUSAGE_THREAD, &usage);
+    int failed = getrusage(RUSAGE_THREAD, &usage);
+    errno = before;
     counts[0] = (uint64_t)usage.ru_minflt;
     counts[1] = (uint64_t)usage.ru_majflt;
     counts[2] = (uint64_t)usage.ru_nvcsw;
     counts[3] = (uint64_t)usage.ru_nivcsw;
+    return failed;
 }
 
 uint64_t tw_shim_cpu_ns(void) {
+    int before = errno;
     struct timespec time = {0};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+    int failed = clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    errno = before;
+    return failed ? UINT64_MAX : (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-static const uint64_t kinds[] = {
-    PERF_COUNT_HW_CPU_CYCLES,
-    PERF_COUNT_HW_INSTRUCTIONS,
-    PERF_COUNT_HW_CACHE_MISSES,
-    PERF_COUNT_HW_BRANCH_MISSES,
-};
-
-void *tw_shim_open_counter(uint32_t kind) {
+void *tw_shim_open_counter(uint32_t kind, uint64_t event) {
     int before = errno;
     struct perf_event_attr asked = {
-        .type = PERF_TYPE_HARDWARE,
+        .type = kind,
         .size = sizeof asked,
-        .config = kinds[kind],
+        .config = event,
         /* One that gives way to others at times would count too little, and not say so. */
         .pinned = 1,
         /* As the kernel lets every user have it by default. */
         .exclude_kernel = 1,
         .exclude_hv = 1,
     };
-    int file = (int)syscall(SYS_perf_event_open, &asked, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     void *page = MAP_FAILED;
+    int file = mark_pages() ? (int)syscall(SYS_perf_event_open, &asked, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) : -1;
     if (file >= 0) {
         page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, file, 0);
-        /* The mapping keeps it open. A descriptor would be the program's to close, and its number another file's then. */
-        close(file);
+        /* The mapping keeps it open. A descriptor would be the program's to close, and its number another file's then. By no call of
+         * the C library, at which a thread may be cancelled. */
+        syscall(SYS_close, file);
     }
     errno = before;
     return page == MAP_FAILED ? NULL : page;
 }
 
-void tw_shim_close_counter(void *page) { munmap(page, (size_t)sysconf(_SC_PAGESIZE)); }
+void tw_shim_close_counter(void *page) {
+    int before = errno;
+    munmap(page, (size_t)sysconf(_SC_PAGESIZE));
+    errno = before;
+}
 
 #ifdef __clang__
 #pragma clang attribute pop

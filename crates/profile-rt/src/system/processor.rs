@@ -33,33 +33,29 @@ const MAY_READ: u64 = 1 << 2;
 
 /// What the calling thread has open. Zeroed memory has nothing.
 #[repr(C)]
-pub(crate) struct Open {
+struct Open {
     /// Bits of those that were tried.
     tried: u32,
     /// Null where one could not be had.
     pages: [*const Page; KINDS],
 }
 
-/// The calling thread's.
+// As many as the C part has room for.
+const _: () = assert!(KINDS == 4);
+
+/// The calling thread's. A fork's child finds none.
 fn open_counters() -> *mut Open {
     shim::open_counters().cast()
 }
 
 /// What was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Processor {
-    counters: Counters,
-    counts: [u64; KINDS],
-}
+pub(crate) struct Processor([Option<u64>; KINDS]);
 
 impl Processor {
-    pub(crate) const fn counters(&self) -> Counters {
-        self.counters
-    }
-
-    /// How much that one of [`Processor::counters`] had counted.
-    pub(crate) fn of(&self, counter: Counter) -> u64 {
-        self.counts.get(place(counter)).copied().unwrap_or(0)
+    /// How much that one had counted, where it could be read.
+    pub(crate) fn of(&self, counter: Counter) -> Option<u64> {
+        self.0.get(place(counter)).copied().flatten()
     }
 }
 
@@ -67,37 +63,35 @@ const fn place(counter: Counter) -> usize {
     (counter as usize).wrapping_sub(Counter::Cycles as usize)
 }
 
-/// Reads these of the calling thread's, which has those from now on that it had not. What cannot be read is left out.
+/// Reads these of the calling thread's, which has them from now on if it had not.
 pub(crate) fn read(wanted: Counters) -> Processor {
     let mut found = Processor::default();
-    let mut mask = 0;
-    for counter in wanted.iter() {
-        let count = page(counter).and_then(|page| page.read(register));
-        if let (Some(count), Some(to)) = (count, found.counts.get_mut(place(counter))) {
-            *to = count;
-            mask |= 1 << counter as u8;
+    // Elsewhere it is not known how a register is read, and none is opened.
+    if cfg!(target_arch = "x86_64") {
+        for counter in wanted.iter() {
+            found.0[place(counter)] = page(counter).and_then(|page| page.read(register));
         }
     }
-    found.counters = Counters::of_mask(mask).unwrap_or_default();
     found
 }
 
-/// The thread ends.
+/// The calling thread has none any more, until it reads one.
 pub(crate) fn close() {
     let open = open_counters();
-    for at in 0..KINDS {
-        // SAFETY: the calling thread's own variable, which no reference is to.
-        let page = unsafe { std::mem::replace(&mut (*open).pages[at], std::ptr::null()) };
-        if let Some(page) = NonNull::new(page.cast_mut()) {
-            shim::close_counter(page.cast());
+    // SAFETY: the calling thread's own variable, which no reference is to.
+    unsafe {
+        if (*open).tried == 0 {
+            return;
         }
+        for at in 0..KINDS {
+            // A handler of a signal that comes in between finds no page, and opens none while it is tried.
+            let page = std::mem::replace(&mut (*open).pages[at], std::ptr::null());
+            if let Some(page) = NonNull::new(page.cast_mut()) {
+                shim::close_counter(page.cast());
+            }
+        }
+        (*open).tried = 0;
     }
-}
-
-/// The calling thread is a fork's child, which has none of its parent's pages.
-pub(crate) fn forget() {
-    // SAFETY: as above.
-    unsafe { *open_counters() = Open { tried: 0, pages: [std::ptr::null(); KINDS] } }
 }
 
 /// The page of one of the calling thread's counters.
@@ -107,10 +101,24 @@ fn page(counter: Counter) -> Option<&'static Page> {
     unsafe {
         if (*open).tried & 1 << at == 0 {
             (*open).tried |= 1 << at;
-            let page = shim::open_counter(at as u32);
+            let page = shim::open_counter(HARDWARE, event(counter));
             (*open).pages[at] = page.map_or(std::ptr::null(), |page| page.as_ptr().cast());
         }
         (*open).pages[at].as_ref()
+    }
+}
+
+/// `PERF_TYPE_HARDWARE`.
+const HARDWARE: u32 = 0;
+
+/// The kernel's number of it, of `enum perf_hw_id`.
+const fn event(counter: Counter) -> u64 {
+    match counter {
+        Counter::Instructions => 1,
+        Counter::CacheMisses => 3,
+        Counter::BranchMisses => 5,
+        // `PERF_COUNT_HW_CPU_CYCLES`; those of the kernel are not opened.
+        _ => 0,
     }
 }
 
@@ -118,8 +126,10 @@ impl Page {
     /// What was counted so far; `register` reads one by its number. `None` while the event is on no register.
     fn read(&self, register: impl Fn(u32) -> Option<u64>) -> Option<u64> {
         loop {
-            // Acquire, and the fence below: what is read in between was written before the lock had this value.
-            let lock = self.lock.load(Acquire);
+            // Loads of memory that may not be written are relaxed by std's rules, so that fences order them.
+            let lock = self.lock.load(Relaxed);
+            // Acquire, as below: what is read in between is of the time at which the lock had this value.
+            fence(Acquire);
             let index = self.index.load(Relaxed).checked_sub(1)?;
             if self.capabilities.load(Relaxed) & MAY_READ == 0 {
                 return None;
@@ -143,7 +153,7 @@ fn register(number: u32) -> Option<u64> {
         let (low, high): (u32, u32);
         // SAFETY: the kernel's page has just said that programs may, and that this one is there.
         unsafe {
-            std::arch::asm!("rdpmc", in("ecx") number, out("eax") low, out("edx") high, options(nomem, nostack));
+            std::arch::asm!("rdpmc", in("ecx") number, out("eax") low, out("edx") high, options(nostack));
         }
         Some(u64::from(high) << 32 | u64::from(low))
     }
@@ -155,7 +165,7 @@ fn register(number: u32) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::cell::Cell;
 
@@ -208,21 +218,41 @@ mod tests {
         assert_eq!((page.read(register), reads.get()), (Some(1_103), 2));
     }
 
+    /// Whether the calling thread can read it here: it is open, and on a register.
+    pub(crate) fn can_read(counter: Counter) -> bool {
+        let is_on = |page: &Page| {
+            page.index.load(Relaxed) != 0 && page.capabilities.load(Relaxed) & MAY_READ != 0
+        };
+        cfg!(target_arch = "x86_64") && page(counter).is_some_and(is_on)
+    }
+
     #[test]
-    fn each_thread_opens_its_own_once_and_closes_them() {
+    fn a_page_of_the_kernels_own_events_is_opened_read_and_closed() {
+        // `PERF_COUNT_SW_TASK_CLOCK`: every machine has it, and no register.
+        let Some(page) = shim::open_counter(1, 1) else {
+            // The kernel lets this process have none: a container may be set up so.
+            return;
+        };
+        // SAFETY: it was mapped just now, and is closed below.
+        let own: &Page = unsafe { page.cast().as_ref() };
+        assert_eq!(own.index.load(Relaxed), 0);
+        assert!(own.width.load(Relaxed) <= 64);
+        assert_eq!(own.read(|_| panic!("no register has it")), None);
+        shim::close_counter(page);
+    }
+
+    #[test]
+    fn what_is_closed_is_tried_again() {
         let counters = Counters::of_mask(1 << Counter::Cycles as u8).expect("one");
-        std::thread::spawn(move || {
-            let first = read(counters);
+        let tried = || {
             // SAFETY: the calling thread's own variable.
-            let tried = unsafe { (*open_counters()).tried };
-            assert_eq!(tried, 1, "and no other");
-            assert_eq!(read(counters).counters(), first.counters());
-            close();
-            assert_eq!(read(counters).counters(), Counters::default());
-            forget();
-            assert_eq!(read(counters).counters(), first.counters());
-        })
-        .join()
-        .expect("it ends");
+            unsafe { (*open_counters()).tried }
+        };
+        let first = read(counters).of(Counter::Cycles).is_some();
+        assert_eq!((tried(), first), (1, can_read(Counter::Cycles)), "and no other");
+        close();
+        assert_eq!(tried(), 0);
+        assert_eq!(read(counters).of(Counter::Cycles).is_some(), first);
+        close();
     }
 }

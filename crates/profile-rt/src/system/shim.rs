@@ -60,10 +60,10 @@ unsafe extern "C" {
     fn tw_shim_ask_at(recording: *const Said, holds: *const Said);
     fn tw_shim_block_signals(before: *mut SignalSet);
     fn tw_shim_restore_signals(before: *const SignalSet);
-    fn tw_shim_usage(counts: *mut u64);
+    fn tw_shim_usage(counts: *mut u64) -> i32;
     safe fn tw_shim_cpu_ns() -> u64;
     safe fn tw_shim_counters() -> *mut c_void;
-    safe fn tw_shim_open_counter(kind: u32) -> *mut c_void;
+    safe fn tw_shim_open_counter(kind: u32, event: u64) -> *mut c_void;
     fn tw_shim_close_counter(page: *mut c_void);
     fn tw_shim_modules(each: extern "C" fn(*mut c_void, *const Found), to: *mut c_void);
     fn __errno_location() -> *mut i32;
@@ -171,17 +171,17 @@ pub(crate) fn ask_at(recording: &'static Said, holds: &'static Said) {
 }
 
 /// What the calling thread has done: page faults without a disk and with one, leaving its core by itself, and having it
-/// taken away.
-pub(crate) fn usage() -> [u64; 4] {
+/// taken away. `None`: it may not ask.
+pub(crate) fn usage() -> Option<[u64; 4]> {
     let mut counts = [0; 4];
     // SAFETY: it writes four words, and there is room for them.
-    unsafe { tw_shim_usage(counts.as_mut_ptr()) };
-    counts
+    let failed = unsafe { tw_shim_usage(counts.as_mut_ptr()) };
+    (failed == 0).then_some(counts)
 }
 
-/// For how long the calling thread has been on a core, in nanoseconds.
-pub(crate) fn cpu_ns() -> u64 {
-    tw_shim_cpu_ns()
+/// For how long the calling thread has been on a core, in nanoseconds. `None`: it may not ask.
+pub(crate) fn cpu_ns() -> Option<u64> {
+    Some(tw_shim_cpu_ns()).filter(|ns| *ns != u64::MAX)
 }
 
 /// Where the calling thread keeps what it has open of the processor's counters: zeroed memory, as `processor` knows it.
@@ -189,9 +189,9 @@ pub(crate) fn open_counters() -> *mut c_void {
     tw_shim_counters()
 }
 
-/// Has one of the processor's counters count for the calling thread, in the order of `Counter::ALL`; its page, if it can be had.
-pub(crate) fn open_counter(kind: u32) -> Option<NonNull<c_void>> {
-    NonNull::new(tw_shim_open_counter(kind))
+/// Has an event, by the kernel's numbers, counted for the calling thread; its page, if it can be had.
+pub(crate) fn open_counter(kind: u32, event: u64) -> Option<NonNull<c_void>> {
+    NonNull::new(tw_shim_open_counter(kind, event))
 }
 
 /// Ends that.

@@ -7,9 +7,10 @@
 use crate::memory::abi::{ENTRY_BYTES, What};
 use crate::memory::arena::Arena;
 use crate::memory::event::{Clocked, Event};
-use crate::memory::notes::{Note, Reading};
+use crate::memory::notes::Note;
 use crate::system::clock;
 use crate::system::process;
+use crate::system::processor;
 use crate::system::shim;
 use crate::threads::counting::{self, Edge};
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,7 +20,7 @@ use tailwater_profile::record::{Counters, Counts, Ticks};
 trait Meters {
     fn ticks(&self) -> Ticks;
     /// What the calling thread has counted, of those counters.
-    fn reading(&self, of: Counters, edge: Edge) -> Reading;
+    fn counts(&self, of: Counters, edge: Edge) -> Counts;
 }
 
 /// The processor's and the kernel's.
@@ -30,7 +31,7 @@ impl Meters for Own {
         clock::ticks()
     }
 
-    fn reading(&self, of: Counters, edge: Edge) -> Reading {
+    fn counts(&self, of: Counters, edge: Edge) -> Counts {
         counting::read(of, edge)
     }
 }
@@ -39,6 +40,7 @@ impl Meters for Own {
 #[unsafe(no_mangle)]
 extern "C" fn tw_profile_clocked_enter(position: u64, what: u64) -> u64 {
     if !process::is_recording() {
+        processor::close();
         return what;
     }
     match place() {
@@ -90,7 +92,7 @@ fn enter(arena: &Arena, index: usize, position: u64, what: u64, meters: &impl Me
         what: What { is_clocked: true, ..What::from(what) }.to_word(),
         parent,
         generation: arena.slot(index).context.generation.load(Relaxed).wrapping_add(1),
-        reading: meters.reading(arena.header().watch.counters(), Edge::Start),
+        counts: meters.counts(asked(arena, index), Edge::Start),
         // Last: what came before is not the function's.
         start: meters.ticks(),
     };
@@ -133,10 +135,16 @@ fn link(arena: &Arena, index: usize, position: u64, meters: &impl Meters) {
 
 /// What has been counted since the note was made.
 fn counted(note: &Note, meters: &impl Meters) -> Counts {
-    if note.reading.is_empty() {
-        return Counts::default();
+    match note.counts.counters() {
+        none if none.is_empty() => Counts::default(),
+        of => meters.counts(of, Edge::End).since(&note.counts),
     }
-    note.reading.until(&meters.reading(note.reading.counts.counters(), Edge::End))
+}
+
+/// What calls are to count: of a fiber nothing, since its thread runs others before it ends, and it may end on another.
+fn asked(arena: &Arena, index: usize) -> Counters {
+    let is_fiber = arena.slot(index).context.tid.load(Relaxed) == 0;
+    if is_fiber { Counters::default() } else { arena.header().watch.counters() }
 }
 
 /// Of a frame at `position`; `None` on an overflow pad.
@@ -193,8 +201,7 @@ mod tests {
     struct Thread {
         arena: Arena,
         now: Cell<Ticks>,
-        /// On which it runs: of a fiber that may change.
-        on: Cell<u64>,
+        /// Those that can be read.
         counters: Cell<Counters>,
     }
 
@@ -204,10 +211,9 @@ mod tests {
         }
 
         /// All count with the clock.
-        fn reading(&self, of: Counters, _: Edge) -> Reading {
+        fn counts(&self, of: Counters, _: Edge) -> Counts {
             let of = if of.is_empty() { of } else { self.counters.get() };
-            let counts = Counts::new(of, |one| self.now.get() * (one as u64 + 1));
-            Reading { thread: self.on.get(), counts }
+            Counts::new(of, |one| self.now.get() * (one as u64 + 1))
         }
     }
 
@@ -217,8 +223,8 @@ mod tests {
         fn new() -> Self {
             let arena = Arena::create().expect("address space");
             arena.slot(0).context.position.store(arena.stack(0).0, Relaxed);
-            let counters = Cell::new(Counters::default());
-            Self { arena, now: Cell::new(0), on: Cell::new(64), counters }
+            arena.slot(0).context.tid.store(7, Relaxed);
+            Self { arena, now: Cell::new(0), counters: Cell::default() }
         }
 
         fn tick(&self) -> Ticks {
@@ -353,14 +359,12 @@ mod tests {
     }
 
     #[test]
-    fn a_fiber_that_ends_on_another_thread_than_it_began_on_counts_nothing() {
+    fn a_fiber_counts_nothing() {
         let thread = Thread::new();
         thread.count(1, 1);
-        let outer = thread.enter();
-        thread.on.set(128);
+        thread.arena.slot(0).context.tid.store(0, Relaxed);
         thread.leave(thread.enter());
-        thread.leave(outer);
-        assert_eq!(thread.counted(), [vec![20], vec![]]);
+        assert_eq!(thread.counted(), [[0; 0]]);
     }
 
     #[test]

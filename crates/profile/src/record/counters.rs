@@ -1,5 +1,8 @@
 //! What is counted of a thread while it is in a call.
 
+use std::fmt;
+use std::str::FromStr;
+
 /// Counters at most that are read of one call.
 pub const COUNTERS_MAX: usize = 4;
 
@@ -62,12 +65,6 @@ impl Counter {
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
-
-    /// Whether the processor counts it, and not the kernel.
-    #[must_use]
-    pub const fn is_of_processor(self) -> bool {
-        self as u8 >= Self::Cycles as u8
-    }
 }
 
 /// Some counters, as bits by their numbers.
@@ -124,6 +121,47 @@ impl Counters {
     }
 }
 
+/// What a list of counters should have been.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CountersError {
+    /// No counter is called so.
+    Unknown(String),
+    /// They are more than [`COUNTERS_MAX`].
+    TooMany,
+}
+
+impl fmt::Display for CountersError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => {
+                let known = Counter::ALL.map(Counter::name).join(", ");
+                write!(out, "'{name}' found; counters are {known}")
+            }
+            Self::TooMany => write!(
+                out,
+                "more than {COUNTERS_MAX} counters found, which are read of a call at most"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CountersError {}
+
+impl FromStr for Counters {
+    type Err = CountersError;
+
+    /// Names with commas between.
+    fn from_str(list: &str) -> Result<Self, CountersError> {
+        let mut mask = 0;
+        for name in list.split(',') {
+            let counter =
+                Counter::named(name).ok_or_else(|| CountersError::Unknown(name.to_owned()))?;
+            mask |= 1 << counter as u8;
+        }
+        Self::of_mask(mask).ok_or(CountersError::TooMany)
+    }
+}
+
 /// How much each of some counters counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
@@ -139,6 +177,14 @@ impl Counts {
         let mut values = [0; COUNTERS_MAX];
         values.iter_mut().zip(of.iter()).for_each(|(to, counter)| *to = value(counter));
         Self { of, values }
+    }
+
+    /// What `value` says of each, without those of which it says nothing.
+    #[must_use]
+    pub fn of_known(wanted: Counters, value: impl Fn(Counter) -> Option<u64>) -> Self {
+        let known = wanted.iter().filter(|one| value(*one).is_some());
+        let of = Counters(known.fold(0, |mask, one| mask | 1 << one as u8));
+        Self::new(of, |one| value(one).unwrap_or(0))
     }
 
     /// Which were counted.
@@ -177,6 +223,18 @@ mod tests {
         let some = Counters::of_mask(1 << 1 | 1 << 7).expect("two");
         assert_eq!(some.iter().map(Counter::name).collect::<Vec<_>>(), ["faults", "cache-misses"]);
         assert_eq!(some.of_processor().mask(), 1 << 7);
+    }
+
+    #[test]
+    fn lists_have_names_that_are_known_and_four_at_most() {
+        let some: Counters = "cpu,cache-misses,cpu".parse().expect("two");
+        assert!(
+            some.has(Counter::Cpu) && some.has(Counter::CacheMisses) && some.iter().count() == 2
+        );
+        let refused = |list: &str| list.parse::<Counters>().expect_err("no list").to_string();
+        assert!(refused("cpu,clouds").contains("'clouds' found; counters are cpu, faults"));
+        assert!(refused("").contains("'' found"));
+        assert!(refused("cpu,faults,switches,preemptions,cycles").contains("more than 4"));
     }
 
     #[test]

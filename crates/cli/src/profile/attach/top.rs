@@ -62,6 +62,10 @@ impl Drop for Fleeting {
 
 /// Ends with the program, or when a signal asks for it.
 pub(crate) fn top(options: &TopOptions) -> Result<(), Failure> {
+    if !options.scanning.counters().is_empty() {
+        let instead = "`tailwater profile attach --counters`, then `report --counters`";
+        return Err(Failure::usage(format!("--counters: top shows no counts; type {instead}")));
+    }
     let program = build::recorder()?;
     let post = Post::open()?;
     loop {

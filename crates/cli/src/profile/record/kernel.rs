@@ -104,7 +104,7 @@ fn called(syscalls: Result<Syscalls, Missing>) -> String {
 /// What is said of the processor's counters.
 const fn counters(are_there: bool) -> &'static str {
     if are_there {
-        "\nThis machine has hardware counters: --counters reads them in calls."
+        "\nThis machine has hardware counters: --counters=cycles,instructions,cache-misses reads them in calls."
     } else {
         "\nThis machine shows no hardware counters."
     }

@@ -1,6 +1,6 @@
 //! How a program is scanned: what `record` and `attach` have in common.
 
-use super::values::{SCANNERS_MAX, core_share, counters, duration, processor, share};
+use super::values::{SCANNERS_MAX, core_share, duration, processor, share};
 use clap::Args;
 use std::process::Command;
 use std::time::Duration;
@@ -45,14 +45,14 @@ pub(crate) struct Scanning {
     /// core), faults (of pages, without a disk), major-faults (with one). Switches are times that its thread left the core by
     /// itself, preemptions that this was taken. Processors may have cycles, instructions, cache-misses and branch-misses, of the program's
     /// own code. Without a list cpu,faults,switches,preemptions. `report --counters` sets slow calls beside all, and --slowest tells
-    /// of each. Each call then takes some microseconds more; no right is needed.
+    /// of each. Each call then takes some microseconds more. For those of the
+    /// kernel no right is needed.
     #[arg(
         long,
         value_name = "LIST",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "cpu,faults,switches,preemptions",
-        value_parser = counters
+        default_missing_value = "cpu,faults,switches,preemptions"
     )]
     counters: Option<Counters>,
     /// Record only these functions, by the linker's names: globs separated by commas, such as

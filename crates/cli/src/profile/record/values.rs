@@ -2,26 +2,12 @@
 
 use std::time::Duration;
 use tailwater_core::duration::parse_duration;
-use tailwater_profile::record::{Counter, Counters};
 
 /// As many as the recorder starts.
 pub(super) const SCANNERS_MAX: u8 = 16;
 
 pub(in crate::profile) fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.to_string())
-}
-
-/// Names with commas between.
-pub(super) fn counters(list: &str) -> Result<Counters, String> {
-    let known = || Counter::ALL.map(Counter::name).join(", ");
-    let mut mask = 0;
-    for name in list.split(',') {
-        let counter = Counter::named(name)
-            .ok_or_else(|| format!("'{name}' found; counters are {}", known()))?;
-        mask |= 1 << counter as u8;
-    }
-    Counters::of_mask(mask)
-        .ok_or_else(|| format!("{list}: four counters are read of a call at most"))
 }
 
 /// One that this process could run on, and hence the scanner.
@@ -73,19 +59,6 @@ mod tests {
         for text in ["", "%", "0", "200%", "NaN", "-5%"] {
             assert!(share(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn counters_are_known_by_name_and_four_at_most() {
-        let some = counters("cpu,cache-misses,cpu").expect("two");
-        assert!(
-            some.has(Counter::Cpu) && some.has(Counter::CacheMisses) && some.iter().count() == 2
-        );
-        assert!(counters("cpu,clouds").expect_err("one is none").contains("branch-misses"));
-        assert!(counters("").is_err());
-        assert!(
-            counters("cpu,faults,switches,preemptions,cycles").expect_err("five").contains("four")
-        );
     }
 
     #[test]

@@ -1,11 +1,9 @@
 //! Programs that run already, recorded by `tailwater profile attach`: the trace is whole, and whichever side dies, the
 //! other goes on.
 
-mod profiled;
-
-use profiled::neighbours::passed_over;
-use profiled::served::{Served, attach, finishes};
-use profiled::{Recorded, alone, folder, in_time, text, tools};
+use crate::profiled::neighbours::passed_over;
+use crate::profiled::served::{Served, attach, finishes};
+use crate::profiled::{Recorded, alone, folder, in_time, text, tools};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::fs::File;

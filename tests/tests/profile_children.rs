@@ -1,8 +1,8 @@
 //! Processes that a recorded program forks: each that lives on has a trace of its own.
 
-mod profiled;
-
-use profiled::{Recorded, alone, bounded, folder, in_three_tries, record_program, text, tools};
+use crate::profiled::{
+    Recorded, alone, bounded, folder, in_three_tries, record_program, text, tools,
+};
 use std::path::Path;
 use std::process::Output;
 use tailwater_profile::record::{CallFlags, LossKind};

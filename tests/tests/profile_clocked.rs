@@ -1,9 +1,9 @@
 //! Functions that time their own calls (`tailwater profile build --clock`): each call is told of once, and took what the
 //! program itself says, however it ends and whatever else has the cores.
 
-mod profiled;
-
-use profiled::{Recorded, alone, bounded, folder, on_one_core, record_with, succeeds, text, tools};
+use crate::profiled::{
+    Recorded, alone, bounded, folder, on_one_core, record_with, succeeds, text, tools,
+};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};

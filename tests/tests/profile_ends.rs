@@ -1,9 +1,7 @@
 //! Programs that end otherwise than by a return from main: they end so when they are recorded too, and their last
 //! calls are in the trace. The programs lie in `crates/profile-rt/tests/programs`.
 
-mod profiled;
-
-use profiled::{
+use crate::profiled::{
     Recorded, alone, bounded, folder, in_three_tries, in_time, on_one_core, record_program,
     record_with, succeeds, text, tools,
 };

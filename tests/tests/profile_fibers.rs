@@ -1,8 +1,6 @@
 //! Fibers, announced and not: what runs on one machine stack is never charged to another.
 
-mod profiled;
-
-use profiled::{Recorded, alone, folder, in_time, record_program, succeeds, text, tools};
+use crate::profiled::{Recorded, alone, folder, in_time, record_program, succeeds, text, tools};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;

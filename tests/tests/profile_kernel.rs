@@ -1,10 +1,8 @@
 //! Slow calls whose cause lies outside of the program: `record --kernel` and what the reports then say. Where the kernel's
 //! events may not be had, the tests hold the program's other half to account: it says what is missing, and records on.
 
-mod profiled;
-
-use profiled::neighbours::{Neighbours, built, passed_over};
-use profiled::{alone, folder, on_one_core, record_with, succeeds, text, tools};
+use crate::profiled::neighbours::{Neighbours, built, passed_over};
+use crate::profiled::{alone, folder, on_one_core, record_with, succeeds, text, tools};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

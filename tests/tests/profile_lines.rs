@@ -1,10 +1,8 @@
 //! The lines within functions, which `--lines` of `record` and `attach` samples.
 
-mod profiled;
-
-use profiled::neighbours::passed_over;
-use profiled::served::{Served, finishes};
-use profiled::{Recorded, alone, folder, in_time, record_with, succeeds, text, tools};
+use crate::profiled::neighbours::passed_over;
+use crate::profiled::served::{Served, finishes};
+use crate::profiled::{Recorded, alone, folder, in_time, record_with, succeeds, text, tools};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;

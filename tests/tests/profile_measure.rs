@@ -1,8 +1,6 @@
 //! `tailwater accelerate measure` on a recorded program, held against what the program says of itself.
 
-mod profiled;
-
-use profiled::{alone, folder, record_with, succeeds, text, tools};
+use crate::profiled::{alone, folder, record_with, succeeds, text, tools};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

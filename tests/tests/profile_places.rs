@@ -1,8 +1,6 @@
 //! Where in a function its time went, as `tailwater profile report` and `requests` tell it by lines.
 
-mod profiled;
-
-use profiled::{alone, folder, in_time, record_program, succeeds, text, tools};
+use crate::profiled::{alone, folder, in_time, record_program, succeeds, text, tools};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

@@ -1,9 +1,7 @@
 //! Programs built with the pass, recorded by `tailwater profile record`: what the trace says of them is
 //! what they did. The scenes lie in `crates/profile-rt/tests/programs`.
 
-mod profiled;
-
-use profiled::{
+use crate::profiled::{
     Recorded, alone, folder, in_time, record_program, record_with, succeeds, text, tools,
 };
 use serde_json::Value;

@@ -1,9 +1,7 @@
 //! What `tailwater profile report` says of a program, held against what the program says of itself. The
 //! scenes lie in `crates/profile-rt/tests/programs`.
 
-mod profiled;
-
-use profiled::{
+use crate::profiled::{
     Recorded, alone, folder, in_time, on_one_core, record_program, succeeds, text, tools,
 };
 use std::collections::HashSet;

@@ -1,8 +1,6 @@
 //! The page of a slow call, of a real program: a lock that another thread holds, then a sleep.
 
-mod profiled;
-
-use profiled::{alone, folder, in_time, record_with, succeeds, text, tools};
+use crate::profiled::{alone, folder, in_time, record_with, succeeds, text, tools};
 use std::path::Path;
 use std::process::Command;
 

@@ -1,8 +1,6 @@
 //! Calls over TLS: between our servers and clients, with certificates on both sides.
 
-#[expect(dead_code, reason = "the tests of streams need more")]
-mod tls;
-
+use crate::tls::Authority;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -13,7 +11,6 @@ use tailwater_rt::net::Peer;
 use tailwater_rt::net::tls::{Clients, TlsClient};
 use tailwater_rt::{Address, Reply, Request, Router, Server, ServerConfig, Tenants};
 use tailwater_tests::{controller, eventually};
-use tls::Authority;
 
 const ECHO: u16 = 1;
 const WHO: u16 = 2;

@@ -1,7 +1,7 @@
 //! TLS over raw streams: who is believed, what is refused, and that nothing stalls or is lost.
 
-mod tls;
-
+use crate::tls;
+use crate::tls::Authority;
 use rustls::pki_types::pem::PemObject as _;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -13,7 +13,6 @@ use tailwater_rt::Address;
 use tailwater_rt::net::tls::{Clients, Identity, Roots, TlsClient, TlsServer};
 use tailwater_rt::net::{Dial, Dialed, Dialing, Peer, Stream, Transfer};
 use tailwater_rt::poll::{Interest, Poller};
-use tls::Authority;
 
 /// One end, and what it has to say and has heard.
 struct End {

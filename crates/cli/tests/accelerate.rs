@@ -1,8 +1,6 @@
 //! `tailwater accelerate`: the guide's outputs, the example files, and what is written.
 
-mod common;
-
-use common::{Folder, TAILWATER};
+use crate::common::{Folder, TAILWATER};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

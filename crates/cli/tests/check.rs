@@ -1,8 +1,6 @@
 //! `tailwater check`: files are read as `run` reads them, and everything wrong is told at once.
 
-mod common;
-
-use common::{Folder, TAILWATER};
+use crate::common::{Folder, TAILWATER};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,9 +1,7 @@
 //! `deploy/`: manifests by the published types of Kubernetes' API, their command lines by real processes, and the array of
 //! Slurm by a shell.
 
-mod common;
-
-use common::{Folder, Serving, TAILWATER};
+use crate::common::{Folder, Serving, TAILWATER};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Service};

@@ -1,8 +1,6 @@
 //! The reference of scenario files: as the page, as the manual page, and by name.
 
-mod common;
-
-use common::TAILWATER;
+use crate::common::TAILWATER;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -25,7 +23,7 @@ fn the_page_is_what_the_declarations_say() {
         std::fs::write(&page, &drawn).expect("the page is written");
     }
     let found = std::fs::read_to_string(&page).unwrap_or_default();
-    let mend = "TAILWATER_PAGES=write cargo test -p tailwater-cli --test keys";
+    let mend = "TAILWATER_PAGES=write cargo test -p tailwater-cli --test all keys";
     assert!(found == drawn, "docs/scenarios.md differs from the declarations; type: {mend}");
 }
 

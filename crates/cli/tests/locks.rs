@@ -1,8 +1,6 @@
 //! `tailwater locks`, and scenarios with locks, through the program.
 
-mod common;
-
-use common::{Folder, Serving, TAILWATER};
+use crate::common::{Folder, Serving, TAILWATER};
 use serde_json::Value;
 use std::process::{Command, Output};
 use tailwater_load::paths::WALK;

@@ -1,8 +1,6 @@
 //! Processes of a run that are programs of others, replicas, or struck by faults. `make test` installs memcached.
 
-mod common;
-
-use common::{Folder, TAILWATER, children, eventually, found};
+use crate::common::{Folder, TAILWATER, children, eventually, found};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs::File;

@@ -1,8 +1,6 @@
 //! `tailwater new`: what it writes can be checked as it is, and with every line that is commented out.
 
-mod common;
-
-use common::{Folder, TAILWATER};
+use crate::common::{Folder, TAILWATER};
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,9 +1,7 @@
 //! What a run leaves: tables that fit, and files in a folder that was tried beforehand; the same on any number of
 //! threads; an exit code that tells whether there is a result.
 
-mod common;
-
-use common::{Folder, TAILWATER};
+use crate::common::{Folder, TAILWATER};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};

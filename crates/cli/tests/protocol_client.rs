@@ -1,8 +1,6 @@
 //! A client in Python, made of nothing but `docs/protocol.md`, against every controller there is.
 
-mod common;
-
-use common::Serving;
+use crate::common::Serving;
 use std::path::Path;
 use std::process::Command;
 use tailwater_control::catalog::CONTROLLERS;

@@ -1,9 +1,7 @@
 //! Scenario files through the program: the bad ones name file, line, what was found and what is
 //! needed; a good one becomes one JSON object and files.
 
-mod common;
-
-use common::{Folder, TAILWATER};
+use crate::common::{Folder, TAILWATER};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};

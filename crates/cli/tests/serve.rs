@@ -1,8 +1,7 @@
 //! `tailwater serve` as a process: how it ends, and what it does when it has no room.
 
-mod common;
-
-use common::{DRAINING, Folder, GOODBYE, Raw, Serving, eventually};
+use crate::common;
+use crate::common::{DRAINING, Folder, GOODBYE, Raw, Serving, eventually};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;

@@ -1,8 +1,7 @@
 //! `tailwater suite` and `tailwater data`: real processes on generated documents.
 
-mod common;
-
-use common::{Folder, TAILWATER};
+use crate::common;
+use crate::common::{Folder, TAILWATER};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

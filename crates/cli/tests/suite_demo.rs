@@ -1,8 +1,6 @@
 //! `tailwater suite demo`: the page of real tiers, asked by an HTTP client.
 
-mod common;
-
-use common::{Folder, TAILWATER, children};
+use crate::common::{Folder, TAILWATER, children};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

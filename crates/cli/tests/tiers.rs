@@ -1,8 +1,6 @@
 //! A scenario with tiers, on real sockets: a process for each tier, and the front's requests call its nodes.
 
-mod common;
-
-use common::{Folder, TAILWATER, children};
+use crate::common::{Folder, TAILWATER, children};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 

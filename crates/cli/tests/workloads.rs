@@ -1,9 +1,7 @@
 //! Workloads through the program: measured service times from a file beside the scenario, and what `load` says of a
 //! server that is not there or does not stay.
 
-mod common;
-
-use common::{Folder, Serving, TAILWATER, eventually};
+use crate::common::{Folder, Serving, TAILWATER, eventually};
 use serde_json::Value;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;

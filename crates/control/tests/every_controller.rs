@@ -1,10 +1,8 @@
 //! Random operation sequences against every controller and profile of the catalog, whatever it is:
 //! what all of them owe to their drivers. What Breakwater owes beside is in `sequences.rs`.
 
-mod any;
-
-use any::ops::{Op, ops};
-use any::{Breach, World};
+use crate::any::ops::{Op, ops};
+use crate::any::{self, Breach, World};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};

@@ -3,11 +3,9 @@
 //! A failure prints the smallest sequence that shows it and keeps its seed in
 //! `tests/sequences.regressions`, which is committed and replayed first.
 
-mod harness;
-
-use harness::mutant::{Bug, Mutant};
-use harness::setup::{Lie, Mischief, Op, Setup, TARGET, sequences, setups};
-use harness::{Breach, World};
+use crate::harness::mutant::{Bug, Mutant};
+use crate::harness::setup::{Lie, Mischief, Op, Setup, TARGET, sequences, setups};
+use crate::harness::{Breach, World};
 use proptest::prelude::*;
 use proptest::test_runner::{
     Config, FileFailurePersistence, RngAlgorithm, TestError, TestRng, TestRunner,

@@ -1,7 +1,6 @@
 //! Time by category and of a set of functions, while threads ran and in all.
 
-mod sample;
-
+use crate::sample;
 use tailwater_profile::breakdown::{Breakdown, Category, Pattern, Portion, Rule, Rules};
 use tailwater_profile::clock::Clocks;
 use tailwater_profile::kernel::{Did, RunningTimes, ThreadState, Waker};

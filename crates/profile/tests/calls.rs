@@ -1,7 +1,6 @@
 //! Calls as rows: their bounds, and the request that each was for.
 
-mod sample;
-
+use crate::sample;
 use tailwater_profile::calls::{Calls, Rows};
 use tailwater_profile::record::{
     Call, CallFlags, FunctionId, Mark, MarkKind, Record, ThreadId, Ticks,

@@ -1,8 +1,7 @@
 //! The example in `docs/trace.md`, byte for byte.
 
-mod check;
-mod sample;
-
+use crate::check;
+use crate::sample;
 use tailwater_profile::kernel::{
     After, Did, Interrupting, Interruption, Occupant, ThreadState, WaitedBehind, Waker,
 };

@@ -1,7 +1,6 @@
 //! Where the time of slow calls went, from records of the kernel.
 
-mod sample;
-
+use crate::sample;
 use proptest::prelude::*;
 use tailwater_profile::clock::TickRate;
 use tailwater_profile::kernel::{

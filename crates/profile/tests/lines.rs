@@ -1,7 +1,6 @@
 //! Samples in slow calls, from records to lines.
 
-mod sample;
-
+use crate::sample;
 use std::collections::HashMap;
 use tailwater_profile::clock::TickRate;
 use tailwater_profile::lines::{InCalls, InSlowCalls, Slow};

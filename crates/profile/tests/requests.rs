@@ -1,7 +1,6 @@
 //! Synthetic traces whose truth is known.
 
-mod sample;
-
+use crate::sample;
 use proptest::prelude::*;
 use std::time::Duration;
 use tailwater_profile::record::{

@@ -1,7 +1,6 @@
 //! Nothing above the percentile is missing: what is kept of a trace tells of its slowest requests what the whole tells.
 
-mod sample;
-
+use crate::sample;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,8 +1,7 @@
 //! Reports held against the truth: calls whose durations are known, seen by a scanner that shares its core
 //! with the program.
 
-mod sample;
-
+use crate::sample;
 use tailwater_profile::functions::{Bounds, Durations, Functions, Report};
 use tailwater_profile::record::{Call, CallFlags, FunctionId, Gap, Record, ThreadId};
 use tailwater_profile::trace::Ending;

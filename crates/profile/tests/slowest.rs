@@ -1,7 +1,6 @@
 //! The slowest calls of a function, from records to the story of each.
 
-mod sample;
-
+use crate::sample;
 use tailwater_profile::record::{
     Call, CallFlags, Function, FunctionId, Gap, Record, ThreadId, Ticks, Wait, WaitKind,
 };

@@ -1,7 +1,6 @@
 //! Stacks and histories of whole traces.
 
-mod sample;
-
+use crate::sample;
 use proptest::prelude::*;
 use tailwater_profile::history::History;
 use tailwater_profile::record::{Call, MarkKind, Record};

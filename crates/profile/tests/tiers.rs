@@ -1,7 +1,6 @@
 //! Traces of several processes whose truth is known.
 
-mod sample;
-
+use crate::sample;
 use tailwater_profile::record::{Clock, Hop, HopKind, Mark, MarkKind, Record, ThreadId};
 use tailwater_profile::requests::Incomplete;
 use tailwater_profile::tiers::{

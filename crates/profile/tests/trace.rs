@@ -1,8 +1,7 @@
 //! Writer and reader, whole and damaged.
 
-mod check;
-mod sample;
-
+use crate::check;
+use crate::sample;
 use proptest::prelude::*;
 use std::io::{self, Read, Write};
 use tailwater_profile::record::{Looks, Record};

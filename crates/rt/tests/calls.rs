@@ -1,8 +1,6 @@
 //! Server and client together, over real sockets.
 
-mod common;
-
-use common::eventually;
+use crate::common::{boxed, eventually};
 use std::future::Future as _;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -36,6 +34,11 @@ fn controller(name: &str) -> Controller {
 }
 
 fn start<S: Service>(config: ServerConfig, name: &str, service: S) -> (Server, Client) {
+    start_typed(config, name, boxed(service))
+}
+
+/// The server itself makes replies of what the handler returns.
+fn start_typed<S: Service>(config: ServerConfig, name: &str, service: S) -> (Server, Client) {
     let controller = controller(name);
     let server = Server::start(config, controller.admission.clone(), service).unwrap();
     let config = ChannelConfig::new(server.address().clone());
@@ -156,7 +159,7 @@ fn a_panic_while_an_answer_becomes_a_reply_ends_one_request_only() {
     for placement in [Placement::Inline, Placement::Workers(1)] {
         let config = ServerConfig { model: placement.into(), ..ServerConfig::default() };
         let service = |request: Request| async move { Odd(request.method.0 == 1) };
-        let (_server, client) = start(config, "none", service);
+        let (_server, client) = start_typed(config, "none", service);
         let panicked = Err(CallError::Runtime(Fault::Panicked));
         for (method, status) in [(1, Ok(0)), (2, panicked), (1, Ok(0))] {
             let found = client.call(method, "").wait().map(|answer| answer.status);
@@ -227,7 +230,7 @@ fn a_client_finds_a_server_that_restarts() {
     echoes(&client, 10);
     drop(server);
     let controller = controller("breakwater");
-    let _again = Server::start(config, controller.admission.clone(), echo).unwrap();
+    let _again = Server::start(config, controller.admission.clone(), boxed(echo)).unwrap();
     let served = (0..1_000).any(|_| client.call(ECHO, "again").wait().is_ok());
     assert!(served, "no call reached the restarted server");
     echoes(&client, 10);
@@ -237,10 +240,10 @@ fn a_client_finds_a_server_that_restarts() {
 fn a_port_in_use_and_a_core_that_is_not_there_are_told_before_anything_runs() {
     let (server, _client) = start(ServerConfig::default(), "none", echo);
     let config = ServerConfig { listen: server.address().clone(), ..ServerConfig::default() };
-    let error = Server::start(config, controller("none").admission, echo).err().unwrap();
+    let error = Server::start(config, controller("none").admission, boxed(echo)).err().unwrap();
     assert!(error.to_string().contains("is in use"), "{error}");
     let config = ServerConfig { cores: vec![999], ..ServerConfig::default() };
-    let error = Server::start(config, controller("none").admission, echo).err().unwrap();
+    let error = Server::start(config, controller("none").admission, boxed(echo)).err().unwrap();
     assert!(error.to_string().contains("core 999"), "{error}");
 }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Port, eventually};
+use common::{Port, boxed, eventually};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::time::Duration;
@@ -81,7 +81,7 @@ fn a_server_without_descriptors_answers_and_calls_its_leaf_when_there_are_some_a
             tiers: vec![TierConfig::new("leaf", vec![leaf]).controller(&controller())],
             ..ServerConfig::default()
         };
-        let server = Server::start(config, controller().admission, middle).unwrap();
+        let server = Server::start(config, controller().admission, boxed(middle)).unwrap();
         let channel = ChannelConfig::new(server.address().clone());
         let client = Client::connect_with(channel, &controller()).unwrap();
         assert_eq!(status(&client, DIRECT), 0);
@@ -100,7 +100,7 @@ fn a_server_without_descriptors_answers_and_calls_its_leaf_when_there_are_some_a
         drop(exhausted);
         let config = ServerConfig { listen: address, ..ServerConfig::default() };
         let echo = |request: Request| async move { Reply::ok(request.payload) };
-        let _leaf = Server::start(config, controller().admission, echo).unwrap();
+        let _leaf = Server::start(config, controller().admission, boxed(echo)).unwrap();
         eventually("the leaf is called", || status(&client, 1) == 0);
     }
 }

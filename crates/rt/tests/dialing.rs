@@ -1,8 +1,6 @@
 //! Attempts to connect: names are resolved, their addresses tried in turn, and failures say what.
 
-mod common;
-
-use common::{Port, eventually, found};
+use crate::common::{Port, eventually, found};
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;

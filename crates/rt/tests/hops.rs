@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::eventually;
+use common::{boxed, eventually};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
@@ -78,7 +78,7 @@ fn controller() -> Controller {
 }
 
 fn server(config: ServerConfig, service: impl Service<Future: Future<Output = Reply>>) -> Server {
-    Server::start(config, controller().admission, service).unwrap()
+    Server::start(config, controller().admission, boxed(service)).unwrap()
 }
 
 async fn echo(request: Request) -> Reply {

@@ -1,8 +1,6 @@
 //! Locks in handlers, over real sockets: budgets follow requests, refusals become answers.
 
-mod common;
-
-use common::eventually;
+use crate::common::eventually;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;

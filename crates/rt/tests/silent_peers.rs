@@ -1,8 +1,6 @@
 //! Connections whose peer's host is gone: the kernel watches over them at both ends.
 
-mod common;
-
-use common::eventually;
+use crate::common::eventually;
 use std::fs::read_to_string;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;

@@ -1,8 +1,6 @@
 //! Breakwater in a closed loop with thousands of clients, in virtual time.
 
-mod common;
-
-use common::{SEED, SMALL_RPS, ms, small, spec, steady, stepped, us};
+use crate::common::{SEED, SMALL_RPS, ms, small, spec, steady, stepped, us};
 use std::time::Duration;
 use tailwater_sim::World;
 

@@ -6,8 +6,7 @@ use tailwater_control::catalog::Spec;
 use tailwater_sim::{Costs, World, capacity};
 use tailwater_workload::{Arrivals, DemandPlan, Scenario, Schedule};
 
-mod common;
-use common::play_schedule;
+use crate::common::play_schedule;
 
 /// Breakwater §5.2: "around 850k requests per second", exponential service of 10 µs.
 const CAPACITY_RPS: f64 = 850_000.0;

@@ -10,8 +10,7 @@ use tailwater_sim::{
 use tailwater_stats::result::Run;
 use tailwater_workload::{Arrivals, DemandPlan, Stream};
 
-mod common;
-use common::{SERVICE, SMALL_RPS, ms, small, us};
+use crate::common::{SERVICE, SMALL_RPS, ms, small, us};
 
 fn fault(at: Duration, length: Duration, share: f64, kind: FaultKind) -> Fault {
     let clients = Chosen::Share(Ratio(share));

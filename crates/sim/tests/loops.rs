@@ -9,8 +9,7 @@ use tailwater_sim::{Intended, Trace, World, simulate};
 use tailwater_stats::result::Run;
 use tailwater_workload::{Arrivals, DemandPlan, Schedule, Step};
 
-mod common;
-use common::{SEED, SERVICE, SMALL_RPS, ms, play_schedule, small, spec, steady};
+use crate::common::{SEED, SERVICE, SMALL_RPS, ms, play_schedule, small, spec, steady};
 
 fn loops(count: u32, each: u32) -> World {
     let mut world = World { clients: count * each, ..small() };

@@ -4,8 +4,7 @@ use std::time::Duration;
 use tailwater_sim::World;
 use tailwater_stats::result::Experiment;
 
-mod common;
-use common::{SMALL_RPS, closed_loop, ms, play, small, spec, steady, us};
+use crate::common::{SMALL_RPS, closed_loop, ms, play, small, spec, steady, us};
 
 /// What one core does with 64 requests under way, over so many connections.
 fn capacity_rps(clients: u32, connection_cost: Duration, coalescing: bool) -> f64 {

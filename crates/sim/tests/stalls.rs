@@ -1,12 +1,12 @@
 //! A machine that takes cores away, each for itself, now and then.
 
+use crate::common;
 use std::time::Duration;
 use tailwater_sim::{Costs, World};
 use tailwater_stats::result::Experiment;
 use tailwater_workload::scenario::{StallKind, Stalls};
 
-mod common;
-use common::{closed_loop, ms, play, small, spec, steady, us};
+use crate::common::{closed_loop, ms, play, small, spec, steady, us};
 
 fn stalls(per_second: f64, length: Duration) -> Stalls {
     Stalls::from(StallKind { per_second, lengths: vec![length] })

@@ -1,7 +1,6 @@
 //! Replays what the fuzzer starts from: `fuzz/corpus/journal`.
 
-mod check;
-
+use crate::check;
 use std::fs;
 use std::path::Path;
 

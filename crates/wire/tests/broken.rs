@@ -1,8 +1,6 @@
 //! What a receiver refuses, when it can know, and what it ignores.
 
-mod common;
-
-use common::{CLIENT_FRAMES, SERVER_FRAMES, bytes_of_client, bytes_of_server};
+use crate::common::{CLIENT_FRAMES, SERVER_FRAMES, bytes_of_client, bytes_of_server};
 use tailwater_core::{MethodId, RequestId, Stamp};
 use tailwater_wire::{
     ClientFrame, DecodeError, FrameKind, Goodbye, GoodbyeCode, Limits, Request, ServerFrame, Side,

@@ -1,9 +1,7 @@
 //! The bytes of every frame, kept equal in three places: here, in the code and in
 //! `docs/protocol.md`, whose examples are parsed below.
 
-mod common;
-
-use common::{CLIENT_FRAMES, SERVER_FRAMES, bytes_of_client, bytes_of_server};
+use crate::common::{CLIENT_FRAMES, SERVER_FRAMES, bytes_of_client, bytes_of_server};
 use std::fs;
 use std::path::Path;
 use tailwater_core::{MethodId, Pause, RequestId, Stamp};

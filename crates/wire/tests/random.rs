@@ -1,7 +1,6 @@
 //! Random values and random bytes.
 
-mod check;
-
+use crate::check;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

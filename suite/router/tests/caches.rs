@@ -1,8 +1,6 @@
 //! Memcacheds as a tier behind handlers: values are found or set, and each question ends once.
 
-mod common;
-
-use common::{Gate, Wire, anywhere, eventually, node};
+use crate::common::{Gate, Wire, anywhere, eventually, node};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};

@@ -1,12 +1,9 @@
 //! Nodes that die, come back, and come back with what is old by now: no answer is wrong.
 
-mod common;
-#[allow(unreachable_pub, reason = "it is shared by tests of several crates")]
-#[path = "../../../tests/src/port.rs"]
-mod port;
-
-use common::{Gate, Wire, after, anywhere, config, eventually, node, router_of, router_with};
-use port::Port;
+use crate::common::{
+    Gate, Wire, after, anywhere, config, eventually, node, router_of, router_with,
+};
+use crate::port::Port;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;

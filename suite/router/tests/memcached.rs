@@ -1,8 +1,6 @@
 //! Stock memcacheds behind the router, and stock clients before it, which `make test` installs.
 
-mod common;
-
-use common::{Wire, after, anywhere, config, eventually, router_of, router_with};
+use crate::common::{Wire, after, anywhere, config, eventually, router_of, router_with};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};

@@ -1,8 +1,6 @@
 //! memcached's protocol at the front, over nodes of our own.
 
-mod common;
-
-use common::{Wire, anywhere, node, router_of, router_with};
+use crate::common::{self, Wire, anywhere, node, router_of, router_with};
 use memcache::Client;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};

@@ -1,9 +1,7 @@
 //! The bugs of the published code (wenischlab/MicroSuite, SetAlgebra), planted in a leaf or in how documents are dealt
 //! to leaves: the oracle must notice each.
 
-mod common;
-
-use common::{HITS, World, midtier};
+use crate::common::{HITS, World, midtier};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tailwater_rt::client::Answer as Answered;

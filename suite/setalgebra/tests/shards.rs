@@ -1,8 +1,6 @@
 //! The same answers from 1, 2, 4 and 16 leaves, by every method, and all of them right.
 
-mod common;
-
-use common::{HITS, World, glosses, midtier};
+use crate::common::{HITS, World, glosses, midtier};
 use std::time::Duration;
 use tailwater_rt::client::Answer as Answered;
 use tailwater_setalgebra::collection::Collection;

@@ -1,9 +1,7 @@
 //! Answers against the raw texts, by a parser of this file's own: index and oracle of the service both take words from
 //! one, so an error in that would be in both.
 
-mod common;
-
-use common::{HITS, World, glosses, midtier};
+use crate::common::{HITS, World, glosses, midtier};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tailwater_data::text::generate::Text;

@@ -1,8 +1,6 @@
 //! Mid-tier and leaves as servers on sockets.
 
-mod common;
-
-use common::{HITS, World, midtier};
+use crate::common::{HITS, World, midtier};
 use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::{Controller, Spec};

@@ -1,6 +1,6 @@
 //! Handlers whose callers have left, given up, or take more than their share: none keeps a place.
 
-use crate::support::{HANG, Hung, PATIENT, within};
+use super::support::{HANG, Hung, PATIENT, within};
 use std::cell::Cell;
 use std::time::Duration;
 use tailwater_rt::{Placement, ServerConfig};

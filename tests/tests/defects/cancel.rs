@@ -1,6 +1,6 @@
 //! CANCEL and PING from a peer of its own mind.
 
-use crate::support::{HANG, Hung};
+use super::support::{HANG, Hung};
 use tailwater_core::RequestId;
 use tailwater_rt::{Placement, ServerConfig};
 use tailwater_tests::{Call, ECHO, Heard, WAIT, controller, eventually};

@@ -1,6 +1,6 @@
 //! Calls that time out, and the credit that they held.
 
-use crate::support::{HANG, Hung, PATIENT, within};
+use super::support::{HANG, Hung, PATIENT, within};
 use std::time::Duration;
 use tailwater_control::RetryConfig;
 use tailwater_control::retry::First;

@@ -1,6 +1,6 @@
 //! Drains: what was accepted is answered and reaches its client, and each client hears the end.
 
-use crate::support::{HANG, Hung, Pace};
+use super::support::{HANG, Hung, Pace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Clients that return the server's stamps falsely: the others' round trips are their own.
 
-use crate::support::PATIENT;
+use super::support::PATIENT;
 use std::time::Duration;
 use tailwater_core::{MethodId, RequestId, Stamp};
 use tailwater_rt::client::Client;

@@ -1,6 +1,6 @@
 //! The first calls of a connection, sent before the server has said what it accepts.
 
-use crate::support::PATIENT;
+use super::support::PATIENT;
 use tailwater_rt::ServerConfig;
 use tailwater_rt::client::CallError;
 use tailwater_tests::{ECHO, Served, controller};

@@ -1,6 +1,6 @@
 //! Frames that cost their sender nothing: handlers, timers and other connections keep their turns.
 
-use crate::support::PATIENT;
+use super::support::PATIENT;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock};

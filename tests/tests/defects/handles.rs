@@ -1,6 +1,6 @@
 //! Servers, clients and calls that are dropped in odd places.
 
-use crate::support::PATIENT;
+use super::support::PATIENT;
 use std::future::Future as _;
 use std::net::TcpStream;
 use std::pin::pin;

@@ -1,6 +1,6 @@
 //! Clients that read, at whatever speed: they get what they asked for.
 
-use crate::support::PATIENT;
+use super::support::PATIENT;
 use tailwater_rt::ServerConfig;
 use tailwater_rt::client::Client;
 use tailwater_tests::{Call, ECHO, Heard, LARGE, Peer, Served, controller};

@@ -1,6 +1,6 @@
 //! Servers that answer what they were not asked.
 
-use crate::support::{Fake, Side, within};
+use super::support::{Fake, Side, within};
 use std::time::Duration;
 use tailwater_rt::client::{ChannelConfig, Client};
 use tailwater_tests::controller;

@@ -1,6 +1,6 @@
 //! Peers that are silent: gone with their machine, stopped, or hung.
 
-use crate::support::{Fake, within};
+use super::support::{Fake, within};
 use std::fs;
 use std::time::Duration;
 use tailwater_rt::Address;

@@ -1,6 +1,6 @@
 //! Frames that come a byte at a time.
 
-use crate::support::Pace;
+use super::support::Pace;
 use std::time::Duration;
 use tailwater_rt::ServerConfig;
 use tailwater_tests::{Bystander, Call, ECHO, Served, controller};

@@ -20,16 +20,22 @@ const ALL: &str = "--all-features";
 /// Names the program `tailwater` to tests that start it from another package.
 const BINARY: &str = "TAILWATER_BINARY";
 
-/// Test programs that take more than twenty seconds, longest first, and `--doc`, for which cargo compiles.
-const LONG: [&str; 9] = [
+/// Test programs that take more than twenty seconds, longest first, and `--doc`, for which cargo compiles. Where several
+/// packages have one of this name, the package is named, too.
+const LONG: [&str; 14] = [
+    "-p tailwater-cli --test all",
+    "-p tailwater-sim --test all",
+    "--test profile",
     "--test tune",
     "--test profile_builds",
     "--test golden",
-    "--test profile_measure",
+    "-p tailwater-tests --test all",
+    "-p tailwater-control --test all",
     "--test churn",
+    "-p tailwater-rt --test all",
+    "-p tailwater-router --test all",
+    "-p tailwater-profile --test all",
     "--test profile_pass",
-    "--test workloads",
-    "--test locks",
     "--doc",
 ];
 
@@ -138,12 +144,17 @@ impl Program {
 
     /// Its place among others: the long ones come first, and those of which nothing is known keep their order.
     pub(super) fn turn(&self) -> usize {
-        LONG.iter().position(|long| *long == self.target()).unwrap_or(LONG.len())
+        LONG.iter().position(|long| self.is(long)).unwrap_or(LONG.len())
     }
 
     /// Whether it may run only when no other does.
     pub(super) fn runs_alone(&self) -> bool {
-        ALONE.contains(&self.target())
+        ALONE.iter().any(|alone| self.is(alone))
+    }
+
+    /// Whether these words of cargo choose it, with its package or without.
+    fn is(&self, words: &str) -> bool {
+        self.target() == words || self.to_string() == words
     }
 
     fn target(&self) -> &str {
@@ -228,6 +239,8 @@ mod tests {
     #[test]
     fn the_longest_come_first_and_the_rest_as_they_were_built() {
         let program = |target: &str| Program::of(Suite::default(), target);
+        assert!(program("--test all").is("-p x --test all"));
+        assert!(!program("--test all").is("-p y --test all"));
         let mut all = vec![program("--lib"), program("--test churn"), program("--bin x")];
         all.extend([Program::Docs("x".into()), program("--test profile_builds")]);
         all.sort_by_key(Program::turn);
@@ -241,14 +254,19 @@ mod tests {
     #[test]
     fn programs_that_are_named_are_files_of_this_name() {
         let root = crate::root().unwrap();
-        for name in LONG.iter().chain(&ALONE).filter_map(|target| target.strip_prefix("--test ")) {
-            let places = ["tests/tests", "crates/cli/tests"].map(|place| root.join(place));
-            let there = |place: &PathBuf| {
+        for (package, name) in LONG.iter().chain(&ALONE).filter_map(|it| it.split_once("--test ")) {
+            let places = match package.trim_end().strip_prefix("-p tailwater-") {
+                None => vec!["tests/tests".to_owned(), "crates/cli/tests".to_owned()],
+                Some("tests") => vec!["tests/tests".to_owned()],
+                Some(name) => ["crates", "suite"].map(|it| format!("{it}/{name}/tests")).into(),
+            };
+            let there = |place: &String| {
+                let place = root.join(place);
                 place.join(format!("{name}.rs")).exists() || place.join(name).exists()
             };
             assert!(
                 places.iter().any(there),
-                "no test program is called {name}: see LONG and ALONE"
+                "no test program is called {package}{name}: see LONG and ALONE"
             );
         }
     }

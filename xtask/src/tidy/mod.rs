@@ -12,6 +12,7 @@ mod map;
 mod names;
 mod packages;
 mod paths;
+mod programs;
 mod prose;
 mod reasons;
 mod shipped;
@@ -58,6 +59,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("names of public types have one meaning", types::have_one_meaning),
     ("packages that tests ask for are set up", packages::are_set_up),
     ("targets that are not tested have no tests", targets::have_no_tests),
+    ("tests of a crate are one program, or say why not", programs::are_few),
     ("sentences of documents are short", prose::sentences_are_short),
     ("things in documents are no persons", prose::things_are_no_persons),
     ("sentences of comments are short", comments::sentences_are_short),

@@ -1,6 +1,6 @@
 //! `diff`: two traces, or two folders of them, side by side.
 
-use crate::made::{function, trace, vague};
+use super::made::{function, trace, vague};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tailwater_core::rng::Rng;

@@ -1,6 +1,6 @@
 //! `export`: each format is read back by what its readers ask for.
 
-use crate::made::{US, fig1, function, profile, told, trace, vague};
+use super::made::{US, fig1, function, profile, told, trace, vague};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! `import`: what perf recorded of the scheduler, beside a trace.
 
-use crate::made::{fig1, profile, told, trace};
+use super::made::{fig1, profile, told, trace};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;

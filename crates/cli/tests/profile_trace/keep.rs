@@ -1,6 +1,6 @@
 //! `keep`, and the page of `requests`: on a trace of which all is known.
 
-use crate::made::{function, profile, told, trace};
+use super::made::{function, profile, told, trace};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tailwater_profile::record::{Clock, Mark, MarkKind, Record, Thread, ThreadId};

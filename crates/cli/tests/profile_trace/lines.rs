@@ -1,6 +1,6 @@
 //! `report --lines`: which calls count as slow.
 
-use crate::made::{US, function, profile, told, trace, vague};
+use super::made::{US, function, profile, told, trace, vague};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tailwater_profile::record::{Clock, Record, Sample, Thread, ThreadId};

@@ -1,6 +1,6 @@
 //! `accelerate measure` of traces with fibers, without an end and with times that cannot be.
 
-use crate::made::{US, fig1, function, told, trace, vague};
+use super::made::{US, fig1, function, told, trace, vague};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,6 +1,6 @@
 //! `report` and `requests`, from a trace file to the text that people read.
 
-use crate::made::{US, fig1, function, profile, told, trace, vague};
+use super::made::{US, fig1, function, profile, told, trace, vague};
 use std::path::Path;
 use std::process::Command;
 use tailwater_profile::record::{Call, CallFlags, Clock, Function, FunctionId, Record, Wait};

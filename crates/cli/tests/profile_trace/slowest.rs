@@ -1,6 +1,6 @@
 //! `report --slowest`.
 
-use crate::made::{US, fig1, function, profile, told, trace, vague};
+use super::made::{US, fig1, function, profile, told, trace, vague};
 use tailwater_profile::kernel::{After, Did, Occupant, ThreadState, WaitedBehind, Waker};
 use tailwater_profile::record::{
     Call, Figure, FunctionId, Loss, LossKind, Mark, MarkKind, Measured, Record, Thread, ThreadId,

@@ -1,7 +1,7 @@
 //! `export --to parquet`, read back by the library's own reader. No other parser of the format is among what CI installs.
 
-use crate::export::{PARSE_US, export, requests};
-use crate::made::{US, fig1, function, trace, vague};
+use super::export::{PARSE_US, export, requests};
+use super::made::{US, fig1, function, trace, vague};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;

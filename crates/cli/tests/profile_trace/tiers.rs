@@ -1,6 +1,6 @@
 //! `requests` of several traces: on traces of which all is known.
 
-use crate::made::{function, profile, told, trace};
+use super::made::{function, profile, told, trace};
 use serde_json::Value;
 use std::path::PathBuf;
 use tailwater_profile::record::{

@@ -1,7 +1,7 @@
 //! Leaves that die, hang, answer garbage and come back: each request has one fate, under each threading model.
 
 use super::models::started;
-use super::{HANG, NAME, Port, channel, controller, eventually, fan, leaf, leaf_at, middle};
+use super::{HANG, NAME, Port, boxed, channel, controller, eventually, fan, leaf, leaf_at, middle};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -118,7 +118,7 @@ fn each_request_has_one_fate_whatever_becomes_of_the_leaves() {
         ask_until("one is gone", |well, mortal| well == b'a' && mortal != b'a');
         let again = ServerConfig { listen: address, ..ServerConfig::default() };
         let back = |_: Request| async { Reply::ok(vec![3]) };
-        let back = Server::start(again, controller().admission, back).unwrap();
+        let back = Server::start(again, controller().admission, boxed(back)).unwrap();
         ask_until("it is back", |well, mortal| (well, mortal) == (b'a', b'a'));
         // No other fate than the answers above, and none twice.
         eventually("nothing is left", || server.remaining().unanswered == 0);

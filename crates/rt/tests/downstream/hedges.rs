@@ -40,7 +40,8 @@ fn replica(number: u8, is_open: bool) -> Replica {
             Reply::ok(vec![number])
         }
     };
-    let server = Server::start(ServerConfig::default(), controller().admission, service).unwrap();
+    let server =
+        Server::start(ServerConfig::default(), controller().admission, boxed(service)).unwrap();
     Replica { server: Some(server), gate, cancelled }
 }
 

@@ -1,8 +1,8 @@
 //! One handler under every threading model, and under models that change while it runs.
 
 use super::{
-    HANG, NAME, Port, channel, controller, eventually, fan, joined, leaf, leaf_at, middle, tier_of,
-    with,
+    HANG, NAME, Port, boxed, channel, controller, eventually, fan, joined, leaf, leaf_at, middle,
+    tier_of, with,
 };
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -330,7 +330,7 @@ fn a_leaf_that_comes_back_is_called_again_by_a_thread_that_waits() {
     eventually("its part is missing", || answer(&client) == b"!");
     let again = ServerConfig { listen: address, ..ServerConfig::default() };
     let back = |_: Request| async { Reply::ok(vec![7]) };
-    let _back = Server::start(again, controller().admission, back).unwrap();
+    let _back = Server::start(again, controller().admission, boxed(back)).unwrap();
     eventually("it is called again", || answer(&client) == [7]);
 }
 

@@ -7,7 +7,7 @@ use super::*;
 fn again(address: &Address, number: u8) -> Server {
     let config = ServerConfig { listen: address.clone(), ..ServerConfig::default() };
     let service = move |_: Request| async move { Reply::ok(vec![number]) };
-    Server::start(config, controller().admission, service).unwrap()
+    Server::start(config, controller().admission, boxed(service)).unwrap()
 }
 
 /// `a` if it was answered, `d` if it was not reached at once, `!` otherwise; and whether the shard is in trouble.

@@ -1,7 +1,7 @@
 //! One client cannot move the others: what honest clients get beside sessions that claimed a demand which they do not
 //! have. These sessions then fell silent (found by a client written from the protocol's page).
 
-use super::common::{ms, spec, us};
+use crate::common::{ms, spec, us};
 use std::time::Duration;
 use tailwater_core::{Instant, Rng};
 use tailwater_sim::{

@@ -1,7 +1,7 @@
 //! Leaves that are slow, hang, were emptied, or say nothing at all.
 
-use super::common::Gate;
 use super::*;
+use crate::common::Gate;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicU32;
 use tailwater_rt::client::CallOptions;

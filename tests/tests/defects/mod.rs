@@ -1,5 +1,5 @@
 //! Each defect that a hostile reading of the runtime and of the protocol found, as a test that names
-//! the behaviour. One binary, so that they are linked once.
+//! the behaviour.
 
 mod support;
 

@@ -1,7 +1,5 @@
 //! Router in three tiers: over sockets, with leaves that die, and with planted faults.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod agreement;
 mod planted;
 mod silent;

@@ -1,8 +1,6 @@
 //! Handlers that call the servers of another tier.
 
 mod answers;
-#[path = "../common/mod.rs"]
-mod common;
 mod crew;
 mod detached;
 mod fates;
@@ -10,7 +8,7 @@ mod hedges;
 mod models;
 mod reached;
 
-use common::{Port, eventually};
+use crate::common::{Port, boxed, eventually};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tailwater_control::Site;
@@ -72,7 +70,7 @@ fn leaf_with(config: ServerConfig, number: u8) -> Server {
             }
         }
     };
-    Server::start(config, controller().admission, service).unwrap()
+    Server::start(config, controller().admission, boxed(service)).unwrap()
 }
 
 fn channel(server: &Server) -> ChannelConfig {
@@ -86,7 +84,7 @@ fn tier_of(leaves: &[Server]) -> TierConfig {
 
 fn middle<S: Service>(config: ServerConfig, service: S) -> (Server, Client) {
     let controller = controller();
-    let server = Server::start(config, controller.admission.clone(), service).unwrap();
+    let server = Server::start(config, controller.admission.clone(), boxed(service)).unwrap();
     let client = Client::connect_with(channel(&server), &controller).unwrap();
     (server, client)
 }
@@ -229,7 +227,7 @@ fn a_leaf_that_is_gone_and_comes_back_is_called_again() {
     eventually("the part of one is missing", || ask() == [b'!', 1]);
     let again = ServerConfig { listen: address, ..ServerConfig::default() };
     let back = |_: Request| async { Reply::ok(vec![7]) };
-    let _back = Server::start(again, controller().admission, back).unwrap();
+    let _back = Server::start(again, controller().admission, boxed(back)).unwrap();
     eventually("it is called again", || ask() == [7, 1]);
 }
 
@@ -353,7 +351,8 @@ fn tiers_that_cannot_work_are_refused_at_the_start() {
     let nameless = with(TierConfig::new("", vec![channel(&leaves[0])]));
     for (config, names) in [(twice, "name is leaf for two"), (nameless, "a tier: name is empty")] {
         let echo = |request: Request| async move { Reply::ok(request.payload) };
-        let Err(StartError::Config(why)) = Server::start(config, controller().admission, echo)
+        let Err(StartError::Config(why)) =
+            Server::start(config, controller().admission, boxed(echo))
         else {
             panic!("{names}: it must not start");
         };

@@ -11,9 +11,6 @@ mod seda;
 mod unmoved;
 mod window;
 
-#[path = "../common/mod.rs"]
-mod common;
-
 use tailwater_sim::run;
 use tailwater_stats::result::Run;
 use tailwater_workload::Scenario;

@@ -1,0 +1,20 @@
+//! The program from outside: its commands, one after another, and its services as processes.
+
+mod common;
+
+mod accelerate;
+mod check;
+mod deploy;
+mod keys;
+mod locks;
+mod members;
+mod new;
+mod output;
+mod profile_trace;
+mod protocol_client;
+mod scenarios;
+mod serve;
+mod suite;
+mod suite_demo;
+mod tiers;
+mod workloads;

@@ -1,0 +1,4 @@
+//! What the kernel tells: of this very process, and by what perf wrote.
+
+mod here;
+mod perf;

@@ -1,0 +1,11 @@
+//! Models, comparisons and the files that they come from.
+
+mod check;
+
+mod ab;
+mod corpus;
+mod files;
+mod properties;
+mod screening;
+mod thesis;
+mod validation;

@@ -1,0 +1,5 @@
+//! Arrivals and scenario files.
+
+mod arrivals;
+mod committed;
+mod mutated;

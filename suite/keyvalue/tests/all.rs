@@ -1,0 +1,6 @@
+//! The store, its protocol, and its peers.
+
+mod clients;
+mod limits;
+mod oracle;
+mod protocol;

@@ -1,0 +1,6 @@
+//! Recommend: definitions, shards, tiers, documents.
+
+mod documents;
+mod oracle;
+mod shards;
+mod tiers;

@@ -249,3 +249,36 @@ fn every_look_is_kept_for_the_curve() {
     assert!(looks.windows(2).all(|two| two[0].p_value >= two[1].p_value));
     assert!(looks[looks.len() - 1].p_value <= 0.05);
 }
+
+#[test]
+fn far_worse_is_by_half_and_by_more_than_noise_whichever_way_is_better() {
+    let rules = rules();
+    // Blocks are about 1,000 here, with a deviation of 1 %.
+    let quiet = pilot(&rules, 1);
+    for (metric, better, is_far) in [
+        (1_450.0, Better::Less, false),
+        (1_550.0, Better::Less, true),
+        (645.0, Better::More, true),
+        (690.0, Better::More, false),
+        // Far better is no reason to wait.
+        (100.0, Better::Less, false),
+        (10_000.0, Better::More, false),
+        (0.0, Better::More, false),
+        (f64::NAN, Better::Less, false),
+    ] {
+        let change = quiet.far_worse(metric, better);
+        assert_eq!(change.is_some(), is_far, "{metric}, {better:?}");
+        let expected = (metric / 1_000.0_f64).ln();
+        assert!(change.is_none_or(|change| (change - expected).abs() < 0.01), "{change:?}");
+    }
+    assert_eq!(Pilot::new(1).far_worse(1e9, Better::Less), None, "nothing is known of noise");
+    let mut noisy = Pilot::new(1);
+    for factor in [0.7, 1.0, 1.4, 1.0] {
+        let order = noisy.throw();
+        let block = |arm| SAME.block(&mut Rng::from_seed(1), arm);
+        let block = |arm| Block { metric: 1_000.0 * factor, ..block(arm) };
+        noisy.take(&rules, order, order.arms().map(block));
+    }
+    assert_eq!(noisy.far_worse(2_500.0, Better::Less), None, "within its noise");
+    assert!(noisy.far_worse(9_000.0, Better::Less).is_some());
+}

@@ -106,12 +106,9 @@ impl<'a> Bench<'a> {
 
     /// A block that nothing is concluded from: whether the setting can be measured at all, before time is spent on others.
     /// With why the generator was late, where it was so each time.
-    pub(super) fn trial(&mut self, setting: &Setting) -> Result<Option<String>, Failure> {
+    pub(super) fn trial(&mut self, setting: &Setting) -> Result<Played, Failure> {
         let seed = self.next_seed();
-        Ok(match self.unless_late(setting, seed)? {
-            Played::Block(_) => None,
-            Played::Void(late) => Some(late),
-        })
+        self.unless_late(setting, seed)
     }
 
     /// Why one block of a setting does not count: its generator was late, or it failed. None where it counts.

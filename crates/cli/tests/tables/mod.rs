@@ -135,6 +135,7 @@ fn of_one(name: &str, result: &str) -> String {
         "suite-shares" => suite::shares(result),
         "suite-switching" => suite::switching(result),
         "suite-switches" => suite::switches(result),
+        "suite-utilisation" => suite::utilisation(result),
         "suite-waits" => suite::waits(result),
         "tls" => tls::table(result),
         "transport" => transport::table(result),

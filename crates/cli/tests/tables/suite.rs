@@ -1,5 +1,9 @@
 //! Chapter II of the thesis beside `tailwater suite traits --json`.
 
+mod utilisation;
+
+pub(super) use utilisation::utilisation;
+
 use super::{head, line};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -68,6 +72,10 @@ struct Runs {
     runs: usize,
     valid: usize,
     answered: f64,
+    throughput_rps: f64,
+    /// How many requests ended in which way, of all runs that count; none in files of before it was told.
+    #[serde(default)]
+    fates: BTreeMap<String, f64>,
     p50_us: f64,
     p99_us: f64,
     p999_us: f64,
@@ -420,11 +428,11 @@ fn the_thesis_numbers_stand_beside_those_of_the_file() {
     let result = r#"{"switch_us":{"measured":[1.26,2.04]},"services":[
         {"service":"setalgebra","capacity":{"plateau_rps":40000.4},
          "loads":[{"rps":100,"of_capacity":0.0025,
-          "plain":{"runs":3,"valid":2,"answered":0.994,"p50_us":150,"p99_us":400,"p999_us":900,
+          "plain":{"runs":3,"valid":2,"answered":0.994,"throughput_rps":100,"p50_us":150,"p99_us":400,"p999_us":900,
            "tiers":[{"tier":"","per_query":{"runnable_percent":12.4,"voluntary":2.5,"involuntary":0.5},
                      "switching_percent":{"measured":[3.8,6.1]}},
                     {"tier":"leaf","per_query":{"core_ms":0.05}}]},
-          "watched":{"runs":3,"valid":3,"answered":1,"p50_us":190,"p99_us":700,"p999_us":999,"retransmissions":0.00002,
+          "watched":{"runs":3,"valid":3,"answered":1,"throughput_rps":100,"p50_us":190,"p99_us":700,"p999_us":999,"retransmissions":0.00002,
            "tiers":[{"tier":"","per_query":{"futex":0.5}},
                     {"tier":"leaf","per_query":{"wait_p99_us":70}}]}}]}]}"#;
     assert!(

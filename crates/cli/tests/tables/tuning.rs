@@ -29,13 +29,7 @@ pub(super) fn table(result: &str) -> String {
         let of_it = lines("planted").iter().filter(|one| number(&one["effect"]) == effect);
         planted(effect, &of_it.cloned().collect::<Vec<Value>>(), &mut rows);
     }
-    let killed = lines("killed");
-    // Kills of a real knob take root, and are not always tried.
-    if !killed.is_empty() {
-        let [kills, turned, left] = ["kills", "turned", "left"].map(|key| sum(killed, key));
-        let what = format!("a knob of the kernel that stayed turned, {kills} kills");
-        rows.push([what, format!("{left}; {turned} found it turned"), "0".into()]);
-    }
+    rows.push(killed(lines("killed")));
     rows.extend(machines(&result));
     head(&["what", "found", "goal"].map(String::from))
         + &rows.iter().map(|row| line(row)).collect::<String>()
@@ -63,7 +57,21 @@ fn redrawn(found: &Value, rows: &mut Vec<Row>) {
     if found["muskus_shuffled"].is_number() {
         row("the same, blocks shuffled".into(), share(&found["muskus_shuffled"]), "–");
     }
-    row("gains confirmed of a null knob".into(), share(&found["confirmed"]), "2 % at most");
+    // A share of none confirmed tells little where few were adopted.
+    row("gains adopted of a null knob".into(), share(&found["adopted"]), "–");
+    let of_adopted =
+        format!("{} ({} of {})", share(&found["confirmed"]), found["confirmed"], found["adopted"]);
+    row("of these confirmed".into(), of_adopted, "2 % of all at most");
+}
+
+/// Kills of a real knob take root, and are not always tried.
+fn killed(lines: &[Value]) -> Row {
+    let what = "a knob of the kernel that stayed turned".to_owned();
+    if lines.is_empty() {
+        return [what, "not tried".into(), "0".into()];
+    }
+    let [kills, turned, left] = ["kills", "turned", "left"].map(|key| sum(lines, key));
+    [format!("{what}, {kills} kills"), format!("{left}; {turned} found it turned"), "0".into()]
 }
 
 /// All comparisons of one effect.
@@ -133,10 +141,10 @@ fn what_the_bench_found_is_a_table() {
     let found = r#"{
         "redrawn": [
             { "sitting": { "machine": { "cpu": "A", "cores": 2, "kernel": "6.1.0" }, "started_unix": 1 },
-              "blocks": 400, "redrawings": 1000, "ours": 12, "muskus": 700, "confirmed": 1 },
+              "blocks": 400, "redrawings": 1000, "ours": 12, "muskus": 700, "adopted": 4, "confirmed": 1 },
             { "sitting": { "machine": { "cpu": "A", "cores": 2, "kernel": "6.1.0" }, "started_unix": 2 },
               "blocks": 36000, "recorded_seconds": 4000.0, "redrawings": 1000, "ours": 13, "muskus": 20, "muskus_shuffled": 640,
-              "confirmed": 0 }
+              "adopted": 0, "confirmed": 0 }
         ],
         "live": [
             { "sitting": { "machine": { "cpu": "A", "cores": 2, "kernel": "6.1.0" }, "started_unix": 1 }, "found": 1, "comparisons": 12 },
@@ -156,10 +164,17 @@ fn what_the_bench_found_is_a_table() {
         ]
     }"#;
     let table = table(found);
+    let mut none: Value = serde_json::from_str(found).expect("JSON");
+    none["killed"] = Value::Array(Vec::new());
+    let row = "| a knob of the kernel that stayed turned | not tried | 0 |";
+    assert!(
+        self::table(&none.to_string()).contains(row),
+        "a part that was not run is not passed over"
+    );
     for row in [
         "| real blocks in one sitting | 400 | 36,000, an hour: **missed** |",
         "| alarms, these blocks redrawn | 1.2 % | 5 % at most |",
-        "| the same by µSKU's rule, 400 of its 30,000 observations at most | 70.0 % | – |\n| gains confirmed of a null knob | 0.1 % | 2 % at most |",
+        "| the same by µSKU's rule, 400 of its 30,000 observations at most | 70.0 % | – |\n| gains adopted of a null knob | 0.4 % | – |\n| of these confirmed | 0.1 % (1 of 4) | 2 % of all at most |",
         "| real blocks in one sitting | 36,000 in 67 min | 36,000, an hour |",
         "| the same by µSKU's rule, 30,000 of its 30,000 observations at most | 2.0 % | – |",
         "| the same, blocks shuffled | 64.0 % | – |",

@@ -8,5 +8,6 @@ mod catalogue;
 mod comparing;
 mod restoring;
 mod searching;
+mod deferring;
 mod programs;
 mod driving;

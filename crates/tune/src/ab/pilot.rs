@@ -1,7 +1,7 @@
 //! Quads in which both arms are the same: how noisy blocks are, and what a comparison can find.
 
 use super::judge::{Block, MeasuredQuad};
-use super::rules::{ComparisonRules, Guard};
+use super::rules::{Better, ComparisonRules, Guard};
 use serde::Serialize;
 use tailwater_core::Rng;
 use tailwater_stats::anytime::{Coin, PowerPlan, QuadOrder, Scale, SettingError};
@@ -11,6 +11,10 @@ const POWER: f64 = 0.8;
 /// ρ of a guard whose pilot was without noise, such as counts of errors, and of the one on blocks that cannot count.
 /// Their effects are about one when something is wrong: it is then found after ten quads. Any ρ keeps the level.
 const GUARD_RHO: f64 = 1.0;
+/// A block is far worse than the pilot's by this ratio at least. No gain that is looked for is a tenth of it.
+const FAR_RATIO: f64 = 1.5;
+/// It is so by as many deviations of the pilot's blocks, too: a noisy machine alone makes no block far worse.
+const FAR_DEVIATIONS: f64 = 6.0;
 
 /// A pilot that is under way or done.
 #[derive(Clone, Debug)]
@@ -75,15 +79,31 @@ impl Pilot {
     /// alike it is larger than the noise of a quad, in which they cancel.
     #[must_use]
     pub fn block_deviation(&self) -> f64 {
+        self.block_logs().map_or(0.0, |(_, deviation)| deviation)
+    }
+
+    /// The logarithm of one block ÷ the pilot's, where that block is far worse: by half and by six deviations. Such a setting
+    /// can wait for others. Nothing may be concluded from it, as one block has no level.
+    #[must_use]
+    pub fn far_worse(&self, metric: f64, better: Better) -> Option<f64> {
+        let (mean, deviation) = self.block_logs()?;
+        let change = metric.ln() - mean;
+        let loss = if better == Better::Less { change } else { -change };
+        let far = FAR_RATIO.ln().max(FAR_DEVIATIONS * deviation);
+        (change.is_finite() && loss > far).then_some(change)
+    }
+
+    /// Mean and deviation of a block's logarithm, of the quads that count; none of fewer than two blocks.
+    fn block_logs(&self) -> Option<(f64, f64)> {
         let counted = self.quads.iter().filter(|quad| quad.effect.is_some());
         let logs: Vec<f64> =
             counted.flat_map(|quad| &quad.blocks).map(|block| block.metric.ln()).collect();
         if logs.len() < 2 {
-            return 0.0;
+            return None;
         }
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         let squares: f64 = logs.iter().map(|log| (log - mean) * (log - mean)).sum();
-        (squares / (logs.len() - 1) as f64).sqrt()
+        Some((mean, (squares / (logs.len() - 1) as f64).sqrt()))
     }
 
     /// What a comparison of so many quads can find.

@@ -4,6 +4,7 @@ use super::super::bench::Void;
 use super::super::dial::Setting;
 use super::file::{LeftOut, Wanted};
 use super::screen::Screening;
+use super::trials::Deferred;
 use crate::failure::Failure;
 use serde::Serialize;
 use tailwater_stats::result::Manifest;
@@ -110,6 +111,8 @@ pub(super) struct Found {
     /// Of one claim, within the share of the time that is kept for confirming.
     pub(super) confirming: Forecast,
     pub(super) left_out: Vec<LeftOut>,
+    /// Values that were far worse than stock at sight, so that their turns come last.
+    pub(super) deferred: Vec<Deferred>,
     pub(super) screening: Screening,
     pub(super) tested: Vec<Tested>,
     /// Values that were neither screened nor tested.
@@ -132,7 +135,7 @@ impl Found {
         wanted: &Wanted,
         manifest: Manifest,
         [forecast, confirming]: [Forecast; 2],
-        left_out: Vec<LeftOut>,
+        (left_out, deferred): (Vec<LeftOut>, Vec<Deferred>),
     ) -> Self {
         let guards = wanted.rules.guards.iter().map(|guard| {
             let (name, tolerated) = (guard.name.clone(), guard.tolerated.exp_m1());
@@ -149,6 +152,7 @@ impl Found {
             forecast,
             confirming,
             left_out,
+            deferred,
             screening: Screening::default(),
             tested: Vec::new(),
             untried: Vec::new(),

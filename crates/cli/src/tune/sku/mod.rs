@@ -1,6 +1,6 @@
 //! `tailwater tune sku`: the setting of several knobs that suits a service.
 //!
-//! Each value is tried once, and left out where it cannot be measured. Screening chooses which knobs are tested. Each
+//! Each value is tried once, and left out where it cannot be measured; what is far worse at sight has its turn last. Screening chooses which knobs are tested. Each
 //! survivor is tested against what was adopted so far, so effects need not add up. What was adopted in the end is
 //! confirmed against stock on fresh blocks, which alone is what is claimed.
 
@@ -10,6 +10,7 @@ mod found;
 mod screen;
 mod search;
 mod text;
+mod trials;
 
 use super::ab;
 use super::bench::Bench;

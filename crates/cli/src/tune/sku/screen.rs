@@ -61,6 +61,11 @@ impl Screening {
         kept.into_iter().map(|of| of.at).collect()
     }
 
+    /// Whether it was played and is not tested.
+    pub(super) fn has_left_out(&self, at: usize) -> bool {
+        self.knobs.iter().any(|of| of.at == at && !of.kept)
+    }
+
     /// Every knob is tested, for this reason.
     fn skipped(wanted: &Wanted, values: &[Vec<String>], why: String) -> Self {
         let knobs = knobs(wanted, values);
@@ -206,7 +211,8 @@ fn response(
     )))
 }
 
-fn is_quiet(block: &Block, wanted: &Wanted) -> bool {
+/// Whether a block counts by the noise rules and by its own account.
+pub(super) fn is_quiet(block: &Block, wanted: &Wanted) -> bool {
     let readings = wanted.rules.noise.iter().zip(&block.noise);
     let quiet = readings.into_iter().all(|(rule, reading)| *reading <= rule.max);
     quiet && block.invalid.is_none() && block.metric > 0.0 && block.metric.is_finite()

@@ -1,30 +1,25 @@
-//! The search itself: trials, the pilot, screening, tests, and confirming. What was found is kept whatever ends it.
+//! The search itself: the pilot after trials, screening, tests, and confirming. What was found is kept whatever ends it.
 
 use super::super::ab::{self, Budget, Compared};
-use super::super::bench::{Bench, always_late};
+use super::super::bench::Bench;
 use super::super::dial::Setting;
 use super::super::tell;
-use super::file::{LeftOut, Wanted};
+use super::file::Wanted;
 use super::found::{Found, Tested};
 use super::screen::{screen, takes as screening_takes};
 use super::text;
+use super::trials::{Turns, Values, tried, turns};
 use crate::failure::Failure;
 use crate::machine;
-use std::collections::VecDeque;
 use std::time::Instant;
 use tailwater_stats::holm;
 use tailwater_tune::ab::{Better, ComparisonRules, Forecast, Pilot, Verdict};
 
 /// The share of the time that is kept for confirming.
 const CONFIRMING: f64 = 0.35;
-/// The share of the time after which no more values are tried one by one: what fails later ends its own test only.
-const TRIALS: f64 = 0.1;
 
 /// Hears of all that is found so far, after each step that takes long.
 pub(super) type Keep<'k> = &'k dyn Fn(&Found) -> Result<(), Failure>;
-
-/// Values that can be measured, of each knob.
-type Values = [Vec<String>];
 
 /// Searches until it is done, the time is over, or nothing more can be measured: then with the failure.
 ///
@@ -38,10 +33,11 @@ pub(super) fn search(
 ) -> Result<(Found, Option<Failure>), Failure> {
     let (manifest, began) = (machine::here(), Instant::now());
     let budget = Budget { pilot: wanted.pilot, accept_weak, seed: wanted.seed };
-    let (values, left_out) = tried(bench, wanted)?;
+    let tried = tried(bench, wanted)?;
     let pilot = ab::pilot(bench, &wanted.rules, &wanted.stock, &budget)?;
+    let Turns { values, deferred } = turns(bench, wanted, &tried, &pilot)?;
     let forecasts = forecasts(bench, wanted, (&values, &pilot), accept_weak)?;
-    let mut found = Found::new(wanted, manifest, forecasts, left_out);
+    let mut found = Found::new(wanted, manifest, forecasts, (tried.left_out, deferred));
     let ended = go_on(bench, wanted, (&values, &pilot), &mut found, keep).err();
     found.cut_short = ended.as_ref().map(ToString::to_string);
     found.void = bench.void;
@@ -50,7 +46,7 @@ pub(super) fn search(
 }
 
 /// What one test can find within its share of the time, and what one claim can: told before anything is tried. Of knobs that
-/// screening leaves out there are no tests, so that there may be more time for each.
+/// screening leaves out there are no tests, so that there may be more time for each. Deferred values have what others leave.
 fn forecasts(
     bench: &Bench<'_>,
     wanted: &Wanted,
@@ -97,88 +93,6 @@ fn one_of(quads: u32, tests: usize, rules: &ComparisonRules) -> u32 {
 fn of_claim(rules: &ComparisonRules, claims: usize, is_rivals: bool) -> ComparisonRules {
     let level = rules.level.divided(claims);
     ComparisonRules { level, has_losses_measured: is_rivals, ..rules.clone() }
-}
-
-/// Plays each value once, and leaves out those that cannot be measured: one that is wrong costs a block, and not all that
-/// was found before its turn. One that was late where stock was late, too, has another turn after all others. What is not
-/// played within the time for trials stays.
-fn tried(
-    bench: &mut Bench<'_>,
-    wanted: &Wanted,
-) -> Result<(Vec<Vec<String>>, Vec<LeftOut>), Failure> {
-    let until = Instant::now() + wanted.time.mul_f64(TRIALS);
-    let places = wanted.values.iter().enumerate();
-    let mut turns: VecDeque<(usize, &String, bool)> = places
-        .flat_map(|(at, values)| values.iter().map(move |value| (at, value, false)))
-        .collect();
-    let mut left_out = wanted.left_out.clone();
-    let mut bad: Vec<(usize, &String)> = vec![];
-    while let Some((at, value, is_second)) = turns.pop_front() {
-        let knob = &wanted.dials[at].name;
-        let because = match trial(bench, wanted, (at, value), until) {
-            Ok(Trial::Good) => continue,
-            Ok(Trial::Busy(stock)) if is_second => {
-                tell(&format!(
-                    "{knob}={value} was late again, and stays: stock did not count either: {stock}"
-                ));
-                continue;
-            }
-            Ok(Trial::Busy(stock)) => {
-                tell(&format!(
-                    "{knob}={value} was late, and is tried again later: stock did not count either: {stock}"
-                ));
-                turns.push_back((at, value, true));
-                continue;
-            }
-            Ok(Trial::Late(late)) => always_late(&late),
-            Err(failure) if bench.is_over(&failure) => return Err(failure),
-            Err(failure) => failure.to_string(),
-        };
-        tell(&format!("{knob}={value} is left out: {because}"));
-        bad.push((at, value));
-        left_out.push(LeftOut { knob: knob.clone(), value: value.clone(), because });
-    }
-    let good = |(at, values): (usize, &Vec<String>)| {
-        values.iter().filter(|value| !bad.contains(&(at, *value))).cloned().collect()
-    };
-    let values: Vec<Vec<String>> = wanted.values.iter().enumerate().map(good).collect();
-    // The last is one of these trials.
-    match left_out.last() {
-        Some(first) if values.iter().all(Vec::is_empty) => Err(Failure::work(format!(
-            "no value can be measured, {}={} for this reason: {}",
-            first.knob, first.value, first.because
-        ))),
-        _ => Ok((values, left_out)),
-    }
-}
-
-/// What came of a trial.
-enum Trial {
-    /// Nothing speaks against the value, or there is no time to find out.
-    Good,
-    /// Its generator was late, and a block of stock was so, too, or failed, for this reason. That is no fault of the value.
-    Busy(String),
-    /// Its generator is late, with a block of stock in between that is not.
-    Late(String),
-}
-
-fn trial(
-    bench: &mut Bench<'_>,
-    wanted: &Wanted,
-    (at, value): (usize, &String),
-    until: Instant,
-) -> Result<Trial, Failure> {
-    let mut setting = wanted.stock.clone();
-    setting[at].clone_from(value);
-    let is_over = || Instant::now() >= until;
-    if is_over() || bench.trial(&setting)?.is_none() || is_over() {
-        return Ok(Trial::Good);
-    }
-    // One block, and not the best of several: of a busy machine one in four may be in time.
-    if let Some(why) = bench.once_more(&wanted.stock)? {
-        return Ok(Trial::Busy(why));
-    }
-    Ok(bench.trial(&setting)?.map_or(Trial::Good, Trial::Late))
 }
 
 /// Everything after the pilot.
@@ -230,11 +144,14 @@ fn forecast_again(
 fn untried(wanted: &Wanted, values: &Values, found: &Found) -> Vec<String> {
     let left = found.screening.knobs.iter().filter(|of| !of.kept);
     let others = left.flat_map(|of| values[of.at].iter().skip(1).map(move |value| (of.at, value)));
-    others.map(|(at, value)| format!("{}={value}", wanted.dials[at].name)).collect()
+    let deferred = found.deferred.iter().filter(|of| found.screening.has_left_out(of.at));
+    let all = others.chain(deferred.map(|of| (of.at, &of.value)));
+    all.map(|(at, value)| format!("{}={value}", wanted.dials[at].name)).collect()
 }
 
-/// Tests each survivor's values against what was adopted so far, the most promising first. They share the time; what one does
-/// not use is left to the others. Where too little is left for an interval, nothing could be adopted, and none is begun.
+/// Tests each survivor's values against what was adopted so far, the most promising first, and then those that were deferred. They
+/// share the time, deferred ones what the others leave; what one does not use is left to the next. Where too little is left for an
+/// interval, nothing could be adopted, and none is begun.
 fn climb(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
@@ -243,8 +160,13 @@ fn climb(
     keep: Keep<'_>,
 ) -> Result<(), Failure> {
     let survivors = found.screening.survivors();
-    let all: Vec<(usize, &String)> =
-        survivors.iter().flat_map(|at| values[*at].iter().map(move |value| (*at, value))).collect();
+    let mut all: Vec<(usize, String)> = survivors
+        .iter()
+        .flat_map(|at| values[*at].iter().map(move |value| (*at, value.clone())))
+        .collect();
+    let promising = all.len();
+    let deferred = found.deferred.iter().filter(|of| !found.screening.has_left_out(of.at));
+    all.extend(deferred.map(|of| (of.at, of.value.clone())));
     let least = wanted.rules.level.quads_for_interval();
     for (number, (at, value)) in all.iter().enumerate() {
         if bench.quads_left() < least {
@@ -259,7 +181,8 @@ fn climb(
         tried[*at].clone_from(value);
         let name = format!("{}={value}", wanted.dials[*at].name);
         let arms = (name, &adopted, &tried);
-        let share = bench.until_one_of(all.len() - number, least);
+        let last = if number < promising { promising } else { all.len() };
+        let share = bench.until_one_of(last - number, least);
         let (test, ended) = test(bench, (&wanted.rules, pilot), arms, (number as u64, share))?;
         tell(&text::tested(&test));
         if test.verdict == Verdict::Better {

@@ -7,6 +7,7 @@ use super::super::machine::Root;
 use super::file::{LeftOut, Wanted};
 use super::found::{Found, Guarded, Tested};
 use super::screen::{Screened, Screening};
+use super::trials::in_words;
 use crate::terminal::style;
 use std::time::Duration;
 use tailwater_report::{grid_within, wrap};
@@ -289,6 +290,9 @@ fn limits(found: &Found) -> String {
             only.join(", "),
             smallest.exp_m1() * 100.0
         ));
+    }
+    if !found.deferred.is_empty() {
+        parts.push(format!("Deferred to the last turns: {}.", in_words(&found.deferred)));
     }
     if !found.untried.is_empty() {
         parts.push(format!("Not tried: {}.", found.untried.join(", ")));

@@ -473,9 +473,51 @@ fn servers_by_hand_prepare_what_they_need_and_say_so() {
 
 /// A leaf that takes connections and says nothing: with `least` below the number of leaves its documents are missing, and
 /// the answers are no goodput.
+        let gets = compared["gets"].as_array().expect("counts");
+        assert!(gets.len() == 3 && gets.iter().any(|count| count.as_u64() > Some(0)), "{compared}");
 #[test]
 fn answers_that_lack_a_leaf_are_told_apart() {
     let folder = Folder::new("suite-partial");
+const ROUTER: &str = r#"
+slo = "1s"
+clients.count = 4
+demand.requests_per_second = 100
+controller = { name = "none" }
+tier = [{ name = "leaf", nodes = 3, application = true }]
+server.application = "router"
+# So long a silence on a busy machine loses no leaf.
+server.settings = { keys = 50, memory = 8, choice = "CHOICE", silence = "60s" }
+"#;
+
+/// The mid-tier asks the first replica alone, as the published one does, and the generator was told of any. Each answer is right.
+#[test]
+fn gets_that_go_to_the_first_replica_alone_void_a_run() {
+    let folder = Folder::new("suite-router-first");
+    let file =
+        |choice: &str| folder.write(&format!("{choice}.toml"), &ROUTER.replace("CHOICE", choice));
+    let (served, asked) = (file("first-alive"), file("random"));
+    let serve = ["--scenario", path(&served), "--controller", "none"];
+    let leaves = common::Serving::start(&[&serve[..], &["--tier", "leaf"]].concat());
+    let downstream = format!("leaf={}", leaves.nodes.join(","));
+    let front = common::Serving::start(&[&serve[..], &["--downstream", &downstream]].concat());
+    let ask = |file: &Path| {
+        let load = ["load", "--connect", &front.address, "--scenario", path(file), "--json"];
+        let how = ["--controller", "none", "--rate", "4000", "--duration", "500ms", "--slo", "60s"];
+        tailwater(&folder.0, &[&load[..], &how].concat())
+    };
+    let output = ask(&asked);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    // A few went elsewhere before the first was met.
+    let told = " were answered by replica 1 of their keys";
+    assert!(said.contains(told) && !said.contains("were wrong"), "{said}");
+    let run = &json(&output)["runs"][0];
+    let gets = |place: usize| run["replicas_compared"]["gets"][place].as_u64();
+    assert!(run["valid"] == false && gets(0) > gets(1), "{run}");
+    let output = ask(&served);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("answered by replica"));
+}
+
     let hand = ByHand { folder, documents: 500, patience: "50ms" };
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = silent.local_addr().expect("an address");

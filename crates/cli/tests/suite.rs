@@ -139,7 +139,9 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
         }
     }
     let page = fs::read_to_string(out.join("index.html")).expect("a page");
-    assert!(page.contains("setalgebra saturates at") && page.contains("latency-setalgebra"));
+    let rises = found["services"][0]["capacity"]["still_rising"] == true;
+    let said = if rises { "setalgebra answers " } else { "setalgebra saturates at " };
+    assert!(page.contains(said) && page.contains("latency-setalgebra"), "{said}: {page}");
     assert!(out.join("latency-setalgebra.svg").is_file() && out.join("traits.json").is_file());
     // From the file alone the same is drawn.
     let (file, again) = (out.join("traits.json"), folder.0.join("again"));
@@ -228,6 +230,29 @@ fn predictions_are_asked_in_three_tiers_by_users_and_by_lines() {
         let names: Vec<&str> = data.iter().filter_map(|used| used["name"].as_str()).collect();
         assert_eq!(names.len(), 3);
         assert_eq!(names[0].ends_with("-3slices"), sharding == "sharding=lines", "{names:?}");
+    }
+}
+
+#[test]
+fn neighbours_are_asked_in_three_tiers_by_hashes_and_by_clusters() {
+    let folder = Folder::new("suite-hdsearch");
+    let run = ["suite", "run", "hdsearch", "--short", "--json", "--leaves", "3"];
+    let small = ["points=2000", "dimensions=20", "queries=100", "recall_min=0.5", "probes=8"];
+    for index in [&["index=lsh", "tables=8", "bits=6"][..], &["index=ivf", "lists=20"]] {
+        let set = small.iter().chain(index).flat_map(|setting| ["--set", setting]);
+        let output = tailwater(&folder.0, &run.into_iter().chain(set).collect::<Vec<_>>());
+        let result = json(&output);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        for run in result["runs"].as_array().expect("runs") {
+            assert!(!is_wrong(run), "{}", run["invalid_because"]);
+            let fates = ["ok", "late"].map(|fate| run["fates"][fate].as_u64().unwrap_or(0));
+            assert!(fates.iter().sum::<u64>() > 0, "{}", run["fates"]);
+            assert_eq!(run["tiers"][1]["nodes"], 3);
+        }
+        let data = result["data"].as_array().expect("data");
+        assert_eq!(data.len(), 4, "vectors, index, true neighbours and answers: {data:?}");
+        let about = data.last().and_then(|used| used["about"].as_str()).expect("text");
+        assert!(about.contains("recall@10 ") && about.contains("candidates a query"), "{about}");
     }
 }
 
@@ -448,36 +473,11 @@ fn replicas_of_router_are_compared_after_each_run() {
         assert!(compared["keys"].as_u64() > Some(0), "{compared}");
         // On a busy machine leaves may refuse writes, and are not asked for these keys then.
         assert!(compared["differ"] == 0 && compared["untold"] != compared["keys"], "{compared}");
+        let gets = compared["gets"].as_array().expect("counts");
+        assert!(gets.len() == 3 && gets.iter().any(|count| count.as_u64() > Some(0)), "{compared}");
     }
 }
 
-/// Each process by hand prepares what it opens itself, and says so.
-#[test]
-fn servers_by_hand_prepare_what_they_need_and_say_so() {
-    let hand = ByHand { folder: Folder::new("suite-needs"), documents: 500, patience: "30s" };
-    let (leaves, said) = hand.serve_and_hear("leaves", &["--tier", "leaf"]);
-    let prepared = hand.prepared();
-    assert!(prepared.len() == 1 && prepared[0].ends_with("-2leaves.data"), "{prepared:?}");
-    assert!(said.contains("tailwater: preparing data in "), "{said}");
-    let downstream = format!("leaf={}", leaves.nodes.join(","));
-    let (front, said) = hand.serve_and_hear("front", &["--downstream", &downstream]);
-    assert_eq!(said, "", "a mid-tier has no data");
-    let output = hand.ask(&front.address);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("tailwater: preparing data in "), "{said}");
-    assert_eq!(hand.prepared().len(), 2);
-    let again = hand.ask(&front.address);
-    let said = String::from_utf8_lossy(&again.stderr);
-    assert!(!said.contains("preparing"), "{said}");
-}
-
-/// A leaf that takes connections and says nothing: with `least` below the number of leaves its documents are missing, and
-/// the answers are no goodput.
-        let gets = compared["gets"].as_array().expect("counts");
-        assert!(gets.len() == 3 && gets.iter().any(|count| count.as_u64() > Some(0)), "{compared}");
-#[test]
-fn answers_that_lack_a_leaf_are_told_apart() {
-    let folder = Folder::new("suite-partial");
 const ROUTER: &str = r#"
 slo = "1s"
 clients.count = 4
@@ -518,6 +518,31 @@ fn gets_that_go_to_the_first_replica_alone_void_a_run() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("answered by replica"));
 }
 
+/// Each process by hand prepares what it opens itself, and says so.
+#[test]
+fn servers_by_hand_prepare_what_they_need_and_say_so() {
+    let hand = ByHand { folder: Folder::new("suite-needs"), documents: 500, patience: "30s" };
+    let (leaves, said) = hand.serve_and_hear("leaves", &["--tier", "leaf"]);
+    let prepared = hand.prepared();
+    assert!(prepared.len() == 1 && prepared[0].ends_with("-2leaves.data"), "{prepared:?}");
+    assert!(said.contains("tailwater: preparing data in "), "{said}");
+    let downstream = format!("leaf={}", leaves.nodes.join(","));
+    let (front, said) = hand.serve_and_hear("front", &["--downstream", &downstream]);
+    assert_eq!(said, "", "a mid-tier has no data");
+    let output = hand.ask(&front.address);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("tailwater: preparing data in "), "{said}");
+    assert_eq!(hand.prepared().len(), 2);
+    let again = hand.ask(&front.address);
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(!said.contains("preparing"), "{said}");
+}
+
+/// A leaf that takes connections and says nothing: with `least` below the number of leaves its documents are missing, and
+/// the answers are no goodput.
+#[test]
+fn answers_that_lack_a_leaf_are_told_apart() {
+    let folder = Folder::new("suite-partial");
     let hand = ByHand { folder, documents: 500, patience: "50ms" };
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = silent.local_addr().expect("an address");

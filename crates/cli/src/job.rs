@@ -137,6 +137,8 @@ pub(crate) struct OpenOutcome {
     pub(crate) latency_counts_ns: BTreeMap<u64, u64>,
     /// Of replicas that differed after the run: which keys, and how.
     pub(crate) differences: Vec<String>,
+    /// Why reads were not shared among replicas as they should be.
+    pub(crate) uneven: Option<String>,
 }
 
 impl OpenOutcome {
@@ -148,7 +150,8 @@ impl OpenOutcome {
         let differ = self.differences.first().map(|first| {
             format!("replicas of {} keys differed after the run: {first}", self.differences.len())
         });
-        let all: Vec<String> = wrong.into_iter().chain(differ).chain(lost).collect();
+        let told = [wrong, differ, self.uneven.clone(), lost];
+        let all: Vec<String> = told.into_iter().flatten().collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 }

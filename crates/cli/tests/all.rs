@@ -1,6 +1,7 @@
 //! The program from outside: its commands, one after another, and its services as processes.
 
 mod common;
+mod manifests;
 
 mod accelerate;
 mod check;

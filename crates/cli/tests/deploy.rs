@@ -2,6 +2,8 @@
 //! Slurm by a shell.
 
 use crate::common::{Folder, Serving, TAILWATER};
+use crate::manifests::kustomization::{Image, Kustomization};
+use crate::manifests::words;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Service};
@@ -92,7 +94,35 @@ fn every_manifest_is_of_the_published_api() {
     assert_eq!(all.len(), 4 * (5 + 1) + 3);
     for (file, document) in &all {
         assert_eq!(lost_of(document), [""; 0], "{file}");
+        assert_eq!(words::unknown(document), [""; 0], "{file}");
     }
+}
+
+#[test]
+fn a_word_that_a_field_does_not_have_is_found() {
+    let [job] = &documents("deploy/kubernetes/router/load.yaml")[..] else { panic!("a job") };
+    let with = |field: &str, word: &str| {
+        let mut job = job.clone();
+        *job.pointer_mut(field).unwrap_or_else(|| panic!("no {field}")) = word.into();
+        job
+    };
+    for (field, word) in [
+        ("/spec/template/spec/restartPolicy", "Nevver"),
+        // A job's pods may not be restarted for ever, as those of others are.
+        ("/spec/template/spec/restartPolicy", "Always"),
+        ("/spec/template/spec/securityContext/seccompProfile/type", "RuntimeDefalt"),
+        ("/spec/completionMode", "indexed"),
+        ("/spec/podFailurePolicy/rules/0/action", "FailPod"),
+    ] {
+        let job = with(field, word);
+        let [found] = &words::unknown(&job)[..] else { panic!("{word}: one is found") };
+        assert!(found.contains(&format!(": {word}; one of [")), "{found}");
+        assert_eq!(lost_of(&job), [""; 0], "the types of the API take any text");
+    }
+    let mut job = job.clone();
+    job["spec"]["template"]["spec"]["dnsPolicy"] = "Default".into();
+    let found = words::unknown(&job);
+    assert_eq!(found.len(), 1, "a field that no list has is looked up: {found:?}");
 }
 
 #[test]
@@ -104,19 +134,48 @@ fn a_field_that_the_api_does_not_have_is_found() {
     assert_eq!(lost_of(&document).len(), 1);
 }
 
+/// The document of a folder's `kustomization.yaml`.
+fn kustomization(folder: &str) -> Value {
+    let mut found = documents(&format!("{folder}/kustomization.yaml"));
+    assert_eq!(found.len(), 1, "{folder}");
+    found.remove(0)
+}
+
 #[test]
-fn what_a_kustomization_names_is_there() {
+fn what_a_kustomization_says_is_documented_and_what_it_names_is_there() {
     for folder in SERVICES.iter().chain(&["sweep", "sweep/merge"]) {
         let folder = format!("deploy/kubernetes/{folder}");
-        let [kustomization] = &documents(&format!("{folder}/kustomization.yaml"))[..] else {
-            panic!("one document")
-        };
-        assert_eq!(kustomization["kind"], "Kustomization");
-        let resources = kustomization["resources"].as_array().expect("resources");
-        let is_there =
-            |file: &Value| root().join(&folder).join(file.as_str().unwrap_or("")).is_file();
-        assert!(!resources.is_empty() && resources.iter().all(is_there), "{folder}");
+        let read = serde_json::from_value(kustomization(&folder));
+        let Kustomization { api_version, kind, resources, images } =
+            read.unwrap_or_else(|why| panic!("{folder}: {why}"));
+        assert_eq!((&*api_version, &*kind), ("kustomize.config.k8s.io/v1beta1", "Kustomization"));
+        let manifest = |file: &String| fs::read_to_string(root().join(&folder).join(file));
+        let manifests: Result<String, _> = resources.iter().map(manifest).collect();
+        let manifests = manifests.unwrap_or_else(|why| panic!("{folder}: {why}"));
+        assert!(!images.is_empty(), "{folder}");
+        for Image { name, new_tag } in images {
+            let is_asked_for = manifests.contains(&format!("image: {name}:"));
+            assert!(is_asked_for && !new_tag.is_empty(), "{folder}: {name}");
+        }
     }
+}
+
+#[test]
+fn a_field_that_no_kustomization_has_is_found() {
+    let sound = kustomization("deploy/kubernetes/router");
+    let why = |unsound: Value| match serde_json::from_value::<Kustomization>(unsound) {
+        Ok(read) => panic!("it was taken: {read:?}"),
+        Err(why) => why.to_string(),
+    };
+    let mut misspelt = sound.clone();
+    misspelt["resource"] = misspelt["resources"].take();
+    assert!(why(misspelt).contains("unknown field `resource`"));
+    let mut misspelt = sound.clone();
+    misspelt["images"][0]["newtag"] = "0.1.0".into();
+    assert!(why(misspelt).contains("unknown field `newtag`"));
+    let mut other = sound;
+    other["images"][0]["newTag"] = 0.1.into();
+    assert!(why(other).contains("expected a string"));
 }
 
 #[test]

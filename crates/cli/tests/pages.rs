@@ -1,10 +1,14 @@
 //! The tables of the pages that have a result file: redrawn from it and compared, so that no number stands
 //! in a page that the file does not hold. Below the words `<!-- drawn: FILE NAME -->` stands a table that
 //! `tables` draws, or a block of what a command said; a table that compares names two files. BENCHMARKING.md and docs/claims/ have no other tables.
+//! Pictures of results are drawn and compared likewise.
 //! Tables of numbers on other pages are drawn too, or stand below `<!-- typed: WHY -->`.
 
+mod common;
+mod pictures;
 mod tables;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -53,9 +57,14 @@ fn pages() -> Vec<String> {
     [top, pages_in("docs"), pages_in(CLAIMS)].concat()
 }
 
+/// Whether differences are mended.
+fn is_writing() -> bool {
+    std::env::var_os("TAILWATER_PAGES").is_some_and(|value| value == "write")
+}
+
 #[test]
 fn drawn_tables_are_what_their_files_say() {
-    let write = std::env::var_os("TAILWATER_PAGES").is_some_and(|value| value == "write");
+    let write = is_writing();
     let mut drawn = 0;
     for page in pages() {
         let found = read(&page);
@@ -71,6 +80,27 @@ fn drawn_tables_are_what_their_files_say() {
         assert!(found == redrawn, "{page} differs from its result:\n{differing}\nType: {MEND}");
     }
     assert!(drawn > 40, "{drawn} tables are drawn from results");
+}
+
+/// A picture that the result no longer draws is found, too.
+#[test]
+fn drawn_pictures_are_what_their_file_says_and_are_shown() {
+    let folder = root().join("docs/pictures");
+    let drawn = pictures::of_traits(&root());
+    if is_writing() {
+        for (name, svg) in &drawn {
+            std::fs::write(folder.join(name), svg).expect("the picture is written");
+        }
+    }
+    let mut found = pictures::svg_in(&folder);
+    found.retain(|name, _| name.starts_with(pictures::OF_TRAITS));
+    let names = |of: &BTreeMap<String, String>| of.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&drawn), "Type: {MEND}");
+    let all: String = pages().iter().map(|page| read(page)).collect();
+    for (name, svg) in drawn {
+        assert!(found[&name] == svg, "docs/pictures/{name} differs from its result. Type: {MEND}");
+        assert!(all.contains(&format!("](pictures/{name})")), "no page shows {name}");
+    }
 }
 
 #[test]

@@ -138,7 +138,9 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
         }
     }
     let page = fs::read_to_string(out.join("index.html")).expect("a page");
-    assert!(page.contains("setalgebra saturates at") && page.contains("latency-setalgebra"));
+    let rises = found["services"][0]["capacity"]["still_rising"] == true;
+    let said = if rises { "setalgebra answers " } else { "setalgebra saturates at " };
+    assert!(page.contains(said) && page.contains("latency-setalgebra"), "{said}: {page}");
     assert!(out.join("latency-setalgebra.svg").is_file() && out.join("traits.json").is_file());
     // From the file alone the same is drawn.
     let (file, again) = (out.join("traits.json"), folder.0.join("again"));
@@ -227,6 +229,29 @@ fn predictions_are_asked_in_three_tiers_by_users_and_by_lines() {
         let names: Vec<&str> = data.iter().filter_map(|used| used["name"].as_str()).collect();
         assert_eq!(names.len(), 3);
         assert_eq!(names[0].ends_with("-3slices"), sharding == "sharding=lines", "{names:?}");
+    }
+}
+
+#[test]
+fn neighbours_are_asked_in_three_tiers_by_hashes_and_by_clusters() {
+    let folder = Folder::new("suite-hdsearch");
+    let run = ["suite", "run", "hdsearch", "--short", "--json", "--leaves", "3"];
+    let small = ["points=2000", "dimensions=20", "queries=100", "recall_min=0.5", "probes=8"];
+    for index in [&["index=lsh", "tables=8", "bits=6"][..], &["index=ivf", "lists=20"]] {
+        let set = small.iter().chain(index).flat_map(|setting| ["--set", setting]);
+        let output = tailwater(&folder.0, &run.into_iter().chain(set).collect::<Vec<_>>());
+        let result = json(&output);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        for run in result["runs"].as_array().expect("runs") {
+            assert!(!is_wrong(run), "{}", run["invalid_because"]);
+            let fates = ["ok", "late"].map(|fate| run["fates"][fate].as_u64().unwrap_or(0));
+            assert!(fates.iter().sum::<u64>() > 0, "{}", run["fates"]);
+            assert_eq!(run["tiers"][1]["nodes"], 3);
+        }
+        let data = result["data"].as_array().expect("data");
+        assert_eq!(data.len(), 4, "vectors, index, true neighbours and answers: {data:?}");
+        let about = data.last().and_then(|used| used["about"].as_str()).expect("text");
+        assert!(about.contains("recall@10 ") && about.contains("candidates a query"), "{about}");
     }
 }
 
@@ -447,7 +472,49 @@ fn replicas_of_router_are_compared_after_each_run() {
         assert!(compared["keys"].as_u64() > Some(0), "{compared}");
         // On a busy machine leaves may refuse writes, and are not asked for these keys then.
         assert!(compared["differ"] == 0 && compared["untold"] != compared["keys"], "{compared}");
+        let gets = compared["gets"].as_array().expect("counts");
+        assert!(gets.len() == 3 && gets.iter().any(|count| count.as_u64() > Some(0)), "{compared}");
     }
+}
+
+const ROUTER: &str = r#"
+slo = "1s"
+clients.count = 4
+demand.requests_per_second = 100
+controller = { name = "none" }
+tier = [{ name = "leaf", nodes = 3, application = true }]
+server.application = "router"
+# So long a silence on a busy machine loses no leaf.
+server.settings = { keys = 50, memory = 8, choice = "CHOICE", silence = "60s" }
+"#;
+
+/// The mid-tier asks the first replica alone, as the published one does, and the generator was told of any. Each answer is right.
+#[test]
+fn gets_that_go_to_the_first_replica_alone_void_a_run() {
+    let folder = Folder::new("suite-router-first");
+    let file =
+        |choice: &str| folder.write(&format!("{choice}.toml"), &ROUTER.replace("CHOICE", choice));
+    let (served, asked) = (file("first-alive"), file("random"));
+    let serve = ["--scenario", path(&served), "--controller", "none"];
+    let leaves = common::Serving::start(&[&serve[..], &["--tier", "leaf"]].concat());
+    let downstream = format!("leaf={}", leaves.nodes.join(","));
+    let front = common::Serving::start(&[&serve[..], &["--downstream", &downstream]].concat());
+    let ask = |file: &Path| {
+        let load = ["load", "--connect", &front.address, "--scenario", path(file), "--json"];
+        let how = ["--controller", "none", "--rate", "4000", "--duration", "500ms", "--slo", "60s"];
+        tailwater(&folder.0, &[&load[..], &how].concat())
+    };
+    let output = ask(&asked);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    // A few went elsewhere before the first was met.
+    let told = " were answered by replica 1 of their keys";
+    assert!(said.contains(told) && !said.contains("were wrong"), "{said}");
+    let run = &json(&output)["runs"][0];
+    let gets = |place: usize| run["replicas_compared"]["gets"][place].as_u64();
+    assert!(run["valid"] == false && gets(0) > gets(1), "{run}");
+    let output = ask(&served);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("answered by replica"));
 }
 
 /// Each process by hand prepares what it opens itself, and says so.

@@ -10,6 +10,12 @@ use tailwater_workload::scenario::Capacity;
 
 /// Points within this share of the best are the plateau.
 const PLATEAU: f64 = 0.97;
+/// A step of a sweep that adds this share is one of the climb.
+const RISE: f64 = 0.05;
+/// A sweep that goes on asks for so many times as much at each step, and for no more than [`IN_FLIGHT_MAX`].
+const STEP: u32 = 4;
+/// Beyond it the queues of a service in tiers reach their bounds, and requests are refused: HDSearch's leaves hold 8 MiB of them.
+const IN_FLIGHT_MAX: u32 = 1_024;
 /// So much of a point's length passes before it is measured: with 4,096 requests in flight the first
 /// round alone takes tens of milliseconds.
 const SETTLE: u32 = 3;
@@ -43,6 +49,26 @@ pub fn plateau(points: &[(u32, f64)]) -> f64 {
     plateau.sort_by(f64::total_cmp);
     // Of an even number the upper one: both are heights that were reached.
     plateau.get(plateau.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// What the last step of a sweep added, as a share of the point before it; `None` for fewer than two points.
+#[must_use]
+pub fn last_rise(points: &[(u32, f64)]) -> Option<f64> {
+    let [.., (_, before), (_, last)] = points else { return None };
+    (*before > 0.0).then(|| last / before - 1.0)
+}
+
+/// Whether the last step of a sweep still rises by 5 % or more: its best point is no plateau then, and capacity is larger.
+#[must_use]
+pub fn still_rises(points: &[(u32, f64)]) -> bool {
+    last_rise(points).is_some_and(|rise| rise >= RISE)
+}
+
+/// How many requests in flight a sweep goes on with that still rises; `None` where it rises no more, or has had 1,024.
+#[must_use]
+pub fn next_in_flight(points: &[(u32, f64)]) -> Option<u32> {
+    let (last, _) = points.last().filter(|_| still_rises(points))?;
+    (*last < IN_FLIGHT_MAX).then(|| last.saturating_mul(STEP).min(IN_FLIGHT_MAX))
 }
 
 /// Capacity of the whole experiment and its drift: the median of what was measured with so many clients, and the largest
@@ -83,6 +109,20 @@ mod tests {
         assert_eq!(plateau(&[(16, 50e3), (64, 98e3), (256, 100e3)]), 100e3);
         assert_eq!(plateau(&[(16, 7.0)]), 7.0);
         assert_eq!(plateau(&[]), 0.0);
+    }
+
+    #[test]
+    fn a_sweep_goes_on_until_it_rises_no_more_or_has_had_all() {
+        let rising = [(4, 4_300.0), (16, 17_000.0), (64, 26_000.0)];
+        assert_eq!(next_in_flight(&rising), Some(256));
+        let flat = [&rising[..], &[(256, 27_200.0)]].concat();
+        assert_eq!((still_rises(&flat), next_in_flight(&flat)), (false, None));
+        let most = [(256, 100.0), (1_024, 200.0)];
+        assert_eq!((still_rises(&most), next_in_flight(&most)), (true, None), "it is flagged");
+        assert_eq!(next_in_flight(&[(300, 1.0), (400, 2.0)]), Some(1_024));
+        assert_eq!((next_in_flight(&[(4, 9.0)]), next_in_flight(&[])), (None, None));
+        assert_eq!(last_rise(&[(4, 0.0), (16, 9.0)]), None);
+        assert_eq!(last_rise(&rising).map(|rise| (1e3 * rise).round()), Some(529.0));
     }
 
     #[test]

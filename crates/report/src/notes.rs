@@ -55,7 +55,7 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
         ),
     });
     let untold = experiment.runs.iter().filter_map(|run| {
-        let compared = run.replicas_compared.filter(|compared| compared.untold > 0)?;
+        let compared = run.replicas_compared.as_ref().filter(|compared| compared.untold > 0)?;
         let why = format!(
             "after the run too few replicas could be asked to compare {} of {} keys",
             compared.untold, compared.keys

@@ -12,7 +12,10 @@ fn a_sailing_boat_is_found_among_the_glosses() {
         let why = "no glosses of WordNet; type: apt-get install wordnet-base";
         return drop(writeln!(std::io::stderr(), "PASSED OVER: {why}"));
     }
-    let corpus = Corpus::load(&Source::WordNet(WORDNET.into()), None).expect("installed");
+    let source = Source::WordNet(WORDNET.into());
+    let verdict = ", as published (wordnet-base 1:3.0-37)";
+    assert!(source.to_string().ends_with(verdict), "{source}; it is another version");
+    let corpus = Corpus::load(&source, None).expect("installed");
     assert_eq!(corpus.documents.len(), 117_659, "WordNet 3.0");
     let entity = "entity: that which is perceived or known or inferred to have its own distinct \
                   existence (living or nonliving)";

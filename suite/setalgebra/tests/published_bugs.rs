@@ -4,7 +4,7 @@
 use crate::common::{HITS, World, midtier};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use tailwater_rt::client::Answer as Answered;
+use tailwater_rt::client::{Answer as Answered, CallError};
 use tailwater_setalgebra::index::Shard;
 use tailwater_setalgebra::intersect::Method;
 use tailwater_setalgebra::leaf::Leaf;
@@ -31,6 +31,8 @@ enum Bug {
     LocalNumbers,
     /// The first leaf alone is asked.
     OneLeafAlone,
+    /// The mid-tier joins what leaves found one behind the other, and calls that their union.
+    Concatenated,
     /// Words of the stop list are no condition, so a query of these alone is taken to find every document.
     StopWordsFindAll,
     /// A word that is named twice takes its documents away again.
@@ -49,7 +51,8 @@ const OF_ONE_LEAF: [Bug; 7] = [
 ];
 
 /// Those of dividing and merging.
-const OF_SEVERAL: [Bug; 3] = [Bug::ShardedByWord, Bug::LocalNumbers, Bug::OneLeafAlone];
+const OF_SEVERAL: [Bug; 4] =
+    [Bug::ShardedByWord, Bug::LocalNumbers, Bug::OneLeafAlone, Bug::Concatenated];
 
 /// Which leaf, and of how many.
 #[derive(Clone, Copy)]
@@ -127,15 +130,28 @@ fn wrong(world: &World, count: u32, bug: Bug) -> usize {
             let payload = Answer { tag, missing: 0, found, documents }.to_bytes();
             Ok(Answered { status: 0, payload, sojourn: Duration::ZERO })
         };
-        let outcomes = (0..).zip(&leaves).map(answer).collect();
+        let outcomes: Vec<_> = (0..).zip(&leaves).map(answer).collect();
         // What is not even an answer is noticed by the mid-tier.
-        let answer = midtier(count).unite(tag, outcomes);
+        let answer = match bug {
+            Bug::Concatenated => Ok(concatenated(tag, &outcomes)),
+            _ => midtier(count).unite(tag, outcomes),
+        };
         answer.is_err()
             || answer.is_ok_and(|answer| {
                 !world.questions.is_answer(*query, &answer, (count, count, HITS))
             })
     };
     (0..world.questions.count()).filter(is_wrong).count()
+}
+
+/// The leaves' documents in the order of the leaves: each once, and all of them.
+fn concatenated(tag: u64, outcomes: &[Result<Answered, CallError>]) -> Answer {
+    let of = |outcome: &Result<Answered, CallError>| {
+        let answered = outcome.as_ref().expect("each leaf answers");
+        Answer::of_bytes(&answered.payload).expect("an answer").documents
+    };
+    let documents: Vec<u32> = outcomes.iter().flat_map(of).collect();
+    Answer { tag, missing: 0, found: documents.len() as u32, documents }
 }
 
 #[test]

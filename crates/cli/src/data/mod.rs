@@ -100,8 +100,11 @@ fn check(options: &ListOptions) -> Result<(), Failure> {
         say(&serde_json::to_string_pretty(&entries).map_err(Failure::work)?)?;
     } else {
         for entry in &entries {
-            let sound = if entry.problem.is_none() { "sound" } else { "unsound" };
-            say(&format!("{sound}: {}", entry.file.display()))?;
+            let file = entry.file.display();
+            say(&match &entry.used {
+                Some(used) => format!("sound: {file}, from {}", used.source),
+                None => format!("unsound: {file}"),
+            })?;
         }
     }
     let problems: Vec<&String> = entries.iter().filter_map(|it| it.problem.as_ref()).collect();

@@ -106,14 +106,20 @@ impl Job {
         // Connections that are lost as it was asked for are no trouble.
         let is_trouble = !self.loses.connections && connections.trouble().is_some();
         run.connections = is_trouble.then_some(connections);
-        let ReplicaCounts { lost, returned } = application.replicas();
+        let ReplicaCounts { lost, returned, gets } = application.replicas();
         (run.replicas_lost, run.replicas_returned) = (lost, returned);
         if let Some(fleet) = fleets.first_mut() {
             let compared = compare(fleet, self.pace, &*application);
             let [keys, untold, differ] =
                 [compared.keys, compared.untold, compared.differ.len()].map(|count| count as u64);
+            outcome.uneven = application.uneven_replicas();
             run.wrong_answers += differ;
-            run.replicas_compared = (keys > 0).then_some(ReplicasCompared { keys, untold, differ });
+            run.replicas_compared = (keys > 0 || !gets.is_empty()).then_some(ReplicasCompared {
+                keys,
+                untold,
+                differ,
+                gets,
+            });
             outcome.differences = compared.differ;
         }
         run.traits = match seen {
@@ -257,7 +263,7 @@ impl Job {
             let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
             audit(&sent, &self.audit_spec(job, asked))
         });
-        Ok(OpenOutcome { run, points, latency_counts_ns, differences: Vec::new() })
+        Ok(OpenOutcome { run, points, latency_counts_ns, differences: Vec::new(), uneven: None })
     }
 
     /// What was counted, all replicas of the server as one in front of all nodes.

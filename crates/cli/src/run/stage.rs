@@ -38,11 +38,16 @@ impl<'a> Stage<'a> {
         Ok(Self { data, used, interrupt })
     }
 
-    /// Answers per second with so many requests in flight, and the height of the plateau.
+    /// Answers per second with so many requests in flight, and the height of the plateau. A sweep whose last step still rises
+    /// goes on.
     pub(crate) fn capacity(&self, scenario: &Scenario) -> Result<CapacityReading, Failure> {
         let clients = scenario.clients.counts[0];
-        let points =
-            self.driver(scenario).closed_loop(&capacity::of_scenario(scenario, clients))?;
+        let mut ask = capacity::of_scenario(scenario, clients);
+        let mut points = self.driver(scenario).closed_loop(&ask)?;
+        while let Some(in_flight) = capacity::next_in_flight(&points) {
+            ask.in_flight = vec![in_flight];
+            points.extend(self.driver(scenario).closed_loop(&ask)?);
+        }
         let plateau_rps = capacity::plateau(&points);
         Ok(CapacityReading { clients, repetition: 0, points, plateau_rps })
     }

@@ -3,6 +3,7 @@
 use super::{head, line};
 use serde::Deserialize;
 use tailwater_report::{count, time};
+use tailwater_stats::PairedRatio;
 
 #[derive(Deserialize)]
 struct Proxies {
@@ -45,6 +46,21 @@ struct Deaths {
     failed: u64,
     wrong: Vec<serde_json::Value>,
     recoveries: Vec<Recovery>,
+    curve: Curve,
+    control: Curve,
+}
+
+/// The 99th percentile in bins around deaths, or around moments at which nothing died.
+#[derive(Deserialize)]
+struct Curve {
+    bins: Vec<Bin>,
+}
+
+#[derive(Deserialize)]
+struct Bin {
+    from_ms: i64,
+    /// None where it has failed.
+    p99_us: Option<f64>,
 }
 
 /// So long after a death, beside rounds without one.
@@ -58,22 +74,55 @@ struct Recovery {
     interval: (f64, f64),
 }
 
-/// A line for each part of the time after a death.
+/// A part of the time that the program's own parts pool with a longer one: milliseconds from and to.
+const FIRST: (i64, i64) = (50, 100);
+
+/// A line for each part of the time after a death, and one of the bins right after the first 50 ms.
 pub(super) fn deaths(result: &str) -> String {
-    let Deaths { recoveries, .. } = serde_json::from_str(result).expect("what it writes");
+    let found: Deaths = serde_json::from_str(result).expect("what it writes");
     let heads = ["after the death", "p99", "p99 without a death", "ratio"];
-    let mut table = head(&heads.map(Into::into));
-    for Recovery { from_ms, to_ms, p99_us, control_p99_us, ratio, interval: (low, high) } in
-        recoveries
-    {
-        table += &line(&[
-            format!("{from_ms} to {to_ms} ms"),
-            time(p99_us),
-            time(control_p99_us),
-            format!("× {ratio:.2} ({low:.2} to {high:.2})"),
-        ]);
-    }
-    table
+    let mut lines: Vec<((i64, i64), String)> = found.recoveries.iter().map(pooled).collect();
+    lines.extend(by_bins(&found));
+    lines.sort_by_key(|(ms, _)| *ms);
+    lines.into_iter().fold(head(&heads.map(Into::into)), |table, (_, line)| table + &line)
+}
+
+fn pooled(it: &Recovery) -> ((i64, i64), String) {
+    let (from, to) = (it.from_ms, it.to_ms);
+    let cells = [
+        format!("{from} to {to} ms"),
+        time(it.p99_us),
+        time(it.control_p99_us),
+        ratio(it.ratio, it.interval),
+    ];
+    ((from, to), line(&cells))
+}
+
+fn ratio(ratio: f64, (low, high): (f64, f64)) -> String {
+    format!("× {ratio:.2} ({low:.2} to {high:.2})")
+}
+
+/// The file has no single requests, so the interval is of the bins' ratios. Nothing where a bin has none.
+fn by_bins(found: &Deaths) -> Option<((i64, i64), String)> {
+    let (from, to) = FIRST;
+    let of = |curve: &Curve| -> Option<Vec<f64>> {
+        let bins = curve.bins.iter().filter(|bin| (from..to).contains(&bin.from_ms));
+        bins.map(|bin| bin.p99_us).collect()
+    };
+    let (deaths, control) = (of(&found.curve)?, of(&found.control)?);
+    let pairs: Vec<(f64, f64)> = control.iter().copied().zip(deaths.iter().copied()).collect();
+    let PairedRatio { ratio: mean, low, high, .. } = PairedRatio::of(&pairs).ok()?;
+    let range = |of: &[f64]| {
+        let least = of.iter().copied().fold(f64::INFINITY, f64::min);
+        format!("{} to {}", time(least), time(of.iter().copied().fold(0.0, f64::max)))
+    };
+    let cells = [
+        format!("{from} to {to} ms, {} bins", pairs.len()),
+        range(&deaths),
+        range(&control),
+        ratio(mean, (low, high)),
+    ];
+    Some(((from, to), line(&cells)))
 }
 
 #[test]
@@ -85,9 +134,13 @@ fn each_rate_has_its_ratio_and_each_part_its_interval() {
     assert!(table.ends_with("| 5,000 | 1.05 [0.98–1.05] | 14.7 µs | 15.1 µs | 4 |\n"), "{table}");
     let table = deaths(
         r#"{"deaths":9,"requests":10,"failed":0,"wrong":[],"recoveries":[{"from_ms":50,"to_ms":500,"p99_us":387,
-            "control_p99_us":414,"ratio":0.934,"interval":[0.83,1.03]}]}"#,
+            "control_p99_us":414,"ratio":0.934,"interval":[0.83,1.03]}],
+            "curve":{"bins":[{"from_ms":40,"p99_us":900},{"from_ms":50,"p99_us":400},{"from_ms":90,"p99_us":450},
+            {"from_ms":100,"p99_us":null}]},"control":{"bins":[{"from_ms":50,"p99_us":320},{"from_ms":90,"p99_us":360}]}}"#,
     );
-    let wanted = "| 50 to 500 ms | 387 µs | 414 µs | × 0.93 (0.83 to 1.03) |\n";
+    // Two ratios of 1.25 have no spread. The bin that has failed is behind them.
+    let wanted = "| 50 to 100 ms, 2 bins | 400 µs to 450 µs | 320 µs to 360 µs | × 1.25 (1.25 to 1.25) |\n\
+                  | 50 to 500 ms | 387 µs | 414 µs | × 0.93 (0.83 to 1.03) |\n";
     assert!(table.ends_with(wanted), "{table}");
 }
 
@@ -98,9 +151,14 @@ fn the_proxy_keeps_its_goals() {
         serde_json::from_str(&crate::read("results/proxies.json")).expect("a result");
     assert!(!rates.is_empty() && rates.iter().all(|it| it.counted > 0 && it.median >= 0.9));
     let found = crate::read("results/router-failover.json");
-    let Deaths { deaths, requests, failed, wrong, recoveries } =
+    let drawn = self::deaths(&found);
+    let Deaths { deaths, requests, failed, wrong, recoveries, .. } =
         serde_json::from_str(&found).expect("a result");
     assert!(deaths > 0 && requests > 0 && failed == 0 && wrong.is_empty(), "{failed} {wrong:?}");
     let back = recoveries.iter().find(|it| it.from_ms == 50).expect("behind the first 50 ms");
     assert!(back.interval.1 < 1.1, "{:?}", back.interval);
+    // What the rule pools away stands on the page.
+    let pooled_away =
+        "| 50 to 100 ms, 5 bins | 386 µs to 448 µs | 307 µs to 350 µs | × 1.28 (1.13 to 1.46) |";
+    assert!(drawn.contains(pooled_away), "{drawn}");
 }

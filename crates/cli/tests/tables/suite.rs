@@ -7,6 +7,7 @@ pub(super) use utilisation::utilisation;
 use super::{head, line};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use tailwater_experiment::capacity;
 use tailwater_report::{count, time};
 
 /// What the thesis says of a service: Fig. 2.9, and the leaves' logical cores (Table 2.2).
@@ -55,6 +56,18 @@ struct Service {
 #[derive(Deserialize)]
 struct Capacity {
     plateau_rps: f64,
+    /// Requests in flight and answers per second.
+    points: Vec<(u32, f64)>,
+}
+
+impl Capacity {
+    /// A plateau is one only where the last step of the sweep adds little.
+    fn last_step(&self) -> String {
+        let [.., (from, _), (to, _)] = &self.points[..] else { return dash() };
+        let rise = capacity::last_rise(&self.points).unwrap_or_default();
+        let mark = if capacity::still_rises(&self.points) { ", **still rising**" } else { "" };
+        format!("{from} → {to}: {:+.0} %{mark}", 100.0 * rise)
+    }
 }
 
 #[derive(Deserialize)]
@@ -174,6 +187,7 @@ pub(super) fn saturation(result: &str) -> String {
         "service",
         "thesis, queries/s",
         "here, queries/s",
+        "last step of the sweep, in flight",
         "thesis allows, leaf core-ms",
         "here, leaf core-ms",
         "thesis ÷ here",
@@ -190,6 +204,7 @@ pub(super) fn saturation(result: &str) -> String {
             stated.name.into(),
             rate(stated.saturation_qps),
             rate(service.capacity.plateau_rps),
+            service.capacity.last_step(),
             format!("≤ {bound_ms:.2}"),
             ours.map_or_else(dash, |ms| format!("{ms:.3}")),
             ours.map_or_else(dash, |ms| format!("{:.0} ×", bound_ms / ms)),
@@ -426,7 +441,7 @@ fn per_tier(
 #[test]
 fn the_thesis_numbers_stand_beside_those_of_the_file() {
     let result = r#"{"switch_us":{"measured":[1.26,2.04]},"services":[
-        {"service":"setalgebra","capacity":{"plateau_rps":40000.4},
+        {"service":"setalgebra","capacity":{"plateau_rps":40000.4,"points":[[4,9000],[16,30000.0],[64,40000.4]]},
          "loads":[{"rps":100,"of_capacity":0.0025,
           "plain":{"runs":3,"valid":2,"answered":0.994,"throughput_rps":100,"p50_us":150,"p99_us":400,"p999_us":900,
            "tiers":[{"tier":"","per_query":{"runnable_percent":12.4,"voluntary":2.5,"involuntary":0.5},
@@ -436,8 +451,10 @@ fn the_thesis_numbers_stand_beside_those_of_the_file() {
            "tiers":[{"tier":"","per_query":{"futex":0.5}},
                     {"tier":"leaf","per_query":{"wait_p99_us":70}}]}}]}]}"#;
     assert!(
-        saturation(result).ends_with("| Set Algebra | 16,500 | 40,000 | ≤ 4.36 | 0.050 | 87 × |\n")
+        saturation(result).ends_with("| Set Algebra | 16,500 | 40,000 | 16 → 64: +33 %, **still rising** | ≤ 4.36 | 0.050 | 87 × |\n")
     );
+    let flat = result.replace("30000.0", "39000.0");
+    assert!(saturation(&flat).contains("| 40,000 | 16 → 64: +3 % |"), "it is a plateau");
     let lost = result.replace("0.994", "0.98");
     assert!(
         saturation(&lost).ends_with("| ≤ 4.36 | – | – |\n"),
@@ -471,7 +488,7 @@ fn the_thesis_numbers_stand_beside_those_of_the_file() {
 fn each_file_has_its_line_of_what_the_watch_takes_with_the_verdict_of_its_interval() {
     let of = |low: f64, high: f64, p99: &str| {
         format!(
-            r#"{{"services":[{{"service":"recommend","capacity":{{"plateau_rps":1}},"loads":[],
+            r#"{{"services":[{{"service":"recommend","capacity":{{"plateau_rps":1,"points":[]}},"loads":[],
                 "cost":{{"cpu":{{"ratio":1.04,"low":{low},"high":{high},"pairs":6}},"p50":null,"p99":{p99}}}}}]}}"#
         )
     };

@@ -122,7 +122,7 @@ fn together(runs: &[&Run]) -> Run {
         replicas_returned: runs.iter().map(|run| run.replicas_returned).max().unwrap_or_default(),
         replicas_compared: runs
             .iter()
-            .filter_map(|run| run.replicas_compared)
+            .filter_map(|run| run.replicas_compared.clone())
             .reduce(ReplicasCompared::plus),
         connections: runs.iter().filter_map(|run| run.connections).reduce(ConnectionReading::plus),
         noise: runs.iter().map(|run| run.noise).reduce(worse).unwrap_or_default(),

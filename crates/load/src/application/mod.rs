@@ -96,6 +96,12 @@ pub trait Application: Send + Sync {
         ReplicaCounts::default()
     }
 
+    /// Why the reads of a run were not shared among replicas as the application promises; nothing where they were, or were too
+    /// few to tell. It voids the run.
+    fn uneven_replicas(&self) -> Option<String> {
+        None
+    }
+
     /// A request for each key whose replicas are to be compared: what each of them holds. Called once the load of a run is over,
     /// and none of its requests is under way that was heard of. None by default.
     fn ask_replicas(&self) -> Vec<Ask> {
@@ -123,12 +129,14 @@ pub trait Application: Send + Sync {
 }
 
 /// Replicas that were not asked for a while, since the server's start.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct ReplicaCounts {
     /// How often one was lost.
     pub lost: u64,
     /// How often one of these came back.
     pub returned: u64,
+    /// How many reads each replica has answered, in the order in which a key has them; empty where that is not told.
+    pub gets: Vec<u64>,
 }
 
 /// Hears what a preparation is about, every tenth of a second of work or more often. Its error ends the preparation.

@@ -258,7 +258,7 @@ pub struct Series {
 }
 
 /// Keys whose replicas were compared after a run.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
 pub struct ReplicasCompared {
     /// A sample of the keys that were written.
     pub keys: u64,
@@ -266,16 +266,22 @@ pub struct ReplicasCompared {
     pub untold: u64,
     /// Those whose replicas did not hold the same.
     pub differ: u64,
+    /// How many reads the replicas have answered, in the order in which a key has them. None in results of before it was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gets: Vec<u64>,
 }
 
 impl ReplicasCompared {
     /// Of two generators.
     #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
+        let at = |gets: &[u64], place: usize| gets.get(place).copied().unwrap_or(0);
+        let places = self.gets.len().max(other.gets.len());
         Self {
             keys: self.keys + other.keys,
             untold: self.untold + other.untold,
             differ: self.differ + other.differ,
+            gets: (0..places).map(|it| at(&self.gets, it) + at(&other.gets, it)).collect(),
         }
     }
 }

@@ -184,7 +184,8 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::WordNet(folder) => {
-                write!(f, "{} in {}", wordnet_name(folder), folder.display())
+                let (name, verdict) = (wordnet_name(folder), wordnet::verdict(folder));
+                write!(f, "{name} in {}, {verdict}", folder.display())
             }
             Self::Files(path) => write!(f, "{}", path.display()),
             Self::Lines(path) => write!(f, "the lines of {}", path.display()),

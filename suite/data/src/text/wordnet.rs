@@ -3,9 +3,33 @@
 
 use super::files::{self, Lines};
 use super::{CorpusError, Take};
+use crate::file::hexadecimal;
+use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
 const FILES: [&str; 4] = ["data.noun", "data.verb", "data.adj", "data.adv"];
+
+/// The package whose files have these SHA-256.
+const PACKAGE: &str = "wordnet-base 1:3.0-37";
+const SHA256: [&str; 4] = [
+    "fea17d2f9656611334eac790e5d69e47645fa180c4aa481fb4cd9b3520754ca2",
+    "adcf43e35b581e8036d8b5a52d63d9cd3d3b4870b2720d3c03c799df44777bc2",
+    "c89120dfc1f046ddff4a631bf9b7e9fa1a36b5e86565a23bf82dbe14f30b88a7",
+    "444a63bf3955080ab7524f5079cfc07ff9bc682cb98bdb1db73b0fb9829f1139",
+];
+
+/// For people: whether the files are those that Debian publishes, byte for byte. Another version is no error.
+pub(super) fn verdict(folder: &Path) -> String {
+    let is_published = FILES.iter().zip(SHA256).all(|(file, sha256)| {
+        std::fs::read(folder.join(file))
+            .is_ok_and(|bytes| hexadecimal(&Sha256::digest(bytes)) == sha256)
+    });
+    if is_published {
+        format!("as published ({PACKAGE})")
+    } else {
+        format!("other than published ({PACKAGE})")
+    }
+}
 
 /// Whether a folder has WordNet's files.
 #[must_use]
@@ -47,7 +71,8 @@ pub(super) fn stamp(folder: &Path) -> Result<String, CorpusError> {
     if !is_in(folder) {
         return Err(CorpusError::NotInstalled(folder.into()));
     }
-    files::stamp_of(&FILES.map(|file| folder.join(file)))
+    // Data of before the files were compared say nothing of that: they have another stamp, and are made anew.
+    files::stamp_of(&FILES.map(|file| folder.join(file))).map(|stamp| stamp + ", compared")
 }
 
 pub(super) fn each(folder: &Path, documents: usize, take: Take<'_>) -> Result<(), CorpusError> {
@@ -137,6 +162,8 @@ mod tests {
         }
         assert!(source.to_string().starts_with("text in WordNet's format in "), "{source}");
         assert!(source.licence().contains("which tailwater does not know"));
+        assert!(source.to_string().ends_with(", other than published (wordnet-base 1:3.0-37)"));
+        assert!(source.stamp().expect("there").ends_with(", compared"));
         std::fs::remove_dir_all(folder).expect("removed");
     }
 

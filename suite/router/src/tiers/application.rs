@@ -1,6 +1,7 @@
 //! Both ends and the leaves as the application "router" of scenario files.
 
 use super::agreement;
+use super::gets::Gets;
 use super::keys::key_of;
 use super::leaf;
 use super::midtier::{LEAVES, MidTier};
@@ -124,6 +125,7 @@ struct Replicated {
     hedge: Option<HedgeConfig>,
     registers: Registers,
     sets: Mutex<Sets>,
+    gets: Gets,
     // Of the mid-tier, as it told last; each counts up alone: Relaxed.
     lost: AtomicU32,
     returned: AtomicU32,
@@ -163,6 +165,7 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
             REQUESTS_MAX,
         ),
         sets: Mutex::default(),
+        gets: Gets::new(replicas),
         lost: AtomicU32::new(0),
         returned: AtomicU32::new(0),
     }))
@@ -238,7 +241,10 @@ impl Application for Replicated {
                 self.sets().end(number);
                 self.registers.acknowledge(number)
             }
-            false => self.registers.check(number, Some(answer.value)),
+            false => {
+                answer.place.into_iter().for_each(|place| self.gets.count(place));
+                self.registers.check(number, Some(answer.value))
+            }
         };
         answer.tag as u32 == tag && is_right.is_ok()
     }
@@ -267,6 +273,12 @@ impl Application for Replicated {
 
     fn replicas(&self) -> ReplicaCounts {
         let [lost, returned] = [&self.lost, &self.returned].map(|count| count.load(Relaxed).into());
-        ReplicaCounts { lost, returned }
+        ReplicaCounts { lost, returned, gets: self.gets.by_place() }
+    }
+
+    /// By the choice of the first that lives they are, and where a replica was lost they may be.
+    fn uneven_replicas(&self) -> Option<String> {
+        let is_even = self.choice != Choice::FirstAlive && self.lost.load(Relaxed) == 0;
+        is_even.then(|| self.gets.uneven()).flatten()
     }
 }

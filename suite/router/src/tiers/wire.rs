@@ -2,9 +2,11 @@
 //!
 //! | | request | answer |
 //! |---|---|---|
-//! | [`GET`] | tag 8, key | tag 8, [`Upheavals`] 8, value; with the status [`MISS`] no value |
-//! | [`SET`] | tag 8, bytes of the key 1, key, value | tag 8, [`Upheavals`] 8 |
-//! | [`EACH`] | tag 8, key | tag 8, [`Upheavals`] 8, for each replica: node 2, what it [`Holds`] 1, bytes of the value 4, value |
+//! | [`GET`] | tag 8, key | tag 8, [`Upheavals`] 8, place of the replica 1, value; with the status [`MISS`] no value and no place |
+//! | [`SET`] | tag 8, bytes of the key 1, key, value | tag 8, [`Upheavals`] 8, no place 1 |
+//! | [`EACH`] | tag 8, key | tag 8, [`Upheavals`] 8, no place 1, for each replica: node 2, what it [`Holds`] 1, bytes of the value 4, value |
+//!
+//! No place is the byte 255.
 
 use super::Upheavals;
 use tailwater_core::MethodId;
@@ -22,6 +24,9 @@ pub const EACH: MethodId = MethodId(3);
 pub const MISS: u16 = 1;
 /// The status of an answer to what is no request; the answer says why.
 pub const BAD_REQUEST: u16 = 400;
+
+/// Of an answer that is of no replica alone.
+const NO_PLACE: u8 = u8::MAX;
 
 /// What is needed instead of a request that is none.
 pub const NEEDED: &str = "tag and key are needed; for SET tag, bytes of the key, key and value";
@@ -72,6 +77,8 @@ pub struct Answer<'a> {
     pub tag: u64,
     /// How often the mid-tier has lost leaves by then, and met them again.
     pub upheavals: Upheavals,
+    /// Which of the key's replicas, in its order, a get's value is of.
+    pub place: Option<u8>,
     /// The value of a get that has found one; otherwise empty.
     pub value: &'a [u8],
 }
@@ -82,7 +89,8 @@ impl<'a> Answer<'a> {
     pub fn bytes(&self) -> Vec<u8> {
         let Upheavals { lost, returned } = self.upheavals;
         let [lost, returned] = [lost, returned].map(u32::to_le_bytes);
-        [&self.tag.to_le_bytes()[..], &lost, &returned, self.value].concat()
+        let place = [self.place.unwrap_or(NO_PLACE)];
+        [&self.tag.to_le_bytes()[..], &lost, &returned, &place, self.value].concat()
     }
 
     /// Reads it.
@@ -90,10 +98,12 @@ impl<'a> Answer<'a> {
     pub fn read(bytes: &'a [u8]) -> Option<Self> {
         let (tag, rest) = bytes.split_first_chunk()?;
         let (lost, rest) = rest.split_first_chunk()?;
-        let (returned, value) = rest.split_first_chunk()?;
+        let (returned, rest) = rest.split_first_chunk()?;
+        let (&place, value) = rest.split_first()?;
         let [lost, returned] = [lost, returned].map(|bytes| u32::from_le_bytes(*bytes));
         let upheavals = Upheavals { lost, returned };
-        Some(Self { tag: u64::from_le_bytes(*tag), upheavals, value })
+        let place = Some(place).filter(|place| *place != NO_PLACE);
+        Some(Self { tag: u64::from_le_bytes(*tag), upheavals, place, value })
     }
 }
 
@@ -176,9 +186,11 @@ mod tests {
             assert_eq!(read_set(&bytes[..length]), None, "{length} bytes");
         }
         let upheavals = Upheavals { lost: 2, returned: 1 };
-        let answer = Answer { tag: 9, upheavals, value: b"v" };
-        assert_eq!(Answer::read(&answer.bytes()), Some(answer));
-        assert_eq!(Answer::read(&[0; 15]), None);
+        for place in [None, Some(0), Some(7)] {
+            let answer = Answer { tag: 9, upheavals, place, value: b"v" };
+            assert_eq!(Answer::read(&answer.bytes()), Some(answer));
+        }
+        assert_eq!(Answer::read(&[0; 16]), None);
         let held =
             [Holds::Untold, Holds::Nothing, Holds::Lacks, Holds::Value(b"v"), Holds::Value(b"")];
         let held: Vec<Held<'_>> =

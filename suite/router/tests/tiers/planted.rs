@@ -21,13 +21,19 @@ enum Bug {
     Cut,
     /// A set is refused that the first replica has carried out and the others have not, one of five.
     Diverges,
-    /// The same where it is not carried out at all, or by all: that is no fault.
+    /// Gets go to the first replica alone.
+    FirstAlone,
+    /// A refused set as above, where it is not carried out at all, or by all: that is no fault.
     Refuses,
 }
 
 /// How many answers of a service with this fault are found wrong.
 fn wrong(bug: Bug) -> usize {
-    let application = few(&[]);
+    asked(&*few(&[]), bug)
+}
+
+/// The same of this application, which then knows how its gets were shared.
+fn asked(application: &dyn Application, bug: Bug) -> usize {
     let placement = placement();
     let fresh = || -> BTreeMap<Vec<u8>, Vec<u8>> {
         (0..40).map(|key| (key_of(key), preloaded(key))).collect()
@@ -39,7 +45,7 @@ fn wrong(bug: Bug) -> usize {
             leaves[1] = fresh();
         }
         let Ask { method, payload } = application.ask(&order(number));
-        let (tag, answer) = if method == SET {
+        let (tag, place, answer) = if method == SET {
             let wire::Set { tag, key, value } = wire::read_set(&payload).expect("a request");
             let replicas = placement.of(key);
             let count = match bug {
@@ -56,11 +62,12 @@ fn wrong(bug: Bug) -> usize {
                 application.was_refused(&order(number));
                 continue;
             }
-            (tag, Vec::new())
+            (tag, None, Vec::new())
         } else {
             let (tag, key) = wire::read_get(&payload).expect("a request");
             let replicas = placement.of(key);
-            let chosen = replicas.nodes()[number as usize % 3];
+            let place = if bug == Bug::FirstAlone { 0 } else { number as usize % 3 };
+            let chosen = replicas.nodes()[place];
             let other = (0..LEAVES as u16).find(|node| !replicas.nodes().contains(node));
             let node = if bug == Bug::WrongPlace { other.unwrap_or(chosen) } else { chosen };
             let key =
@@ -69,9 +76,9 @@ fn wrong(bug: Bug) -> usize {
             if bug == Bug::Cut && number % 7 == 0 {
                 value.pop();
             }
-            (tag, value)
+            (tag, Some(place as u8), value)
         };
-        let answer = wire::Answer { tag, upheavals: Upheavals::default(), value: &answer };
+        let answer = wire::Answer { tag, upheavals: Upheavals::default(), place, value: &answer };
         found += usize::from(!application.is_answer(0, &answer.bytes(), number));
     }
     found
@@ -92,4 +99,18 @@ fn planted_faults_are_noticed_and_nothing_else_is() {
         let found = wrong(bug);
         assert!(found > 20, "{bug:?}: {found}");
     }
+}
+
+/// Each answer is right, and the run is void all the same.
+#[test]
+fn gets_that_go_to_the_first_replica_alone_are_told_by_their_shares() {
+    let application = few(&[]);
+    assert_eq!((asked(&*application, Bug::FirstAlone), application.replicas().gets[1]), (0, 0));
+    let told = application.uneven_replicas().expect("one replica has answered all");
+    assert!(told.contains(" gets 0 were answered by replica 1 of their keys"), "{told}");
+    let sound = few(&[]);
+    assert_eq!((asked(&*sound, Bug::None), sound.uneven_replicas()), (0, None));
+    // Where that is what was chosen, it is no fault.
+    let first = few(&[("choice", "first-alive")]);
+    assert_eq!((asked(&*first, Bug::FirstAlone), first.uneven_replicas()), (0, None));
 }

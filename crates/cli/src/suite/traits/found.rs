@@ -7,6 +7,7 @@ use super::quantity::{OF_EVERY_RUN, PLAIN, Quantity, Seen, WATCHED};
 use super::switching::{self, BySource};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use tailwater_experiment::capacity;
 use tailwater_stats::result::{
     CapacityReading, DataUsed, Experiment, Fates, Manifest, Run, Spread,
 };
@@ -32,8 +33,7 @@ pub(super) struct ServiceFound {
     pub(super) title: String,
     /// How the mid-tier's threads share the work, as --model has it.
     pub(super) model: String,
-    /// The closed-loop sweep.
-    pub(super) capacity: CapacityReading,
+    pub(super) capacity: Saturation,
     /// What it was asked at.
     pub(super) chosen: Loads,
     /// A load each, rising; none where it was measured what the watch costs.
@@ -42,6 +42,23 @@ pub(super) struct ServiceFound {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cost: Option<Cost>,
     pub(super) data: Vec<DataUsed>,
+}
+
+/// The closed-loop sweep.
+#[derive(Serialize, Deserialize)]
+#[serde(from = "CapacityReading")]
+pub(super) struct Saturation {
+    #[serde(flatten)]
+    pub(super) reading: CapacityReading,
+    /// Whether its last step still rises: the service then bears more than what was reached. Files of before it was told have
+    /// the points that tell it.
+    pub(super) still_rising: bool,
+}
+
+impl From<CapacityReading> for Saturation {
+    fn from(reading: CapacityReading) -> Self {
+        Self { still_rising: capacity::still_rises(&reading.points), reading }
+    }
 }
 
 /// A service at a load, which was played twice.

@@ -49,6 +49,7 @@ pub(super) fn service(
     let Experiment { manifest, data, .. } = experiment;
     let (service, title) = (name.to_owned(), scenario.title.clone());
     let model = scenario.server.model.to_string();
+    let capacity = capacity.into();
     Ok((ServiceFound { service, title, model, capacity, chosen, loads, cost, data }, manifest))
 }
 

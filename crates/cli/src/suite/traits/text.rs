@@ -1,11 +1,12 @@
 //! What people read: tables that fit 80 columns.
 
 use super::answered::ANSWERED_MIN;
-use super::found::{Found, LoadFound, RunsFound, ServiceFound, TierFound};
+use super::found::{Found, LoadFound, RunsFound, Saturation, ServiceFound, TierFound};
 use super::loads::ASKED_MAX;
 use super::quantity::{PLAIN, Quantity, WATCHED};
 use super::switching::{MEASURED, PUBLISHED};
 use std::collections::BTreeSet;
+use tailwater_experiment::capacity;
 use tailwater_report::{count, grid_within, percent, time, wrap};
 
 /// Of a terminal.
@@ -64,10 +65,21 @@ fn service(found: &ServiceFound) -> String {
 
 fn saturation(found: &ServiceFound) -> String {
     let ServiceFound { service, model, capacity, chosen, .. } = found;
-    let mut text = format!(
-        "{service} saturates at {} requests/s (closed loop; its mid-tier is {model}).",
-        rate(capacity.plateau_rps)
-    );
+    let Saturation { reading, still_rising } = capacity;
+    let reached = rate(reading.plateau_rps);
+    let most = reading.points.last().map_or(0, |(in_flight, _)| *in_flight);
+    let mut text = if *still_rising {
+        let rise = capacity::last_rise(&reading.points).unwrap_or_default();
+        format!(
+            "{service} answers {reached} requests/s with {most} in flight, and does not saturate there: the last step of its \
+             sweep still adds {} % (closed loop; its mid-tier is {model}).",
+            percent(rise)
+        )
+    } else {
+        format!(
+            "{service} saturates at {reached} requests/s (closed loop; its mid-tier is {model})."
+        )
+    };
     if !chosen.left_out.is_empty() {
         let loads: Vec<String> = chosen.left_out.iter().map(|load| rate(*load)).collect();
         text.push_str(&format!(
@@ -271,6 +283,11 @@ pub(super) mod tests {
     use super::*;
     use tailwater_stats::result::{CapacityReading, Fates, Manifest};
 
+    fn reading(points: &[(u32, f64)]) -> CapacityReading {
+        let plateau_rps = capacity::plateau(points);
+        CapacityReading { points: points.to_vec(), plateau_rps, ..CapacityReading::default() }
+    }
+
     pub(in super::super) fn found() -> Found {
         let switch_us: BySource =
             [(MEASURED.into(), (1.0, 2.0)), (PUBLISHED.into(), (5.0, 20.0))].into();
@@ -283,7 +300,7 @@ pub(super) mod tests {
             service: "setalgebra".into(),
             title: "Set Algebra".into(),
             model: "aib".into(),
-            capacity: CapacityReading { plateau_rps: 1_000.0, ..CapacityReading::default() },
+            capacity: reading(&[(16, 980.0), (64, 1_000.0)]).into(),
             chosen: Loads::of(1_000.0),
             loads,
             cost: None,
@@ -321,6 +338,24 @@ pub(super) mod tests {
         let futex = text.lines().find(|line| line.contains("futex")).expect("a row");
         let cells: Vec<&str> = futex.split_whitespace().collect();
         assert_eq!(cells, ["futex", "1.00", "–", "1.00", "–"]);
+    }
+
+    /// Also of a file of before the flag: it has the points.
+    #[test]
+    fn a_sweep_that_still_rises_is_not_said_to_saturate() {
+        let mut found = found();
+        found.services[0].capacity = reading(&[(16, 17_000.0), (64, 25_500.0)]).into();
+        let json = serde_json::to_value(&found).expect("JSON");
+        assert_eq!(json["services"][0]["capacity"]["still_rising"], true);
+        let mut before = json;
+        let capacity = before["services"][0]["capacity"].as_object_mut().expect("an object");
+        capacity.remove("still_rising");
+        for found in [found, serde_json::from_value(before).expect("a file of before")] {
+            let text = text(&found).replace('\n', " ");
+            let wanted = "answers 25,500 requests/s with 64 in flight, and does not saturate there: the last step of its sweep \
+                          still adds 50 %";
+            assert!(text.contains(wanted) && !text.contains("saturates at"), "{text}");
+        }
     }
 
     #[test]

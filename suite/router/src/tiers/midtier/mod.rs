@@ -106,9 +106,17 @@ impl MidTier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Of no replica alone.
     fn answer(&self, tag: u64, value: &[u8]) -> Vec<u8> {
+        self.answer_of(None, tag, value)
+    }
+
+    /// Of the replica at this place in the key's order.
+    fn answer_of(&self, place: Option<usize>, tag: u64, value: &[u8]) -> Vec<u8> {
         let upheavals = self.state().replicas.upheavals();
-        wire::Answer { tag, upheavals, value }.bytes()
+        // Of a few replicas.
+        let place = place.and_then(|place| u8::try_from(place).ok());
+        wire::Answer { tag, upheavals, place, value }.bytes()
     }
 }
 
@@ -161,7 +169,7 @@ async fn get(midtier: Arc<MidTier>, request: Request) -> Result<Reply, Reply> {
         let (mut found, mut ends) = (None, None);
         for (known, outcome) in asking.get(first, &payload, &mut tried).await {
             match outcome {
-                Ok(Answer { status: 0, payload, .. }) => found = Some(payload),
+                Ok(Answer { status: 0, payload, .. }) => found = Some((known.0, payload)),
                 // Another may have it still.
                 Ok(Answer { status: rpc::MISS, .. }) => lack.push(known),
                 Ok(Answer { status: OTHER, .. }) => {}
@@ -172,12 +180,13 @@ async fn get(midtier: Arc<MidTier>, request: Request) -> Result<Reply, Reply> {
                 Err(_) => {}
             }
         }
-        if let Some(payload) = found {
+        if let Some((node, payload)) = found {
             let hit = life::read(&payload).and_then(|(_, hit)| Message::read(hit));
             let content = hit.filter(|hit| hit.key == key).and_then(|hit| hit.content);
             let (_, value) = content.ok_or(Unanswered::Wrong)?;
             asking.copy(&lack, value);
-            return Ok(Reply::ok(midtier.answer(tag, value)));
+            let place = asking.nodes.nodes().iter().position(|replica| *replica == node);
+            return Ok(Reply::ok(midtier.answer_of(place, tag, value)));
         }
         if let Some(why) = ends {
             return Err(why.into());

@@ -1,0 +1,32 @@
+//! The pictures of the pages that have a result file, as the program draws them.
+
+use crate::common::{Folder, TAILWATER};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What `suite traits` draws: how pages call it, by the names of files that begin so, and its result.
+pub(crate) const OF_TRAITS: &str = "suite-traits-";
+const RESULT: &str = "results/suite-traits.json";
+
+/// Names and texts of the pictures, from the result in this root.
+pub(crate) fn of_traits(root: &Path) -> BTreeMap<String, String> {
+    let folder = Folder::new("pages-pictures");
+    let out = folder.0.join("traits");
+    let mut command = Command::new(TAILWATER);
+    command.args(["suite", "traits", "--from"]).arg(root.join(RESULT)).arg("--out").arg(&out);
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    svg_in(&out).into_iter().map(|(name, svg)| (format!("{OF_TRAITS}{name}"), svg)).collect()
+}
+
+/// Every SVG of a folder.
+pub(crate) fn svg_in(folder: &Path) -> BTreeMap<String, String> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    let svg = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(".svg"))?;
+        Some((name, fs::read_to_string(entry.path()).expect("text")))
+    };
+    entries.filter_map(svg).collect()
+}

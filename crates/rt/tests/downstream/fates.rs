@@ -97,8 +97,21 @@ fn ask(client: &Client, requests: usize) -> Vec<Vec<u8>> {
 #[test]
 fn each_request_has_one_fate_whatever_becomes_of_the_leaves() {
     for word in [
-        "sib", "sip", "sdb:2", "sdp:2", "aib", "aip", "adb:2", "adp:2", "aib+2", "aip+1", "adb:2+2",
-        "sib+4", "sdb:2+4", "aib@spin:20us", "sdb:2@spin:20us",
+        "sib",
+        "sip",
+        "sdb:2",
+        "sdp:2",
+        "aib",
+        "aip",
+        "adb:2",
+        "adp:2",
+        "aib+2",
+        "aip+1",
+        "adb:2+2",
+        "sib+4",
+        "sdb:2+4",
+        "aib@spin:20us",
+        "sdb:2@spin:20us",
     ] {
         let port = Port::keep();
         let (well, hanging, garbage) = (leaf(0), leaf(1), Garbage::new());

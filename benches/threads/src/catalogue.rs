@@ -7,10 +7,25 @@ use tailwater_core::Rng;
 /// Most workers, and most threads for calls.
 pub(crate) const POOL: usize = 4;
 
-/// One of each kind: the thesis' eight, and those with threads for calls.
-pub(crate) const KINDS: [&str; 14] = [
-    "sib", "sip", "sdb:1", "sdp:1", "aib", "aip", "adb:1", "adp:1", "aib+1", "adb:1+1", "sib+2",
-    "sip+2", "sdb:1+2", "sdb:4+4",
+/// One of each kind: the thesis' eight, those with threads for calls, and those that look before they sleep.
+pub(crate) const KINDS: [&str; 17] = [
+    "sib",
+    "sip",
+    "sdb:1",
+    "sdp:1",
+    "aib",
+    "aip",
+    "adb:1",
+    "adp:1",
+    "aib+1",
+    "adb:1+1",
+    "sib+2",
+    "sip+2",
+    "sdb:1+2",
+    "sdb:4+4",
+    "sib@spin:20us",
+    "aib@spin:20us",
+    "adb:1@spin:20us",
 ];
 
 /// A kind by its name.
@@ -34,6 +49,9 @@ pub(crate) fn all() -> Vec<Model> {
                 let polling = polls * (1 + if letters.starts_with('a') { crew } else { 0 });
                 if polling < cores {
                     found.push(model(&format!("{letters}{workers}{calls}")));
+                }
+                if polls == 0 {
+                    found.push(model(&format!("{letters}{workers}{calls}@spin:20us")));
                 }
             }
         }

@@ -136,6 +136,11 @@ pub(crate) struct Paced {
     /// Runs whose gaps were exponential, and of which enough was sent; none in files of before it was read.
     #[serde(default)]
     pub(crate) audits_passed: Option<usize>,
+    /// The generator's before all normal threads of its core; none where the kernel refused that, or it was not tried yet.
+    #[serde(default)]
+    pub(crate) first_p95_us: Option<f64>,
+    #[serde(default)]
+    pub(crate) first_p99_us: Option<f64>,
 }
 
 /// What was promised, and whether it was kept.

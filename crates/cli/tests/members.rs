@@ -209,6 +209,26 @@ fn a_leaf_is_slowed_stopped_and_killed_and_every_request_has_one_fate() {
     assert_eq!(calm["tiers"].as_array().map(Vec::len), Some(2));
 }
 
+/// Neither a thread that waits for the leaf, nor a crew's, keeps a request: each ends long before its deadline.
+#[test]
+fn a_leaf_is_stopped_and_killed_while_threads_wait_for_it() {
+    let of = "tier = \"leaf\"\nnode = 2";
+    let faults =
+        fault("server-pause", "50ms", "50ms", of) + &fault("server-restart", "200ms", "50ms", of);
+    let mut totals = Vec::new();
+    for model in ["sib", "sdb:2", "sib+2", "aib+1"] {
+        let with = format!("server.model = \"{model}\"\n{LEAVES}{faults}");
+        let (run, said) = only_run("members-held", &text("60s", "500ms", &with));
+        let [ok, late, expired, ..] = fates(&run);
+        assert!(ok > 20 && (late, expired) == (0, 0), "{model}: {run} {said}");
+        totals.push(fates(&run).iter().sum::<u64>());
+        assert_eq!(run["faults"].as_array().map(Vec::len), Some(2), "{model}: {run}");
+        let why = run["invalid_because"].to_string();
+        assert!(!why.contains("ended during") && !why.contains("did not stay"), "{model}: {why}");
+    }
+    assert!(totals.iter().all(|total| *total == totals[0]), "the same requests: {totals:?}");
+}
+
 /// How a fault is played that comes while a process of another one starts; the error says what was wrong.
 fn short_beside_a_start() -> Result<(), String> {
     let restart = fault("server-restart", "100ms", "1ms", "tier = \"leaf\"\nnode = 1");

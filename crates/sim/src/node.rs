@@ -34,7 +34,7 @@ use staff::Staff;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_control::{Offer, Outcome, Reached, Reason, RequestEnd, Verdict};
-use tailwater_core::{Instant, Nanos};
+use tailwater_core::{Instant, Nanos, Rng};
 use walk::Walk;
 
 pub(crate) struct Node {
@@ -44,6 +44,8 @@ pub(crate) struct Node {
     walk: Walk,
     /// Only where it has threads; else any core of a loop does whatever the loop has to do.
     pub(crate) staff: Option<Staff>,
+    /// Decides how long they take to wake up.
+    wakes: Rng,
     loops: Vec<RunLoop>,
     /// Equal parts of them belong to the loops, in order.
     cores: Vec<Core>,
@@ -98,6 +100,7 @@ impl Node {
         let each = cores / loops;
         Self {
             staff: staff_of(&spec),
+            wakes: Rng::from_seed(0),
             loops: (0..loops).map(|at| RunLoop::new(at * each..(at + 1) * each)).collect(),
             cores: (0..cores).map(|_| Core::new()).collect(),
             begun: 0,
@@ -426,7 +429,7 @@ impl Node {
 
 /// Threads that nothing has come for yet.
 fn staff_of(spec: &NodeSpec) -> Option<Staff> {
-    let threads = spec.threads.filter(|_| spec.paths.is_some());
+    let threads = spec.threads.clone().filter(|_| spec.paths.is_some());
     threads.map(|threads| Staff::new(threads, spec.loops.max(1) as usize))
 }
 

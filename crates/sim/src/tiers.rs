@@ -22,7 +22,7 @@ pub(crate) fn front(scenario: &Scenario, slo: Duration) -> NodeSpec {
     let (loops, cores) = (scenario.server.loops, scenario.sim.cores);
     let one_loop = node(scenario, cores, &paths(scenario), &scenario.server.locks, target);
     let modes = scenario.server.classes.then(|| scenario.server.service.clone());
-    let threads = one_loop.threads.map(|it| Threads { model: scenario.server.model, ..it });
+    let threads = one_loop.threads.clone().map(|it| Threads { model: scenario.server.model, ..it });
     NodeSpec { loops, stealing: scenario.sim.stealing, modes, threads, ..one_loop }
 }
 
@@ -133,7 +133,7 @@ fn node(scenario: &Scenario, cores: u32, paths: &[Path], locks: &Locks, slo: Dur
         threads: scenario.has_models.then(|| Threads {
             // Tiers have one loop for each node on sockets, which is the default.
             model: Model::default(),
-            wake_up: sim.wake_up,
+            wake_up: sim.wake_up.clone(),
             hand_over: sim.hand_over,
             switch: sim.switch,
         }),

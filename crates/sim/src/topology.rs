@@ -141,6 +141,7 @@ impl Topology {
     ) -> Self {
         let seed = Rng::from_seed(world.seed);
         let (rng, stalls) = (seed.split("paths"), seed.split("stalls"));
+        let wakes = seed.split("wake-ups");
         let mut controls = Vec::new();
         for (node, spec) in plan.specs.iter().enumerate() {
             let admission = (parts.boot)(node);
@@ -168,6 +169,7 @@ impl Topology {
             cores.extend((0..spec.cores_in_all()).map(|_| node));
             let mut node = Node::new((*spec).clone(), control, place, walk);
             node.expect_stalls(&stalls, space);
+            node.draw_wakes(&wakes);
             nodes.push(node);
         }
         let Plan { links, groups, between, to: leading, .. } = plan;

@@ -128,6 +128,17 @@ fn a_scenario_says_what_threads_cost() {
     assert!(is_near(found_us, 25.0 + 1.7 + 10.0 + 2.7 + 3.0 * 3.0 + 2.0 * 2.0), "{found_us}");
 }
 
+/// Each request ends one sleep. A fifth of these lasts 80 µs, the others 5 µs.
+#[test]
+fn wake_ups_may_vary() {
+    let wakes = "sim.wake_up = { distribution = \"bimodal\", mean = \"20us\" }\n";
+    let model = "controller = { name = \"none\", model = \"aib\" }\n";
+    let found = played(&format!("{wakes}{model}{UNLOADED}"));
+    let awake_us = 25.0 + 1.7 + 10.0 + 2.7;
+    let Run { p50_us, p99_us, .. } = only(&found);
+    assert!(is_near(*p50_us, awake_us + 5.0) && is_near(*p99_us, awake_us + 80.0), "{found:?}");
+}
+
 /// A held thread has one request at a time, so that there are as many as threads: one under `sib`.
 #[test]
 fn threads_that_are_held_bound_what_is_under_way() {
@@ -234,6 +245,59 @@ fn polling_is_first_at_low_load_and_in_line_blocking_saturates_first() {
     }
     let in_time = |run: &Run| run.goodput_rps / run.offered_rps;
     assert!(in_time(at("sib", 0.4)) < 0.5 && in_time(at("aib", 0.4)) > 0.99);
+}
+
+/// One second of each run, and a small pool beside the others.
+fn thesis() -> Experiment {
+    let text = include_str!("../../../scenarios/paper/mutune.toml");
+    let text = text.replace("duration = \"4s\"", "duration = \"1s\"");
+    let text = text + "\n[[controller]]\nname = \"none\"\nmodel = \"sdb:4\"\n";
+    let wakes = |_: &str| Ok(include_str!("../../../scenarios/paper/mutune-wake-ups.csv").into());
+    let scenario = Scenario::parse_with("scenarios/paper/mutune.toml", &text, &wakes);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    run(&scenario).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// Chapter III of the thesis, §3.6.1: which model is best at which load. The end says what of it is not found.
+#[test]
+fn the_thesis_machine_shows_its_crossovers_but_those_of_pollers_at_high_load() {
+    let found = thesis();
+    let at = |model: &str, rate: f64| {
+        let profile = format!("model={model}]");
+        let is_it =
+            |run: &&Run| run.profile.ends_with(&profile) && (run.asked_rps - rate).abs() < 1.0;
+        found.runs.iter().find(is_it).unwrap_or_else(|| panic!("no run of {model} at {rate}"))
+    };
+    let bears = |model: &str, rate: f64| {
+        let run = at(model, rate);
+        run.goodput_rps / run.offered_rps > 0.99
+    };
+    let p50 = |model: &str, rate| at(model, rate).p50_us;
+    let p99 = |model: &str, rate| at(model, rate).p99_us;
+    // Figure 3.11 at low load, and Figure 3.8 by medians.
+    let order = ["aip+1", "adp:4+4", "aib+1", "adb:4+4"].map(|model| p50(model, 256.0));
+    assert!(order.is_sorted(), "{order:?}");
+    assert!(["sib", "sdb:50", "sdp:50"].iter().all(|it| p50("sip", 256.0) < p50(it, 256.0)));
+    // The one in-line thread of SIP is too few from some load on, that of AIP bears more, and pools bear most.
+    for (model, most, too_much) in
+        [("sip", 1_024.0, 4_096.0), ("sdb:4", 4_096.0, 8_192.0), ("aip+1", 10_000.0, 20_000.0)]
+    {
+        assert!(bears(model, most) && !bears(model, too_much), "{model}");
+    }
+    for model in ["sdb:50", "sdp:50", "adb:4+4", "adp:4+4"] {
+        assert!(bears(model, 20_000.0), "{model}");
+    }
+    // SDP at intermediate loads; SIB is never better.
+    for rate in [1_024.0, 4_096.0] {
+        let best = ["sib", "sip", "sdb:50"].iter().all(|it| p99("sdp:50", rate) < p99(it, rate));
+        assert!(best && p50("sdp:50", rate) < p50("sib", rate), "{rate}");
+    }
+    // At high load dispatching is better than one in-line thread.
+    assert!(p99("adb:4+4", 10_000.0) < p99("aip+1", 10_000.0).min(p99("aib+1", 10_000.0)));
+    // Not as in the thesis: polling stays better than blocking at the highest load, and SIP's tail is not the best at low load.
+    assert!(p99("sdp:50", 10_000.0) < p99("sdb:50", 10_000.0));
+    assert!(p99("adp:4+4", 20_000.0) < p99("adb:4+4", 20_000.0));
+    assert!(p99("sip", 256.0) > p99("sdp:50", 256.0));
 }
 
 #[test]

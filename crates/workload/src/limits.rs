@@ -17,8 +17,10 @@ pub const CLIENTS_MAX: u64 = 1_000_000;
 pub const REPETITIONS_MAX: u64 = 1_000;
 /// Runs between two measurements of capacity.
 pub const EVERY_MAX: u64 = 1_000_000;
-/// Loops, workers and generator threads; the cores of all fit a list.
+/// Loops and generator threads; the cores of all fit a list.
 pub const THREADS_MAX: u64 = 32;
+/// Threads of a pool, and simulated cores: the thesis' server has 50 workers and 36 cores (Table 3.1, §3.6.1.2).
+pub const POOL_MAX: u64 = 64;
 /// Unread answers of one connection: what all connections of a loop may have.
 pub const OUTPUT_HIGH_MAX: u64 = 1 << 23;
 /// Handlers of a thread that wait at once: as many as a server can number.

@@ -26,12 +26,53 @@ pub(super) fn table(result: &str) -> String {
             let ours = |run: &&Run| run.profile == profile && run.valid && is_near(*demand, run);
             cell(&result.runs.iter().filter(ours).collect::<Vec<_>>())
         };
-        let word = profile.rsplit_once("model=").expect("a model").1.trim_end_matches(']');
-        let mut cells = vec![format!("`{word}`")];
+        let mut cells = vec![format!("`{}`", word(profile))];
         cells.extend(demands.iter().map(of));
         text += &line(&cells);
     }
     text
+}
+
+/// The same by requests a second: the 99th percentile, and how many times that of the best model under this load it is, as
+/// in Figure 3.11 of the thesis. Infinite where requests are late or lost.
+pub(super) fn by_rate(result: &str) -> String {
+    let result: Experiment = serde_json::from_str(result).expect("a result");
+    let (mut rates, mut profiles): (Vec<f64>, Vec<&str>) = Default::default();
+    for run in &result.runs {
+        if !rates.contains(&run.asked_rps) {
+            rates.push(run.asked_rps);
+        }
+        if !profiles.contains(&&*run.profile) {
+            profiles.push(&run.profile);
+        }
+    }
+    let is_borne = |run: &&Run| run.goodput_rps > 0.99 * run.offered_rps;
+    let best = |rate: f64| {
+        let there = result.runs.iter().filter(|run| run.asked_rps == rate).filter(is_borne);
+        there.map(|run| run.p99_us).fold(f64::INFINITY, f64::min)
+    };
+    let mut text = head(
+        &std::iter::once("model".to_owned())
+            .chain(rates.iter().map(|rate| format!("{rate:.0}/s")))
+            .collect::<Vec<_>>(),
+    );
+    for profile in profiles {
+        let of = |rate: &f64| {
+            let mut ours = result.runs.iter().filter(|it| it.profile == profile);
+            let run = ours.find(|run| run.asked_rps == *rate).filter(is_borne);
+            run.map_or("∞".into(), |run| {
+                format!("{:.2} ({})", run.p99_us / best(*rate), time(run.p99_us))
+            })
+        };
+        let mut cells = vec![format!("`{}`", word(profile))];
+        cells.extend(rates.iter().map(of));
+        text += &line(&cells);
+    }
+    text
+}
+
+fn word(profile: &str) -> &str {
+    profile.rsplit_once("model=").expect("a model").1.trim_end_matches(']')
 }
 
 fn is_near(demand: f64, run: &Run) -> bool {

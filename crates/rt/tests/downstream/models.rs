@@ -81,22 +81,31 @@ fn a_model_that_changes_while_serving_loses_nothing_and_does_nothing_twice() {
         if calls.len() == IN_FLIGHT {
             check(calls.pop_front().expect("some are under way"));
         }
-        // Every third call comes under another model, of any number of workers.
+        // Every third call comes under another model.
         if rng.below(3) == 0 {
-            let letters = ["sib", "aib", "sdb", "adb"][rng.below(4) as usize];
-            let mut word = letters.to_owned();
-            if letters.contains('d') {
-                word += &format!(":{}", 1 + rng.below(4));
-            }
-            if rng.below(2) == 0 {
-                word += &format!("+{}", 1 + rng.below(8));
-            }
-            server.set_model(model(&word)).expect("there are as many threads");
+            server.set_model(drawn(&mut rng)).expect("there are as many threads");
         }
     }
     calls.into_iter().for_each(check);
     assert!(done.iter().all(|count| count.load(Relaxed) == 1), "each was carried out once");
     eventually("nothing is left", || server.remaining().unanswered == 0);
+}
+
+/// Any word, with 4 workers and 8 threads for calls at most.
+fn drawn(rng: &mut Rng) -> Model {
+    let mut pick = |letters: &str| letters.as_bytes()[rng.below(2) as usize] as char;
+    let [completion, placement, reception] = ["sa", "id", "bp"].map(&mut pick);
+    let mut word = String::from_iter([completion, placement, reception]);
+    if placement == 'd' {
+        word += &format!(":{}", 1 + rng.below(4));
+    }
+    if rng.below(2) == 0 {
+        word += &format!("+{}", 1 + rng.below(8));
+    }
+    if reception == 'b' && rng.below(2) == 0 {
+        word += "@spin:20us";
+    }
+    model(&word)
 }
 
 /// Says whether a fan was done at its first poll.

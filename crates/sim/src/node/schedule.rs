@@ -7,7 +7,7 @@ use crate::space::{Event, Packet, Space};
 use crate::standing::Waiting;
 use crate::threads::Threads;
 use std::time::Duration;
-use tailwater_core::Instant;
+use tailwater_core::{Instant, Rng};
 
 impl Node {
     /// Gives idle cores to threads while any wants one.
@@ -36,11 +36,17 @@ impl Node {
             return;
         }
         let idle = self.idle_cores();
-        let at = self.staff.as_mut().and_then(|staff| staff.rouse(now, thread, idle));
-        if let Some(at) = at {
+        if let Some(staff) = &mut self.staff
+            && staff.rouse(now, thread, idle)
+        {
             let woken = Event::Woken { node: self.place.node, thread, life: self.life };
-            space.calendar.at(at, woken);
+            space.calendar.at(now + staff.spec.wake_up.draw(&mut self.wakes), woken);
         }
+    }
+
+    /// How long its threads take to wake up is drawn from here.
+    pub(crate) fn draw_wakes(&mut self, rng: &Rng) {
+        self.wakes = rng.split(&format!("node {}", self.place.node));
     }
 
     /// A thread's sleep has ended.

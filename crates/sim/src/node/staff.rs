@@ -97,6 +97,7 @@ pub(super) enum Todo {
 
 impl Staff {
     pub(super) fn new(spec: Threads, loops: usize) -> Self {
+        let model = spec.model;
         let mut staff = Self {
             spec,
             threads: (0..loops).map(|_| Thread::idle(Instant::ZERO, Role::Loop)).collect(),
@@ -107,7 +108,7 @@ impl Staff {
             fans: VecDeque::new(),
             backlog: 0,
         };
-        staff.follow(Instant::ZERO, spec.model);
+        staff.follow(Instant::ZERO, model);
         staff
     }
 
@@ -213,23 +214,23 @@ impl Staff {
         }
     }
 
-    /// Something has come for a thread: it wants a core, or will at the instant that this returns. `idle` cores have
-    /// nothing to do.
-    pub(super) fn rouse(&mut self, now: Instant, thread: u16, idle: usize) -> Option<Instant> {
+    /// Something has come for a thread: it wants a core, or will once it has woken up, where this is true. `idle` cores
+    /// have nothing to do.
+    pub(super) fn rouse(&mut self, now: Instant, thread: u16, idle: usize) -> bool {
         let state = &self.threads[usize::from(thread)];
-        let Rest::Idle(since) = state.rest else { return None };
+        let Rest::Idle(since) = state.rest else { return false };
         if state.held.is_some_and(|held| !held.is_over) && state.inbox.is_empty() {
-            return None;
+            return false;
         }
         let on_idle_core = !self.looks(thread, now.since(since)) && self.can_wake_core(now, idle);
         let state = &mut self.threads[usize::from(thread)];
         if on_idle_core {
             state.rest = Rest::Waking;
-            return Some(now + self.spec.wake_up);
+        } else {
+            state.rest = Rest::Awake;
+            self.ready.push_back(thread);
         }
-        state.rest = Rest::Awake;
-        self.ready.push_back(thread);
-        None
+        on_idle_core
     }
 
     /// Its sleep has ended. A thread of an earlier life has nothing to do with it.

@@ -7,8 +7,8 @@ use crate::world::World;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Rng;
-use tailwater_workload::Service;
 use tailwater_workload::scenario::{Completion, Model, Placement, Reception};
+use tailwater_workload::{Distribution, Service};
 
 /// Where requests have paths every second world has threads, of which some change their model while they serve; a
 /// generator of its own.
@@ -66,8 +66,11 @@ fn give_threads(dice: &mut Dice, world: &mut World, changes: u64) {
 
 fn draw_threads(dice: &mut Dice) -> Threads {
     let mut cost = |costs_ns| Duration::from_nanos(dice.one_of::<u64, 3>(costs_ns));
-    let (wake_up, hand_over) = (cost([0, 5_000, 26_000]), cost([0, 1_000, 10_000]));
+    let (mean, hand_over) = (cost([0, 5_000, 26_000]), cost([0, 1_000, 10_000]));
     let switch = cost([0, 500, 2_500]);
+    let varies = mean == Duration::from_micros(5);
+    let distribution = if varies { Distribution::Exponential } else { Distribution::Constant };
+    let wake_up = Service { distribution, mean };
     Threads { model: draw_model(dice), wake_up, hand_over, switch }
 }
 

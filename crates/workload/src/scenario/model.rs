@@ -34,11 +34,11 @@ pub(super) fn read(item: &Item<'_>) -> Option<Model> {
 }
 
 fn bounded(item: &Item<'_>, model: Model) -> Option<Model> {
-    if model.workers() as u64 > limits::THREADS_MAX {
-        return item.wrong(format_args!("at most {} workers", limits::THREADS_MAX));
+    if model.workers() as u64 > limits::POOL_MAX {
+        return item.wrong(format_args!("at most {} workers", limits::POOL_MAX));
     }
-    if model.completion.crew() as u64 > limits::THREADS_MAX {
-        return item.wrong(format_args!("at most {} threads for calls", limits::THREADS_MAX));
+    if model.completion.crew() as u64 > limits::POOL_MAX {
+        return item.wrong(format_args!("at most {} threads for calls", limits::POOL_MAX));
     }
     Some(model)
 }

@@ -3,6 +3,9 @@
 use super::choices::{WAKES, Wake};
 use super::section::Section;
 use super::stalls::Stalls;
+use super::times;
+use crate::distribution::Distribution;
+use crate::service::Service;
 use std::time::Duration;
 
 /// A simulated server and its network. The defaults are close to one loop on loopback.
@@ -36,8 +39,8 @@ pub struct Sim {
     pub parse_every: Duration,
     /// Where a request goes that was handed a lock. Default to the front.
     pub wake: Wake,
-    /// From waking a sleeping thread until it runs on an idle core. Default 26 µs.
-    pub wake_up: Duration,
+    /// From waking a sleeping thread until it runs on an idle core, drawn for each wake-up. Default 26 µs.
+    pub wake_up: Service,
     /// What it costs a thread to wake another one, on an idle core, for a request that it hands over. Default 10 µs.
     pub hand_over: Duration,
     /// What it costs a core to turn to another thread. Default 2.5 µs.
@@ -65,7 +68,9 @@ impl Sim {
             wake: section.choice("wake", WAKES).unwrap_or(Wake::Front),
             // Medians of a two-core virtual machine. A futex's wake-up after a sleep of 50 µs, and what it costs the
             // waker. Half a ping-pong of two threads over pipes on one core.
-            wake_up: cost("wake_up", 26_000),
+            wake_up: section.item("wake_up").and_then(|item| times::read(&item)).unwrap_or(
+                Service { distribution: Distribution::Constant, mean: Duration::from_micros(26) },
+            ),
             hand_over: cost("hand_over", 10_000),
             switch: cost("switch", 2_500),
             stalls: section.item("stalls").map(|item| Stalls::read(&item)).unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use super::Absent::{Is, Means, Needed};
 use super::ValueKind::{Number, OneOrMore, Tables, Time, Truth, Whole, Word};
-use super::{Table, key, names, table};
+use super::{Table, key, names, table, times};
 use crate::limits;
 use crate::scenario::choices::WAKES;
 use std::ops::RangeInclusive;
@@ -16,7 +16,7 @@ pub(super) static SIM: Table = table(
     &[
         key(
             "cores",
-            Whole(1..=limits::THREADS_MAX),
+            Whole(1..=limits::POOL_MAX),
             Means("one for each loop"),
             "4",
             "How many cores serve, equally many for each loop. Cores of one loop share its queues.",
@@ -91,11 +91,11 @@ pub(super) static SIM: Table = table(
         ),
         key(
             "wake_up",
-            Time(COSTS),
+            times::TIME_OR,
             Is("\"26us\""),
-            "\"5us\"",
-            "How long a sleeping thread takes to run on an idle core once it is woken. Counts only where a threading \
-             model is given.",
+            "{ distribution = \"exponential\", mean = \"5us\" }",
+            "How long a sleeping thread takes to run on an idle core once it is woken; drawn for each wake-up. Counts \
+             only where a threading model is given.",
         ),
         key(
             "hand_over",

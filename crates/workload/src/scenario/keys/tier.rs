@@ -36,7 +36,7 @@ pub(super) static TIER: Table = table(
         ),
         key(
             "cores",
-            Whole(1..=limits::THREADS_MAX),
+            Whole(1..=limits::POOL_MAX),
             Means("as many as the server has"),
             "2",
             "How many cores each node has. Simulator only: on sockets a node has one loop, and pin has the numbers of \

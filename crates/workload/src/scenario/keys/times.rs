@@ -15,7 +15,7 @@ pub(super) const TIME_OR: super::ValueKind = TimeOr(MEANS, &TIME);
 
 static TIME: Table = Table {
     head: "{ distribution, mean }",
-    meaning: "How long something takes, drawn for each request. A duration alone is a constant.",
+    meaning: "How long something takes, drawn each time. A duration alone is a constant.",
     keys: &[DISTRIBUTION, MEAN, SIGMA, P99_OF_P50, SHAPE, MAX, FILE],
     variants: VARIANTS,
 };

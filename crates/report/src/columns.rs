@@ -1,6 +1,6 @@
 //! The columns that the terminal table and the page share.
 
-use crate::format::{self, NOTHING};
+use crate::format::{self, ColumnUnit, NOTHING};
 use crate::model::{Group, Line, Point};
 use crate::quantity::Quantity;
 
@@ -37,7 +37,7 @@ const TIME: &str = "{time}";
 impl Column {
     /// Its heading above the numbers of a group, one word or unit a line.
     pub(crate) fn head(&self, group: &Group<'_>) -> String {
-        self.head.replace(TIME, format::column_unit(group.slo_us).1)
+        self.head.replace(TIME, ColumnUnit::of(group.slo_us).name())
     }
 
     /// Its heading without the unit of time.
@@ -217,8 +217,8 @@ fn validity(point: &Point<'_>) -> Cell {
 
 /// In the unit of its column.
 fn time(group: &Group<'_>, point: &Point<'_>, quantity: Quantity) -> Cell {
-    let (unit_us, _) = format::column_unit(group.slo_us);
-    number(point, quantity, |us| format::significant(us / unit_us))
+    let unit = ColumnUnit::of(group.slo_us);
+    number(point, quantity, |us| unit.show(us))
 }
 
 /// The mark stands where no terminal is too narrow for it.

@@ -109,6 +109,7 @@ fn two_results_share_a_page_and_its_pictures() {
     check(&page);
     assert!(page.contains("&lt;b&gt;bold") && !page.contains("<b>bold"), "text stays text");
     assert!(page.contains("class=\"sortable comparison\"") && page.contains("comparison.csv"));
+    assert!(page.contains("download=\"comparison.json\""), "JSON stands beside CSV");
     assert!(page.contains("none (first)") && page.contains("breakwater (default, second)"));
 }
 

@@ -26,6 +26,34 @@ pub fn works(command: &mut Command) -> bool {
     quiet.status().is_ok_and(|status| status.success())
 }
 
+/// A program of others, without which a bench measures nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Needed {
+    /// What people call it.
+    pub name: &'static str,
+    /// A command that ends well where it is there.
+    pub probe: &'static [&'static str],
+    /// The package of Debian that has it.
+    pub package: &'static str,
+}
+
+/// Looks for all of them, so that none is found missing after minutes of work.
+///
+/// # Errors
+/// Names those that are missing, with what to type.
+pub fn look_for(needed: &[Needed]) -> Result<(), String> {
+    let is_missing = |it: &&Needed| !works(Command::new(it.probe[0]).args(&it.probe[1..]));
+    let missing: Vec<&Needed> = needed.iter().filter(is_missing).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let joined = |of: fn(&Needed) -> &'static str, by: &str| {
+        missing.iter().map(|it| of(it)).collect::<Vec<_>>().join(by)
+    };
+    let (names, packages) = (joined(|it| it.name, ", "), joined(|it| it.package, " "));
+    Err(format!("found no {names}; type: apt-get install {packages}"))
+}
+
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -45,5 +73,19 @@ mod tests {
         let missing = output(&mut Command::new("/nowhere/x")).unwrap_err();
         assert!(missing.starts_with("could not start /nowhere/x: "), "{missing}");
         assert!(works(&mut Command::new("true")) && !works(&mut Command::new("false")));
+    }
+
+    /// Each was found missing when it was its turn, the last after a recording of minutes.
+    #[test]
+    fn all_that_is_missing_is_named_at_once_with_what_to_type() {
+        let program = |name, probe, package| Needed { name, probe, package };
+        let there = program("a shell", &["sh", "-c", "exit 0"], "dash");
+        let none = program("npm", &["/nowhere/npm", "--version"], "npm");
+        let part = program("Python's venv", &["sh", "-c", "exit 1"], "python3-venv");
+        assert_eq!(look_for(&[there]), Ok(()));
+        assert_eq!(
+            look_for(&[none, there, part]).unwrap_err(),
+            "found no npm, Python's venv; type: apt-get install npm python3-venv"
+        );
     }
 }

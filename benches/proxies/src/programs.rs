@@ -1,5 +1,6 @@
 //! The proxies, and the memcacheds behind them.
 
+use machine::command::{self, Needed};
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -21,8 +22,16 @@ pub(crate) struct Programs {
     myself: String,
 }
 
+/// What of others is measured, and what it stands before.
+const NEEDED: [Needed; 2] = [
+    Needed { name: "nutcracker", probe: &["nutcracker", "--version"], package: "nutcracker" },
+    Needed { name: "memcached", probe: &["memcached", "--version"], package: "memcached" },
+];
+
 impl Programs {
+    /// Of others first, before ours is built.
     pub(crate) fn find() -> Result<Self, String> {
+        command::look_for(&NEEDED)?;
         let tailwater = machine::tailwater()?;
         let myself = std::env::current_exe().map_err(|error| error.to_string())?;
         Ok(Self { tailwater, myself: myself.display().to_string() })
@@ -31,9 +40,7 @@ impl Programs {
     /// What nutcracker calls itself.
     pub(crate) fn nutcracker_version(&self) -> Result<String, String> {
         let output = Command::new("nutcracker").arg("--version").output();
-        let output = output.map_err(|error| {
-            format!("nutcracker does not start: {error}; type: apt-get install nutcracker")
-        })?;
+        let output = output.map_err(|error| format!("nutcracker does not start: {error}"))?;
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
         Ok(said.lines().next().unwrap_or_default().trim().to_owned())
@@ -103,9 +110,7 @@ impl Memcached {
         let mut command = Command::new("memcached");
         command.args(["-u", "nobody", "-l", "127.0.0.1", "-U", "0", "-t", "1", "-m", "256"]);
         let child = command.args(["-p", &port]).stdin(Stdio::null()).spawn();
-        let child = child.map_err(|error| {
-            format!("memcached does not start: {error}; type: apt-get install memcached")
-        })?;
+        let child = child.map_err(|error| format!("memcached does not start: {error}"))?;
         let mut memcached = Self { child, address };
         let began = Instant::now();
         while TcpStream::connect(address).is_err() {

@@ -26,11 +26,10 @@ pub(crate) fn tool() -> String {
 
 /// Opens the page at its table of functions, and reads the rows.
 pub(crate) fn read(exports: &Exports, format: &str) -> Result<String> {
-    let browser = tools::chromium()?;
     let served = Served::start(tools::speedscope(&exports.folder)?, exports.of(format))?;
     let page = &served.page;
     let mut open = Command::new("timeout");
-    open.args(["--kill-after=5", "60", browser, "--headless", "--no-sandbox", BUDGET]);
+    open.args(["--kill-after=5", "60", tools::CHROMIUM, "--headless", "--no-sandbox", BUDGET]);
     // Its flame graph is drawn by the processor.
     open.args(["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]);
     open.args(["--window-size=1400,900", "--dump-dom"]);

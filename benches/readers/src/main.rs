@@ -78,6 +78,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
         machine::result::refuse_unwritable(path)?;
     }
     let started_unix = machine::result::now_unix();
+    tools::look_for_all(&arguments.folder)?;
     let exports = Exports::make(&arguments.folder, arguments.trace.as_deref(), arguments.short)?;
     println!("{}\n", exports.stacks.told());
     let mut rows = vec![

@@ -92,18 +92,23 @@ pub(crate) enum Verb {
         /// Which.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page of a verb, of scenario files, or of tailwater; for man -l - or a file such as
-    /// tailwater.1.
-    Man {
-        /// The verb, such as run; or scenario, for scenario files.
-        verb: Option<String>,
-    },
+    /// Print the manual page of a verb, of scenario files, or of tailwater, for man -l -; or write all of them, for man.
+    Man(ManualOptions),
     /// Keep a program of others for the orchestrator.
     #[command(hide = true)]
     Guard(GuardOptions),
     /// Do what a JSON object on standard input says, for the orchestrator.
     #[command(hide = true)]
     Job,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ManualOptions {
+    /// The verb, such as run; or scenario, for scenario files.
+    pub(crate) verb: Option<String>,
+    /// Write all pages below this folder, as man1/tailwater-run.1 and man5/tailwater-scenario.5, and say what to type.
+    #[arg(long, value_name = "DIR", conflicts_with = "verb")]
+    pub(crate) all: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -493,26 +498,6 @@ pub(crate) struct LoadOptions {
     /// Print the result as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// The manual page in roff.
-pub(crate) fn manual(verb: Option<&str>) -> Result<(), Failure> {
-    let mut command = Arguments::command();
-    command.build();
-    let asked = match verb {
-        None => &command,
-        Some("scenario") => return crate::failure::say(crate::keys::manual().trim_end()),
-        Some(verb) => command.find_subcommand(verb).ok_or_else(|| {
-            let known: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
-            let known = known.join(", ");
-            Failure::usage(format!("'{verb}' found, a verb or scenario is needed: one of {known}"))
-        })?,
-    };
-    let mut page = Vec::new();
-    let name = verb.map_or("tailwater".to_owned(), |verb| format!("tailwater-{verb}"));
-    let page_of = clap_mangen::Man::new(asked.clone()).title(name);
-    page_of.render(&mut page).map_err(|error| Failure::work(format!("manual page: {error}")))?;
-    crate::failure::say(String::from_utf8_lossy(&page).trim_end())
 }
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {

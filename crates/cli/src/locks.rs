@@ -2,17 +2,21 @@
 
 use crate::args::LocksOptions;
 use crate::failure::{Failure, say};
+use crate::terminal::{style, wrapped};
 use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_core::MethodId;
-use tailwater_report::{grid, time};
+use tailwater_report::{ColumnUnit, grid_within, time};
 use tailwater_rt::Address;
 use tailwater_rt::client::{CallError, CallOptions, ChannelConfig, Client, Fault};
 use tailwater_rt::counts::{BudgetCounts, Counts, LockCounts};
 
 /// How long the server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+const NO_LOCK: &str = "This server has no named lock. Locks of tailwater-sync are listed once they have a name, \
+     as in Mutex::named(\"slabs\", …).";
 
 pub(crate) fn locks(options: &LocksOptions) -> Result<(), Failure> {
     let counts = ask(options)?;
@@ -23,15 +27,12 @@ pub(crate) fn locks(options: &LocksOptions) -> Result<(), Failure> {
         return say(&serde_json::to_string_pretty(&all).map_err(Failure::work)?);
     }
     if let Some(budgets) = counts.budgets {
-        say(&sentence(budgets))?;
+        say(&format!("{}\n", wrapped(&sentence(budgets))))?;
     }
     if counts.locks.is_empty() {
-        return say(
-            "This server has no named lock. Locks of tailwater-sync are listed once they have a name, \
-             as in Mutex::named(\"slabs\", …).",
-        );
+        return say(&wrapped(NO_LOCK));
     }
-    say(&table(&counts.locks))
+    say(&table(&counts.locks, style().width))
 }
 
 /// Without control: the question goes beside admission, and must get through when everything is shed.
@@ -94,7 +95,7 @@ fn budgets_json(budgets: BudgetCounts) -> serde_json::Value {
 fn sentence(budgets: BudgetCounts) -> String {
     let micros = |time_ns: u64| time(time_ns as f64 / 1e3);
     format!(
-        "A request may queue for {} now (target {}; p99 of service {}, of the network {}).\n",
+        "A request may queue for {} now (target {}; p99 of service {}, of the network {}).",
         micros(budgets.budget_ns),
         micros(budgets.target_ns),
         micros(budgets.service_p99_ns),
@@ -102,21 +103,50 @@ fn sentence(budgets: BudgetCounts) -> String {
     )
 }
 
+/// Heading of a time, and which it is.
+type Wait = (&'static str, fn(&LockCounts) -> u64);
+
+const WAITS: [Wait; 4] = [
+    ("waited", |lock| lock.wait_ns),
+    ("p50", |lock| lock.wait_p50_ns),
+    ("p99", |lock| lock.wait_p99_ns),
+    ("longest", |lock| lock.wait_max_ns),
+];
+
 /// The lock with the most waiting first, as the server tells them.
-fn table(locks: &[LockCounts]) -> String {
-    let heads = ["lock", "contended", "refused", "gave up", "waited", "p50", "p99", "longest"];
-    let micros = |time_ns: u64| time(time_ns as f64 / 1e3);
+fn table(locks: &[LockCounts], width: Option<u16>) -> String {
+    let us = |lock: &LockCounts, of: fn(&LockCounts) -> u64| of(lock) as f64 / 1e3;
+    let units = WAITS.map(|(_, of)| ColumnUnit::of_largest(locks.iter().map(|it| us(it, of))));
+    let named = WAITS.iter().zip(units).map(|((head, _), unit)| format!("{head}\n{}", unit.name()));
+    let heads = ["lock", "contended", "refused", "gave up"].map(str::to_owned);
+    let heads: Vec<String> = heads.into_iter().chain(named).collect();
     let row = |lock: &LockCounts| {
-        vec![
-            lock.name.clone(),
-            lock.contended.to_string(),
-            lock.refused.to_string(),
-            lock.gave_up.to_string(),
-            micros(lock.wait_ns),
-            micros(lock.wait_p50_ns),
-            micros(lock.wait_p99_ns),
-            micros(lock.wait_max_ns),
-        ]
+        let counts = [lock.contended, lock.refused, lock.gave_up].map(|count| count.to_string());
+        let waits = WAITS.iter().zip(units).map(|((_, of), unit)| unit.show(us(lock, *of)));
+        std::iter::once(lock.name.clone()).chain(counts).chain(waits).collect()
     };
-    grid(&heads, 1, &locks.iter().map(row).collect::<Vec<_>>())
+    grid_within(&heads, 1, &locks.iter().map(row).collect::<Vec<_>>(), width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_in_one_unit_for_each_column_and_long_names_break() {
+        let lock = |name: &str, wait_ns| LockCounts {
+            name: name.to_owned(),
+            wait_ns,
+            wait_p99_ns: wait_ns / 1_000,
+            ..LockCounts::default()
+        };
+        let locks = [lock("slabs", 15_000_000_000), lock(&"index ".repeat(20), 999_000)];
+        let table = table(&locks, Some(80));
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+        let units: Vec<&str> = table.lines().nth(1).expect("units").split_whitespace().collect();
+        assert_eq!(units, ["s", "µs", "ms", "µs"], "{table}");
+        let slabs = table.lines().find(|line| line.starts_with("slabs")).expect("a row");
+        let cells: Vec<&str> = slabs.split_whitespace().collect();
+        assert_eq!(cells[4..], ["15.0", "0", "15.0", "0"], "{table}");
+    }
 }

@@ -45,6 +45,7 @@ mod tune;
 mod figures;
 mod controllers;
 mod keys;
+mod manual;
 
 use args::{Arguments, Verb};
 use clap::Parser as _;
@@ -76,7 +77,7 @@ fn main() -> ExitCode {
         Verb::Controllers => controllers::list(),
         Verb::Keys(options) => keys::keys(&options),
         Verb::Completions { shell } => args::completions(shell),
-        Verb::Man { verb } => args::manual(verb.as_deref()),
+        Verb::Man(options) => manual::manual(&options),
         Verb::Guard(options) => guard::guard(&options),
         Verb::Job => job::from_standard_input(),
     };

@@ -6,9 +6,10 @@
 
 use crate::args::ProbeOptions;
 use crate::failure::{Failure, say};
+use crate::terminal::style;
 use std::thread;
 use std::time::{Duration, Instant};
-use tailwater_report::{grid, time};
+use tailwater_report::{ColumnUnit, grid_within};
 use tailwater_rt::cpu;
 use tailwater_workload::scenario::{StallKind, Stalls};
 
@@ -30,7 +31,7 @@ pub(crate) fn probe(options: &ProbeOptions) -> Result<(), Failure> {
         });
         return say(&serde_json::to_string_pretty(&found).map_err(Failure::work)?);
     }
-    say(&table(&watches))?;
+    say(&table(&watches, style().width))?;
     say(&format!("\nFor [sim] of a scenario:\n\n{stalls}"))
 }
 
@@ -117,20 +118,19 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-fn table(watches: &[Watch]) -> String {
+fn table(watches: &[Watch], width: Option<u16>) -> String {
+    let longest = |watch: &Watch| micros(watch.longest());
+    let unit = ColumnUnit::of_largest(watches.iter().map(longest));
     let row = |watch: &Watch| {
         vec![
             format!("core {}", watch.core),
             format!("{:.1}", watch.per_second()),
             format!("{:.2} %", 100.0 * watch.share()),
-            time(micros(watch.longest())),
+            unit.show(longest(watch)),
         ]
     };
-    grid(
-        &["", "stalls/s", "of its time", "longest"],
-        1,
-        &watches.iter().map(row).collect::<Vec<_>>(),
-    )
+    let heads = ["", "stalls/s", "of its time", &format!("longest, {}", unit.name())];
+    grid_within(&heads, 1, &watches.iter().map(row).collect::<Vec<_>>(), width)
 }
 
 #[cfg(test)]
@@ -160,6 +160,16 @@ mod tests {
             (watch.per_second(), watch.share(), watch.longest()),
             (0.0, 0.0, Duration::ZERO)
         );
-        assert!(table(&[watch]).contains("core 3"));
+        assert!(table(&[watch], None).contains("core 3"));
+    }
+
+    /// Each core had the unit that suited it, so that 950 µs stood above 1.05 ms.
+    #[test]
+    fn the_longest_stalls_are_in_one_unit() {
+        let stalled =
+            |core, length| Watch { core, watched: us(10_000_000), lengths: vec![us(length)] };
+        let table = table(&[stalled(0, 950), stalled(1, 21_050)], Some(80));
+        assert!(table.contains("longest, ms"), "{table}");
+        assert!(table.contains("0.95\n") && table.ends_with("21.1"), "{table}");
     }
 }

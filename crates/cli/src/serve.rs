@@ -1,6 +1,7 @@
 //! `tailwater serve`: the synthetic service, or a scenario's application, behind a real server. It ends when a signal
 //! drains it or, where that is asked for, when nothing reads what it says.
 
+mod greeting;
 mod tiers;
 mod told;
 
@@ -48,11 +49,7 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
         (described, _) => vec![front(options, described.as_ref())?],
     };
     let addresses: Vec<_> = servers.iter().map(|server| server.address().to_string()).collect();
-    let greeting = serde_json::json!({
-        "listening": addresses[0], "nodes": addresses, "pid": std::process::id()
-    });
-    // Not by `say`, which ends the program at once and would leave a socket's file behind.
-    match writeln!(std::io::stdout(), "{greeting}") {
+    match greeting::greet(options, &addresses) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
         result => result.map_err(|error| Failure::work(format!("standard output: {error}")))?,
     }

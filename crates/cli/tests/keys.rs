@@ -1,6 +1,6 @@
 //! The reference of scenario files: as the page, as the manual page, and by name.
 
-use crate::common::TAILWATER;
+use crate::common::{Folder, TAILWATER};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -51,4 +51,26 @@ fn the_manual_page_is_of_section_5_and_has_every_table() {
     for head in [".SH [demand]", ".SH [[controller]]", ".SH [clients.retry]"] {
         assert!(page.contains(head), "{head}: {page}");
     }
+}
+
+/// The page of section 5 could be printed and nothing else: `man 5 tailwater-scenario` found none.
+#[test]
+fn all_pages_are_written_to_where_man_looks() {
+    let folder = Folder::new("manual");
+    let root = folder.0.join("share/man");
+    let said = said(&["man", "--all", &root.display().to_string()]);
+    let found = root.canonicalize().expect("it was made");
+    assert!(said.contains(&format!("export MANPATH={}:", found.display())), "{said}");
+    assert!(said.contains("man 5 tailwater-scenario"), "{said}");
+    let page = |name: &str| std::fs::read_to_string(root.join(name)).expect(name);
+    assert!(page("man5/tailwater-scenario.5").contains(".TH tailwater-scenario 5"));
+    for name in ["tailwater", "tailwater-run", "tailwater-profile-record"] {
+        assert!(page(&format!("man1/{name}.1")).contains(&format!(".TH {name} 1")), "{name}");
+    }
+    let pages = std::fs::read_dir(root.join("man1")).expect("a folder").count();
+    assert!(said.starts_with(&format!("{} pages", pages + 1)), "{pages}: {said}");
+    assert!(!root.join("man1/tailwater-job.1").exists(), "it is hidden");
+    let refused = tailwater(&["man", "--all", "/proc/nowhere"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("by --all"), "{refused:?}");
 }

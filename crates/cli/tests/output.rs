@@ -1,7 +1,7 @@
 //! What a run leaves: tables that fit, and files in a folder that was tried beforehand; the same on any number of
 //! threads; an exit code that tells whether there is a result.
 
-use crate::common::{Folder, TAILWATER};
+use crate::common::{Folder, Serving, TAILWATER};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -251,6 +251,37 @@ fn tables_fit_the_columns_that_are_there_and_a_pipe_gets_all() {
     let all = simulate(&file, &[]);
     let all = text(&all.stdout);
     assert!(!all.contains("left out") && all.contains("µs/rq"), "{all}");
+}
+
+/// Only `run` did; the list of controllers was as wide as its longest sentence.
+#[test]
+fn what_other_verbs_print_fits_as_well() {
+    let folder = Folder::new("columns-of-all");
+    let file = folder.write("small.toml", SMALL);
+    let [one, two] = ["one", "two"].map(|name| folder.0.join(name));
+    for out in [&one, &two] {
+        assert!(simulate(&file, &["--out", &out.display().to_string()]).status.success());
+    }
+    let serving = Serving::start(&["--controller", "none"]);
+    let verbs: [(&[&str], &[&Path], &str); 5] = [
+        (&["controllers"], &[], "Settings"),
+        (&["keys"], &[], "of_capacity"),
+        (&["compare"], &[&one, &two], "goodput"),
+        (&["probe", "--seconds", "0.01"], &[], "stalls/s"),
+        (&["locks", &serving.address], &[], "Mutex::named"),
+    ];
+    for (arguments, paths, word) in verbs {
+        for columns in [80, 120] {
+            let mut command = tailwater(arguments, paths);
+            let output = command.env("COLUMNS", columns.to_string()).output().expect("it starts");
+            let said = text(&output.stdout);
+            assert!(said.contains(word), "{arguments:?}: {said} {}", text(&output.stderr));
+            // What is to be copied into a file is never broken.
+            let words = said.lines().filter(|line| !line.contains(" = "));
+            let widest = words.map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(widest <= columns, "{widest} of {columns} columns, {arguments:?}:\n{said}");
+        }
+    }
 }
 
 #[test]

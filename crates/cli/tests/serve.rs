@@ -1,7 +1,9 @@
 //! `tailwater serve` as a process: how it ends, and what it does when it has no room.
 
 use crate::common;
-use crate::common::{DRAINING, Folder, GOODBYE, Raw, Serving, eventually};
+use crate::common::{DRAINING, Folder, GOODBYE, Raw, Serving, TAILWATER, eventually};
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
@@ -82,6 +84,34 @@ fn a_signal_drains_what_was_admitted_under_load() {
         CallError::TimedOut,
     ];
     assert!(expected.contains(&last), "{last}");
+}
+
+/// At a terminal it printed a line for programs, and no word of what to do next.
+#[test]
+fn at_a_terminal_it_says_what_to_type_and_to_programs_it_does_not() {
+    let mut command = Command::new("script");
+    let serve = format!("{TAILWATER} serve --controller none");
+    command.args(["--quiet", "--command", &serve, "/dev/null"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut terminal = command.spawn().expect("script of the package bsdutils");
+    let screen = BufReader::new(terminal.stdout.take().expect("it is piped"));
+    let lines: Vec<String> = screen.lines().take(2).map(|line| line.expect("text")).collect();
+    // What runs at the terminal is hung up with it.
+    terminal.kill().expect("it runs");
+    terminal.wait().expect("it has ended");
+    let greeting: serde_json::Value = serde_json::from_str(&lines[0]).expect("JSON");
+    let address = greeting["listening"].as_str().expect("an address");
+    assert!(lines[1].starts_with(&format!("Listening on {address} until Ctrl-C")), "{lines:?}");
+    assert!(lines[1].contains(&format!("tailwater load --connect {address}")), "{lines:?}");
+
+    let mut piped = Command::new(TAILWATER);
+    piped.args(["serve", "--while-read", "--controller", "none"]);
+    let piped = piped.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut piped = piped.spawn().expect("it starts");
+    let mut line = String::new();
+    BufReader::new(piped.stdout.take().expect("it is piped")).read_line(&mut line).expect("text");
+    let ended = piped.wait_with_output().expect("it ends once nothing reads it");
+    assert!(ended.stderr.is_empty(), "{}", String::from_utf8_lossy(&ended.stderr));
 }
 
 #[test]

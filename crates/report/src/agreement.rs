@@ -1,6 +1,6 @@
 //! Two results held against each other, as tables and a sentence.
 
-use crate::format::{NOTHING, demand, percent, time, wrap};
+use crate::format::{ColumnUnit, NOTHING, demand, percent, wrap};
 use crate::grid::grid_within;
 use tailwater_stats::agreement::{Agreement, KEEPS_UP, Onset, PairedPoint};
 use tailwater_stats::result::Experiment;
@@ -10,7 +10,7 @@ pub const TOLERANCE_POINTS: f64 = 5.0;
 
 /// Headings and rows, of which the first column is text.
 pub(crate) struct Rows {
-    pub(crate) heads: Vec<&'static str>,
+    pub(crate) heads: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
 }
 
@@ -46,16 +46,18 @@ pub(crate) fn title(of: &Experiment) -> String {
 }
 
 pub(crate) fn points(found: &Agreement) -> Rows {
+    let unit = unit(found.points.iter().map(|point| point.slo_us));
+    let in_unit = |head: &str| format!("{head}{}", unit.name());
     let heads = vec![
-        "controller",
-        "clients",
-        "SLO",
-        "demand",
-        "goodput\nfirst",
-        "\nsecond",
-        "\npoints",
-        "p99\nfirst",
-        "\nsecond",
+        "controller".into(),
+        "clients".into(),
+        in_unit("SLO\n"),
+        "demand".into(),
+        "goodput\nfirst".into(),
+        "goodput\nsecond".into(),
+        "differs\nby".into(),
+        in_unit("p99\nfirst, "),
+        in_unit("p99\nsecond, "),
     ];
     let row = |point: &PairedPoint| {
         let (one, two) = point.goodput_of_capacity;
@@ -64,36 +66,44 @@ pub(crate) fn points(found: &Agreement) -> Rows {
         vec![
             format!("{} ({})", point.controller, point.profile),
             point.clients.to_string(),
-            time(point.slo_us),
+            unit.show(point.slo_us),
             demand(point.demand_ratio),
             percent(one),
             percent(two),
             format!("{difference:+.1}{mark}"),
-            latency(point.p99_us.0),
-            latency(point.p99_us.1),
+            latency(point.p99_us.0, unit),
+            latency(point.p99_us.1, unit),
         ]
     };
     Rows { heads, rows: found.points.iter().map(row).collect() }
 }
 
+/// The unit of a table's times: that of its tightest objective, in which no other loses a digit.
+fn unit(slos_us: impl Iterator<Item = f64>) -> ColumnUnit {
+    ColumnUnit::of(slos_us.fold(f64::INFINITY, f64::min))
+}
+
 /// Nothing was answered where it is zero.
-fn latency(us: f64) -> String {
-    if us > 0.0 { time(us) } else { NOTHING.to_owned() }
+fn latency(us: f64, unit: ColumnUnit) -> String {
+    if us > 0.0 { unit.show(us) } else { NOTHING.to_owned() }
 }
 
 pub(crate) fn onsets(found: &Agreement) -> Rows {
+    let unit = unit(found.onsets.iter().map(|onset| onset.slo_us));
     let at = |ratio: Option<f64>| ratio.map_or("never".into(), demand);
     let row = |onset: &Onset| {
         let (one, two) = onset.demand_ratio;
         vec![
             format!("{} ({})", onset.controller, onset.profile),
             onset.clients.to_string(),
-            time(onset.slo_us),
+            unit.show(onset.slo_us),
             at(one),
             at(two),
         ]
     };
-    let heads = vec!["falls behind at", "clients", "SLO", "first", "second"];
+    let heads = ["falls behind at", "clients", "SLO\n", "first", "second"].map(str::to_owned);
+    let mut heads = Vec::from(heads);
+    heads[2].push_str(unit.name());
     Rows { heads, rows: found.onsets.iter().map(row).collect() }
 }
 
@@ -122,25 +132,56 @@ pub(crate) fn sentence(found: &Agreement) -> String {
 mod tests {
     use super::*;
 
-    /// It was shown as a 99th percentile of 0 µs, and 0.85 × as 0.8 ×.
-    #[test]
-    fn what_answered_nothing_has_no_percentile_and_demands_keep_their_digits() {
-        let point = PairedPoint {
+    fn point(slo_us: f64, p99_us: (f64, f64)) -> PairedPoint {
+        PairedPoint {
             controller: "none".into(),
             profile: "default".into(),
             clients: 100,
-            slo_us: 400.0,
+            slo_us,
             demand_ratio: 0.85,
             goodput_of_capacity: (0.0, 0.84),
-            p99_us: (0.0, 213.0),
-        };
-        let found = Agreement { points: vec![point], ..Agreement::default() };
+            p99_us,
+        }
+    }
+
+    fn cells(line: &str) -> Vec<&str> {
+        line.split_whitespace().collect()
+    }
+
+    /// It was shown as a 99th percentile of 0 µs, and 0.85 × as 0.8 ×.
+    #[test]
+    fn what_answered_nothing_has_no_percentile_and_demands_keep_their_digits() {
+        let points = vec![point(400.0, (0.0, 213.0))];
+        let found = Agreement { points, ..Agreement::default() };
         let nothing = Experiment::default();
         let text = comparison_table((&nothing, &nothing), &found, None);
         let row = text.lines().find(|line| line.contains("none (default)")).expect("a row");
-        let cells: Vec<&str> = row.split_whitespace().collect();
-        let expected = ["0.85×", "0", "84", "+84.0", "!", "–", "213", "µs"];
-        assert_eq!(cells[cells.len() - expected.len()..], expected, "{text}");
+        let expected = ["0.85×", "0", "84", "+84.0", "!", "–", "213"];
+        assert!(cells(row).ends_with(&expected), "{text}");
         assert!(text.contains("Goodput is in % of capacity"), "{text}");
+    }
+
+    /// Each cell had the unit that suited it, so that 900 µs stood above 1.00 ms.
+    #[test]
+    fn all_times_of_a_column_are_in_one_unit_and_each_heading_is_another() {
+        let points = vec![point(400.0, (900.0, 1_000.0)), point(50_000.0, (25_000.0, 2e6))];
+        let onset = |slo_us| Onset {
+            controller: "none".into(),
+            profile: "default".into(),
+            clients: 100,
+            slo_us,
+            demand_ratio: (None, Some(1.2)),
+        };
+        let onsets = vec![onset(400.0), onset(50_000.0)];
+        let found = Agreement { points, onsets, ..Agreement::default() };
+        let table = super::points(&found);
+        let column = |at: usize| table.rows.iter().map(|row| &*row[at]).collect::<Vec<_>>();
+        assert_eq!(column(2), ["400", "50000"]);
+        assert_eq!((column(7), column(8)), (vec!["900", "25000"], vec!["1000", "2000000"]));
+        assert_eq!(table.heads[7..], ["p99\nfirst, µs", "p99\nsecond, µs"]);
+        let all: std::collections::BTreeSet<_> = table.heads.iter().collect();
+        assert_eq!(all.len(), table.heads.len(), "{all:?}");
+        let onsets = super::onsets(&found);
+        assert_eq!((&*onsets.heads[2], &*onsets.rows[1][2]), ("SLO\nµs", "50000"));
     }
 }

@@ -1,7 +1,7 @@
 //! The few columns that a first look needs, in 80 characters.
 
-use crate::format::{self, NOTHING, printable, wrap};
-use crate::grid::grid;
+use crate::format::{self, ColumnUnit, NOTHING, printable, wrap};
+use crate::grid::grid_within;
 use crate::model::{self, Group, Line, Point};
 use crate::notes::{NO_VALID, has_unsound};
 use crate::quantity::Quantity;
@@ -11,15 +11,6 @@ use tailwater_stats::result::Experiment;
 
 /// Where nothing is known of the reader's terminal.
 const WIDTH: u16 = 80;
-
-const HEADS: [&str; 6] = [
-    "load",
-    "controller",
-    "in time,\n% of capacity",
-    "p99 of\nanswers",
-    "refused by\nthe server, %",
-    "runs that\ncount",
-];
 
 /// How much of its capacity each controller kept in time at each load, what the tail was, and what was refused;
 /// then the sentences of [`line_summary`]. For experiments with few controllers; [`table`](crate::table()) shows
@@ -34,7 +25,7 @@ pub fn brief(experiment: &Experiment, style: TableStyle) -> String {
     for group in model::groups(experiment) {
         let capacity = format::thousands(group.capacity_rps);
         let name = format!("{} (capacity {capacity} k requests/s)", group.name());
-        out.push_str(&format!("{}\n{}\n", wrap(&name, width), grid(&HEADS, 2, &rows(&group))));
+        out.push_str(&format!("{}\n{}\n", wrap(&name, width), grid_of(&group, style.width)));
         if has_unsound(&group) {
             out.push_str(&format!("{}\n", wrap(NO_VALID, width)));
         }
@@ -44,28 +35,42 @@ pub fn brief(experiment: &Experiment, style: TableStyle) -> String {
     out
 }
 
+fn grid_of(group: &Group<'_>, width: Option<u16>) -> String {
+    let unit = ColumnUnit::of(group.slo_us);
+    let p99 = format!("p99 of\nanswers, {}", unit.name());
+    let heads = [
+        "load",
+        "controller",
+        "in time,\n% of capacity",
+        &p99,
+        "refused by\nthe server, %",
+        "runs that\ncount",
+    ];
+    grid_within(&heads, 2, &rows(group, unit), Some(width.unwrap_or(WIDTH)))
+}
+
 /// The load stands in the first line of each only.
-fn rows(group: &Group<'_>) -> Vec<Vec<String>> {
+fn rows(group: &Group<'_>, unit: ColumnUnit) -> Vec<Vec<String>> {
     let at = |demand: f64| {
         group.at(demand).enumerate().map(move |(nth, (line, point))| {
             let load = if nth == 0 { format::demand(demand) } else { String::new() };
-            row(load, line, point)
+            row(load, line, point, unit)
         })
     };
     group.demands().into_iter().flat_map(at).collect()
 }
 
-fn row(load: String, line: &Line<'_>, point: &Point<'_>) -> Vec<String> {
-    let shown = |quantity, show: fn(f64) -> String| {
+fn row(load: String, line: &Line<'_>, point: &Point<'_>, unit: ColumnUnit) -> Vec<String> {
+    let shown = |quantity, show: &dyn Fn(f64) -> String| {
         point.median(quantity).map_or_else(|| NOTHING.to_owned(), show)
     };
     let mark = if point.valid == 0 { " !" } else { "" };
     vec![
         load,
         format!("{}{mark}", line.label),
-        shown(Quantity::OfCapacity, format::percent),
-        shown(Quantity::P99, format::time),
-        shown(Quantity::Drop, format::percent),
+        shown(Quantity::OfCapacity, &format::percent),
+        shown(Quantity::P99, &|us| unit.show(us)),
+        shown(Quantity::Drop, &format::percent),
         format!("{}/{}", point.valid, point.total),
     ]
 }
@@ -94,12 +99,13 @@ mod tests {
 
     #[test]
     fn few_columns_fit_a_narrow_terminal_and_mark_what_is_no_result() {
-        let runs = vec![
+        let mut runs = vec![
             run("none", 0.5, true),
             run("breakwater", 0.5, true),
             run("none", 2.0, false),
             run("breakwater", 2.0, true),
         ];
+        runs[2].p99_us = 1.2e6;
         let title = "A server asked for up to twice its capacity".to_owned();
         let experiment = Experiment { title, runs, ..Experiment::default() };
         let text = brief(&experiment, TableStyle::default());
@@ -108,9 +114,11 @@ mod tests {
         let cells = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(
             cells(row("2.0×")),
-            ["2.0×", "none", "(default)", "!", "95", "377", "µs", "1.4", "0/1"]
+            ["2.0×", "none", "(default)", "!", "95", "1200000", "1.4", "0/1"]
         );
         assert!(!row("0.5×").contains('!'));
+        assert_eq!(text.matches("answers, µs").count(), 1, "a unit for the column: {text}");
+        assert_eq!(cells(row("0.5×"))[4], "377");
         assert!(text.contains("! no valid repetition"), "{text}");
         assert!(text.contains("100 clients, SLO 400 µs (capacity 43.0 k requests/s)"), "{text}");
     }

@@ -1,6 +1,6 @@
 //! The columns that the terminal table and the page share.
 
-use crate::format::{self, NOTHING};
+use crate::format::{self, ColumnUnit, NOTHING};
 use crate::model::{Group, Line, Point};
 use crate::quantity::Quantity;
 
@@ -20,6 +20,8 @@ pub(crate) struct Column {
 pub(crate) struct Cell {
     pub(crate) text: String,
     pub(crate) tone: Tone,
+    /// Its range, for the pointer; empty where there is none.
+    pub(crate) tip: String,
 }
 
 /// A judgement that colour may repeat but never carries alone.
@@ -37,7 +39,7 @@ const TIME: &str = "{time}";
 impl Column {
     /// Its heading above the numbers of a group, one word or unit a line.
     pub(crate) fn head(&self, group: &Group<'_>) -> String {
-        self.head.replace(TIME, format::column_unit(group.slo_us).1)
+        self.head.replace(TIME, ColumnUnit::of(group.slo_us).name())
     }
 
     /// Its heading without the unit of time.
@@ -173,12 +175,26 @@ pub(crate) const COLUMNS: [Column; 17] = [
 
 impl Cell {
     fn plain(text: String) -> Self {
-        Self { text, tone: Tone::Plain }
+        Self { text, tone: Tone::Plain, tip: String::new() }
     }
 }
 
 fn number(point: &Point<'_>, quantity: Quantity, show: impl Fn(f64) -> String) -> Cell {
-    Cell::plain(point.median(quantity).map_or_else(|| NOTHING.to_owned(), show))
+    let Some(spread) = point.spread(quantity) else {
+        return Cell::plain(NOTHING.to_owned());
+    };
+    let runs = if point.valid > 0 { point.valid } else { point.total };
+    let tip = range(&show(spread.min), &show(spread.max), runs as usize);
+    Cell { tip, ..Cell::plain(show(spread.median)) }
+}
+
+/// What repetitions range over; nothing of a single one.
+pub(crate) fn range(least: &str, most: &str, runs: usize) -> String {
+    match runs {
+        0 | 1 => String::new(),
+        runs if least == most => format!("the same in {runs} runs"),
+        runs => format!("{least} to {most} in {runs} runs"),
+    }
 }
 
 fn of_bound(point: &Point<'_>) -> Cell {
@@ -194,7 +210,7 @@ fn of_bound(point: &Point<'_>) -> Cell {
         share if share >= 0.80 => Tone::Fair,
         _ => Tone::Poor,
     };
-    Cell { text: format::percent(share), tone }
+    Cell { tone, ..number(point, Quantity::OfBound, format::percent) }
 }
 
 fn p99(group: &Group<'_>, _: &Line<'_>, point: &Point<'_>) -> Cell {
@@ -209,16 +225,16 @@ fn p99(group: &Group<'_>, _: &Line<'_>, point: &Point<'_>) -> Cell {
 fn validity(point: &Point<'_>) -> Cell {
     let text = format!("{}/{}", point.valid, point.total);
     match point.valid {
-        0 => Cell { text: format!("{text} !"), tone: Tone::Poor },
-        valid if valid < point.total => Cell { text, tone: Tone::Fair },
+        0 => Cell { tone: Tone::Poor, ..Cell::plain(format!("{text} !")) },
+        valid if valid < point.total => Cell { tone: Tone::Fair, ..Cell::plain(text) },
         _ => Cell::plain(text),
     }
 }
 
 /// In the unit of its column.
 fn time(group: &Group<'_>, point: &Point<'_>, quantity: Quantity) -> Cell {
-    let (unit_us, _) = format::column_unit(group.slo_us);
-    number(point, quantity, |us| format::significant(us / unit_us))
+    let unit = ColumnUnit::of(group.slo_us);
+    number(point, quantity, |us| unit.show(us))
 }
 
 /// The mark stands where no terminal is too narrow for it.

@@ -33,7 +33,7 @@ pub fn comparison(first: &Experiment, second: &Experiment, found: &Agreement) ->
         "<section id=\"points\">\n<h2>Goodput and p99</h2>\n<p class=\"muted\">{}</p>\n{}<p>{}</p>\n</section>\n",
         escape(&meaning()),
         table(&points(found)),
-        download("comparison.csv", "CSV", "text/csv", &comparison_csv(found))
+        downloads(found)
     ));
     body.push_str(&format!(
         "<section id=\"onsets\">\n<h2>Where they fall behind</h2>\n{}</section>\n",
@@ -47,6 +47,13 @@ pub fn comparison(first: &Experiment, second: &Experiment, found: &Agreement) ->
         ));
     }
     page(&called, &body)
+}
+
+fn downloads(found: &Agreement) -> String {
+    let json = serde_json::to_string_pretty(found)
+        .expect("what was compared has only string keys, which JSON can always hold");
+    let json = download("comparison.json", "JSON", "application/json", &json);
+    format!("{json} · {}", download("comparison.csv", "CSV", "text/csv", &comparison_csv(found)))
 }
 
 fn table(Rows { heads, rows }: &Rows) -> String {

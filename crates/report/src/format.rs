@@ -91,13 +91,42 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// The unit in which a column shows all its times, and how many microseconds it has: that of the objective,
-/// since most are near it or below.
-pub(crate) fn column_unit(slo_us: f64) -> (f64, &'static str) {
-    match slo_us {
-        us if us < 10_000.0 => (1.0, "µs"),
-        us if us < 10_000_000.0 => (1e3, "ms"),
-        _ => (1e6, "s"),
+/// The unit in which a column shows all its times, so that the eye compares digits alone.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ColumnUnit {
+    us: f64,
+    name: &'static str,
+}
+
+impl ColumnUnit {
+    /// That of a time which stands for the column: its objective, since most times are near it or below.
+    #[must_use]
+    pub fn of(us: f64) -> Self {
+        let (us, name) = match us {
+            us if us < 10_000.0 => (1.0, "µs"),
+            us if us < 10_000_000.0 => (1e3, "ms"),
+            _ => (1e6, "s"),
+        };
+        Self { us, name }
+    }
+
+    /// That of the largest time, where a column has no objective.
+    #[must_use]
+    pub fn of_largest(us: impl IntoIterator<Item = f64>) -> Self {
+        Self::of(us.into_iter().fold(0.0, f64::max))
+    }
+
+    /// As a heading names it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// A time without its unit. One too short for three digits is no zero.
+    #[must_use]
+    pub fn show(self, us: f64) -> String {
+        let scaled = us / self.us;
+        if scaled > 0.0 && scaled < 0.005 { "<0.01".to_owned() } else { significant(scaled) }
     }
 }
 
@@ -170,6 +199,16 @@ mod tests {
         assert_eq!(time(f64::NAN), NOTHING);
         assert_eq!(round_time(400.0), "400 µs");
         assert_eq!(round_time(1_500.0), "1.5 ms");
+    }
+
+    #[test]
+    fn a_column_has_one_unit_and_shows_what_is_short_in_it() {
+        let unit = ColumnUnit::of_largest([3.0, 25_000.0, f64::NAN]);
+        assert_eq!(unit.name(), "ms");
+        let shown = [0.0, 3.0, 35.0, 25_000.0, f64::NAN].map(|us| unit.show(us));
+        assert_eq!(shown, ["0", "<0.01", "0.04", "25.0", NOTHING]);
+        assert_eq!(ColumnUnit::of(9_999.0).show(1_234.0), "1234");
+        assert_eq!(ColumnUnit::of_largest([]).name(), "µs");
     }
 
     #[test]

@@ -6,14 +6,14 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table};
 /// A table without colour: headings, a rule, rows; the first `left` columns are flush left, the
 /// others flush right. As wide as its content; ends without a newline.
 #[must_use]
-pub fn grid(heads: &[&str], left: usize, rows: &[Vec<String>]) -> String {
+pub fn grid<H: AsRef<str>>(heads: &[H], left: usize, rows: &[Vec<String>]) -> String {
     grid_within(heads, left, rows, None)
 }
 
 /// The same in at most so many columns of the terminal: cells break over lines where they must.
 #[must_use]
-pub fn grid_within(
-    heads: &[&str],
+pub fn grid_within<H: AsRef<str>>(
+    heads: &[H],
     left: usize,
     rows: &[Vec<String>],
     width: Option<u16>,
@@ -26,7 +26,7 @@ pub fn grid_within(
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }
     table.force_no_tty();
-    table.set_header(heads.iter().copied());
+    table.set_header(heads.iter().map(AsRef::as_ref));
     for row in rows {
         table.add_row(row.iter().map(|cell| printable(cell)));
     }

@@ -96,11 +96,11 @@ fn rows(group: &Group<'_>) -> String {
 }
 
 fn recoveries(experiment: &Experiment, group: &Group<'_>) -> String {
-    let Some(rows) = recovery::rows(experiment, group) else {
+    let Some(found) = recovery::of_group(experiment, group) else {
         return String::new();
     };
-    let heads = recovery::HEADS.map(Head::plain).into();
-    let rows = rows.into_iter().map(Row::plain).collect();
+    let heads = found.heads.iter().map(|head| Head::plain(head)).collect();
+    let rows = found.rows.into_iter().map(Row::plain).collect();
     titled("Recovery", recovery::MEANING, &Sortable { kind: "recovery", heads, rows })
 }
 

@@ -41,7 +41,7 @@ pub use agreement::{TOLERANCE_POINTS, comparison_table};
 pub use brief::brief;
 pub use comparison::comparison;
 pub use csv::{comparison_csv, runs_csv, series_csv, tiers_csv};
-pub use format::{count, demand, percent, time, wrap, wrap_indented};
+pub use format::{ColumnUnit, count, demand, percent, time, wrap, wrap_indented};
 pub use grid::{grid, grid_within};
 pub use html::html;
 pub use illustrated::{illustrated, timelines};

@@ -47,8 +47,8 @@ impl From<String> for Value {
 }
 
 impl From<Cell> for Value {
-    fn from(Cell { text, tone }: Cell) -> Self {
-        Self { text, tone, tip: String::new() }
+    fn from(Cell { text, tone, tip }: Cell) -> Self {
+        Self { text, tone, tip }
     }
 }
 

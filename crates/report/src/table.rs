@@ -54,10 +54,10 @@ fn within(text: &str, style: TableStyle) -> String {
 
 /// How fast each controller was back, for stepped runs.
 fn recoveries(experiment: &Experiment, group: &Group<'_>, style: TableStyle) -> String {
-    let Some(rows) = recovery::rows(experiment, group) else {
+    let Some(found) = recovery::of_group(experiment, group) else {
         return String::new();
     };
-    let body = grid_within(&recovery::HEADS, 2, &rows, style.width);
+    let body = grid_within(&found.heads, 2, &found.rows, style.width);
     format!("\n{}\n{body}\n", within(recovery::MEANING, style))
 }
 

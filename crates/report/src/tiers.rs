@@ -1,5 +1,6 @@
 //! What the front and the tiers behind it did, where there are tiers.
 
+use crate::columns::range;
 use crate::format;
 use crate::grid::grid_within;
 use crate::model::{Group, Line, Point, spread_of};
@@ -165,12 +166,7 @@ fn value(measure: &Measure, readings: &[&TierReading]) -> Value {
         return Value::from(format::NOTHING.to_owned());
     };
     let shown = measure.shown;
-    let (least, most) = (shown(spread.min), shown(spread.max));
-    let tip = match known {
-        0 | 1 => String::new(),
-        runs if least == most => format!("the same in {runs} runs"),
-        runs => format!("{least} to {most} in {runs} runs"),
-    };
+    let tip = range(&shown(spread.min), &shown(spread.max), known);
     Value { tip, ..Value::from(shown(spread.median)) }
 }
 

@@ -7,7 +7,7 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use std::collections::BTreeSet;
 use tailwater_report::{
-    Look, TOLERANCE_POINTS, TableStyle, Timeline, TimelineArrow, TimelineBar, TimelineRow,
+    Look, Plot, TOLERANCE_POINTS, TableStyle, Timeline, TimelineArrow, TimelineBar, TimelineRow,
     comparison, html, line_summary, plots, runs_csv, series_csv, table, tiers_csv, timelines,
 };
 use tailwater_stats::agreement::agreement;
@@ -109,6 +109,7 @@ fn two_results_share_a_page_and_its_pictures() {
     check(&page);
     assert!(page.contains("&lt;b&gt;bold") && !page.contains("<b>bold"), "text stays text");
     assert!(page.contains("class=\"sortable comparison\"") && page.contains("comparison.csv"));
+    assert!(page.contains("download=\"comparison.json\""), "JSON stands beside CSV");
     assert!(page.contains("none (first)") && page.contains("breakwater (default, second)"));
 }
 
@@ -136,7 +137,7 @@ fn the_summary_names_the_best_first() {
 
 #[test]
 fn pictures_and_pages_are_well_formed_and_fetch_nothing() {
-    for (experiment, count) in [(overload(), 20), (spike(), 4), (hostile(), 10), (single(), 10)] {
+    for (experiment, count) in [(overload(), 20), (spike(), 4), (hostile(), 10), (single(), 8)] {
         let plots = plots(&experiment, Look::WHOLE);
         assert_eq!(plots.len(), count, "{}", experiment.scenario);
         for plot in &plots {
@@ -336,6 +337,7 @@ fn without_a_valid_run_there_is_no_result() {
     let text = table(&experiment, PLAIN);
     assert!(text.contains("0/2 !") && text.contains("no result"), "{text}");
     let plots = plots(&experiment, Look::WHOLE);
+    assert_eq!(kinds(&plots), ["goodput", "fates"]);
     assert!(plots.iter().all(|plot| plot.svg.contains("no valid value to show")));
 }
 
@@ -354,6 +356,44 @@ fn a_long_course_is_merged_without_losing_its_stall() {
     let p99 = plots.iter().find(|plot| plot.name.starts_with("p99-over")).expect("drawn");
     assert!(p99.svg.len() < 200_000, "{} bytes", p99.svg.len());
     assert!(p99.svg.contains(">10 s<"), "the axis reaches the stall");
+}
+
+/// Every simulation had a picture of its generator's lateness, which it has none of.
+#[test]
+fn what_was_not_measured_has_no_picture() {
+    let mut simulated = small();
+    simulated.summary.clear();
+    for run in &mut simulated.runs {
+        (run.lateness_p99_us, run.server_cpu_ns_per_request) = (0.0, 0.0);
+        (run.drop_ratio, run.reject_p50_us) = (0.0, 0.0);
+    }
+    let drawn = plots(&simulated, Look::WHOLE);
+    assert_eq!(kinds(&drawn), ["goodput", "throughput", "p50", "p99", "p999", "fates"]);
+}
+
+#[test]
+fn a_course_without_rejects_has_no_picture_of_them() {
+    let mut experiment = spike();
+    assert_eq!(plots(&experiment, Look::WHOLE).len(), 4);
+    for run in &mut experiment.runs {
+        run.series.as_mut().expect("stepped").reject_p50_us.fill(0.0);
+    }
+    let plots = plots(&experiment, Look::WHOLE);
+    assert!(plots.len() == 3 && plots.iter().all(|plot| !plot.name.starts_with("reject")));
+}
+
+/// The beginnings of their names.
+fn kinds(plots: &[Plot]) -> Vec<&str> {
+    plots.iter().map(|plot| plot.name.split_once("-100-").expect("100 clients").0).collect()
+}
+
+#[test]
+fn values_of_the_main_table_have_their_range_at_the_pointer() {
+    let page = html(&overload());
+    let table = page.split("class=\"sortable runs\"").nth(1).expect("the main table");
+    let table = table.split("</table>").next().expect("its end");
+    assert!(table.matches(" in 3 runs\">").count() > 100, "{table}");
+    assert!(!html(&single()).contains(" in 1 runs"), "one run has no range");
 }
 
 /// Well-formed, and no address but the name of SVG's own namespace.

@@ -52,6 +52,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("controllers are named in their folders alone", names::stay_in_their_folders),
     ("orderings say why", reasons::orderings_say_why),
     ("constants of controllers say whence", reasons::constants_say_whence),
+    ("numbers in laws say why", reasons::numbers_in_laws_say_why),
     ("scenarios say what they show", documents::scenarios_say_why),
     ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
     ("rooms use those before them", rooms::depend_upwards),

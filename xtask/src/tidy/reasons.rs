@@ -40,10 +40,50 @@ pub(super) fn constants_say_whence(tree: &Tree) -> Vec<Problem> {
         .collect()
 }
 
+/// Each number by which a law multiplies, divides or bounds has a comment at its line, or above its statement. Numbers of one
+/// digit are left out: halves, quarters and doubles are what they look like.
+pub(super) fn numbers_in_laws_say_why(tree: &Tree) -> Vec<Problem> {
+    // Presets and limits are documented at their fields.
+    let is_table = |path: &str| path.contains("/config") || path.contains("/family");
+    let files = tree.matching(LAWS, ".rs").filter(|(path, _)| !is_test(path) && !is_table(path));
+    let found = files.flat_map(|(path, text)| {
+        let lines: Vec<&str> = shipped(text).collect();
+        let lacking = (0..lines.len()).filter(|&at| {
+            let line = lines[at];
+            !is_constant(line) && reckons(line) && !is_explained(&lines, at, |_| false)
+        });
+        lacking.map(|at| (format!("{path}:{}", at + 1), lines[at].trim())).collect::<Vec<_>>()
+    });
+    found
+        .map(|(place, line)| {
+            let mend = "say above it which paper, measurement or reason the number is from";
+            Problem::new(place, format!("found a bare number in a law: {line}"), mend)
+        })
+        .collect()
+}
+
+/// Whether a number of two digits or more is multiplied by, divided by, or a bound.
+fn reckons(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    let is_number = |text: &str| {
+        let digits = text.chars().take_while(|c| c.is_ascii_digit() || *c == '_').count();
+        digits > 1 && !text[digits..].starts_with('.')
+    };
+    ["* ", "/ ", ".max(", ".min("]
+        .iter()
+        .flat_map(|before| code.match_indices(before).map(|(at, _)| &code[at + before.len()..]))
+        .any(is_number)
+        || code.match_indices(" * ").any(|(at, _)| {
+            let word = code[..at].rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next();
+            word.is_some_and(is_number)
+        })
+}
+
 /// The lines with an ordering and no reason, with their places.
 fn bare<'a>(path: &str, text: &'a str) -> Vec<(String, &'a str)> {
     let lines: Vec<&str> = shipped(text).collect();
-    let lacking = (0..lines.len()).filter(|at| orders(lines[*at]) && !is_explained(&lines, *at));
+    let lacking =
+        (0..lines.len()).filter(|&at| orders(lines[at]) && !is_explained(&lines, at, orders));
     lacking.map(|at| (format!("{path}:{}", at + 1), lines[at].trim())).collect()
 }
 
@@ -69,12 +109,12 @@ fn is_value(code: &str, name: &str) -> bool {
     })
 }
 
-/// A comment at the line, or above its statement, or above those with orderings that precede it.
-fn is_explained(lines: &[&str], at: usize) -> bool {
+/// A comment at the line, or above its statement, or above those of its kind that precede it.
+fn is_explained(lines: &[&str], at: usize, is_alike: fn(&str) -> bool) -> bool {
     if lines[at].contains("//") {
         return true;
     }
-    let above = lines[..at].iter().rev().find(|line| !orders(line) && !goes_on(line));
+    let above = lines[..at].iter().rev().find(|line| !is_alike(line) && !goes_on(line));
     above.is_some_and(|line| {
         let line = line.trim_start();
         line.starts_with("//") && !line.starts_with("///")
@@ -165,6 +205,27 @@ mod tests {
         );
         assert!(
             places("crates/sim/src/a.rs", "const A: u32 = 1;\n", constants_say_whence).is_empty()
+        );
+    }
+
+    #[test]
+    fn a_number_in_a_law_needs_a_reason() {
+        let check = |text| places("crates/control/src/codel/law.rs", text, numbers_in_laws_say_why);
+        for bare in ["a < 16 * interval;", "let step = (median / 32).max(b);", "a.min(1_000)"] {
+            assert_eq!(check(bare), ["crates/control/src/codel/law.rs:1"], "{bare}");
+        }
+        for sound in [
+            "// RFC 8289, §5.5.\nlet is_recent =\n    a < 16 * interval;",
+            "let step = median / 32; // Ours: 3 %.",
+            "const STEP: u64 = 16 * 32;",
+            "a / 2; b.max(1); c * 1.5; d16 * e; f.max(g16)",
+            "#[cfg(test)]\nmod tests {\n    a * 16;",
+        ] {
+            assert!(check(sound).is_empty(), "{sound}");
+        }
+        let preset = "Self { a: 16 * slo }";
+        assert!(
+            places("crates/control/src/seda/config.rs", preset, numbers_in_laws_say_why).is_empty()
         );
     }
 }

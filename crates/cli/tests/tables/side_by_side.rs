@@ -46,6 +46,9 @@ pub(super) fn by_controller(result: &str) -> String {
     text
 }
 
+/// Of README's first table: at its capacity, and beyond.
+const FIRST: [f64; 2] = [1.0, 2.0];
+
 /// The first table of README: what an outsider compares, at 100 clients.
 pub(super) fn first(result: &str) -> String {
     let result = parse(result);
@@ -57,7 +60,7 @@ pub(super) fn first(result: &str) -> String {
         "refused by the server, %",
     ];
     let mut text = head(&heads.map(Into::into));
-    for demand in [0.5, 1.0, 1.5, 2.0] {
+    for demand in FIRST {
         for controller in ["none", "aqm-only", "breakwater"] {
             let found = find(&result, controller, 100, demand);
             let refused = found.map(|summary| percent(summary.of["drop_ratio"].median));

@@ -262,6 +262,7 @@ impl Classes {
         while self.held.last().is_some_and(Held::is_empty) {
             self.held.pop();
         }
+        // Below 64 places it would be allocated anew for every few requests.
         if self.held.capacity() > 4 * self.held.len().max(16) {
             self.held.shrink_to(2 * self.held.len());
         }

@@ -165,6 +165,7 @@ impl BreakwaterShard {
         while self.sessions.last().is_some_and(|session| !session.open) {
             self.sessions.pop();
         }
+        // Below 64 places it would be allocated anew for every few connections.
         if self.sessions.capacity() > 4 * self.sessions.len().max(16) {
             self.sessions.shrink_to(2 * self.sessions.len());
         }

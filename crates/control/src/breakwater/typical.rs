@@ -12,6 +12,8 @@ pub(super) struct Typical {
 
 impl Typical {
     pub(super) fn learn(&mut self, sample: Duration) {
+        // Ours: the median strays by 3 % between samples, and doubles within 23 that are all longer. 50 ns, about two
+        // readings of the clock, begin from zero, where a share of the median would be nothing.
         let step = (self.median_ns / 32).max(50);
         if sample.nanos() > self.median_ns {
             self.median_ns += step;

@@ -83,6 +83,7 @@ impl Law {
     /// Begins to shed; near the rate at which it last stopped, if that was not long ago.
     fn enter(&mut self, config: &Config, now: Instant) {
         let grown = self.count - self.count_at_entry;
+        // RFC 8289, §5.5: within 16 intervals, as Linux has it, the last rate is where to begin.
         let is_recent = now.since(self.last_shed_next) < 16 * config.interval;
         self.count = if grown > 1 && is_recent { grown } else { 1 };
         self.count_at_entry = self.count;

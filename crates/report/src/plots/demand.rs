@@ -1,6 +1,6 @@
 //! Pictures against demand: one value per controller and demand.
 
-use super::{Frame, Plot, plain_tick, time_tick, with_range};
+use super::{Frame, Plot, plain_tick, shows_something, time_tick, with_range};
 use crate::format;
 use crate::model::{Line, spread_of};
 use crate::quantity::Quantity;
@@ -17,6 +17,8 @@ struct Kind {
     y_label: &'static str,
     log: bool,
     references: &'static [Known],
+    /// Drawn though nothing was measured: that nothing was in time is a result.
+    always: bool,
 }
 
 /// Lines that the eye compares with.
@@ -39,6 +41,7 @@ const KINDS: [Kind; 9] = [
         y_label: RATE,
         log: false,
         references: &[Known::Capacity, Known::Bound],
+        always: true,
     },
     Kind {
         name: "throughput",
@@ -48,6 +51,7 @@ const KINDS: [Kind; 9] = [
         y_label: RATE,
         log: false,
         references: &[Known::Capacity],
+        always: false,
     },
     latency("p50", "Median latency", Quantity::P50),
     latency("p99", "99th percentile of latency", Quantity::P99),
@@ -60,6 +64,7 @@ const KINDS: [Kind; 9] = [
         y_label: "% of requests received by the server",
         log: false,
         references: &[],
+        always: false,
     },
     Kind {
         name: "reject",
@@ -69,6 +74,7 @@ const KINDS: [Kind; 9] = [
         y_label: "median from sending to reject, log scale",
         log: true,
         references: &[Known::Slo],
+        always: false,
     },
     Kind {
         name: "lateness",
@@ -78,6 +84,7 @@ const KINDS: [Kind; 9] = [
         y_label: "99th percentile behind schedule, log scale",
         log: true,
         references: &[Known::HalfSlo],
+        always: false,
     },
     Kind {
         name: "cpu",
@@ -87,21 +94,26 @@ const KINDS: [Kind; 9] = [
         y_label: "µs per request received",
         log: false,
         references: &[],
+        always: false,
     },
 ];
 
 const fn latency(name: &'static str, title: &'static str, quantity: Quantity) -> Kind {
     let y_label = "from the intended time, log scale";
-    Kind { name, title, quantity, unit: 1.0, y_label, log: true, references: &[Known::Slo] }
+    let references = &[Known::Slo];
+    Kind { name, title, quantity, unit: 1.0, y_label, log: true, references, always: false }
 }
 
-/// All pictures against demand.
+/// The pictures against demand that show something: a simulation, for one, has no lateness.
 pub(super) fn plots(frame: &Frame<'_>) -> Vec<Plot> {
-    KINDS.iter().map(|kind| plot(frame, kind)).collect()
+    KINDS.iter().filter_map(|kind| plot(frame, kind)).collect()
 }
 
-fn plot(frame: &Frame<'_>, kind: &Kind) -> Plot {
+fn plot(frame: &Frame<'_>, kind: &Kind) -> Option<Plot> {
     let series: Vec<Series> = frame.group.lines.iter().map(|line| of_line(line, kind)).collect();
+    if !kind.always && !shows_something(&series) {
+        return None;
+    }
     let references: Vec<Reference> =
         kind.references.iter().filter_map(|known| reference(frame, *known)).collect();
     let marks = || series.iter().flat_map(|series| series.points.iter().flatten());
@@ -125,7 +137,7 @@ fn plot(frame: &Frame<'_>, kind: &Kind) -> Plot {
         steps: Vec::new(),
     }
     .svg();
-    frame.plot(kind.name, kind.title, how, svg)
+    Some(frame.plot(kind.name, kind.title, how, svg))
 }
 
 fn of_line(line: &Line<'_>, kind: &Kind) -> Series {

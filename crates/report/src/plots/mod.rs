@@ -7,6 +7,7 @@ mod timeline;
 use crate::format;
 use crate::model::name;
 use crate::model::{self, Group};
+use crate::svg::chart::Series;
 use crate::svg::look::Look;
 use tailwater_stats::result::{Experiment, Spread};
 
@@ -24,7 +25,8 @@ pub struct Plot {
 }
 
 /// All pictures: for each (clients, SLO) goodput, throughput, latency, drops, fates, rejects,
-/// lateness and CPU against demand; for stepped scenarios also the course over time.
+/// lateness and CPU against demand; for stepped scenarios also the course over time. What was not measured, or is
+/// zero throughout, has none, but for goodput.
 #[must_use]
 pub fn plots(experiment: &Experiment, look: Look) -> Vec<Plot> {
     let groups = model::groups(experiment);
@@ -97,6 +99,11 @@ impl Frame<'_> {
 fn with_range(of: Spread, show: impl Fn(f64) -> String) -> String {
     let (median, min, max) = (show(of.median), show(of.min), show(of.max));
     if min == max { median } else { format!("{median} ({min} – {max})") }
+}
+
+/// Whether any mark is above zero.
+fn shows_something(series: &[Series]) -> bool {
+    series.iter().flat_map(|one| one.points.iter().flatten()).any(|mark| mark.high > 0.0)
 }
 
 /// A tick of a linear axis.

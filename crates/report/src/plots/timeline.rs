@@ -1,6 +1,6 @@
 //! Pictures over time, for scenarios whose demand changes in steps.
 
-use super::{Frame, Plot, plain_tick, time_tick, with_range};
+use super::{Frame, Plot, plain_tick, shows_something, time_tick, with_range};
 use crate::format;
 use crate::model::{self, Line, spread_of};
 use crate::svg::chart::{Axis, Chart, Mark, Reference, Series, Step};
@@ -52,14 +52,17 @@ const KINDS: [Kind; 3] = [
     },
 ];
 
-/// All pictures over time.
+/// The pictures over time: goodput, and the delays that occurred.
 pub(super) fn plots(frame: &Frame<'_>) -> Vec<Plot> {
-    KINDS.iter().map(|kind| plot(frame, kind)).collect()
+    KINDS.iter().filter_map(|kind| plot(frame, kind)).collect()
 }
 
-fn plot(frame: &Frame<'_>, kind: &Kind) -> Plot {
+fn plot(frame: &Frame<'_>, kind: &Kind) -> Option<Plot> {
     let lines = &frame.group.lines;
     let series: Vec<Series> = lines.iter().map(|line| of_line(line, kind)).collect();
+    if kind.delay && !shows_something(&series) {
+        return None;
+    }
     let references = references(frame, kind);
     let marks = || series.iter().flat_map(|series| series.points.iter().flatten());
     // The largest repetition may be a stall a thousand times higher; on a linear axis the medians
@@ -88,7 +91,7 @@ fn plot(frame: &Frame<'_>, kind: &Kind) -> Plot {
         steps: steps(frame),
     }
     .svg();
-    frame.plot(kind.name, kind.title, &how, svg)
+    Some(frame.plot(kind.name, kind.title, &how, svg))
 }
 
 /// The valid courses of one controller.

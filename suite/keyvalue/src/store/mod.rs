@@ -306,8 +306,8 @@ impl<L: Locks> Store<L> {
         }
     }
 
-    /// From now on the slabs lock is held so much longer at every taking, to allocate and to free. For
-    /// experiments on machines with too few cores to fill the lock by computing.
+    /// Sets the extra time for which each allocation and each release holds the slabs lock. Experiments need it on machines
+    /// with too few cores to fill the lock by computing.
     pub fn hold_slabs_for(&self, time: Duration) {
         self.slabs_hold_ns.store(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }

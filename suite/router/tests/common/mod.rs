@@ -1,6 +1,11 @@
 //! Nodes and routers for tests, each of which uses a part of it.
 
-#![allow(dead_code, reason = "each test file uses its own part of this")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of this")]
+
+#[path = "../../../../tests/src/eventually.rs"]
+mod waiting;
+
+pub(crate) use waiting::eventually;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -248,12 +253,4 @@ fn lie_to(command: &[u8]) -> Option<&'static [u8]> {
 pub(crate) fn after(time: Duration) {
     let began = std::time::Instant::now();
     eventually("time passes", || began.elapsed() >= time);
-}
-
-pub(crate) fn eventually(what: &str, mut is: impl FnMut() -> bool) {
-    let began = std::time::Instant::now();
-    while !is() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}, never");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }

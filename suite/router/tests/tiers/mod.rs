@@ -4,6 +4,7 @@ mod agreement;
 mod planted;
 mod silent;
 
+use common::eventually;
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
@@ -222,13 +223,6 @@ impl Tiers {
             }
         }
         answered
-    }
-}
-
-fn eventually(what: &str, mut is: impl FnMut() -> bool) {
-    let began = std::time::Instant::now();
-    while !is() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}, never");
     }
 }
 

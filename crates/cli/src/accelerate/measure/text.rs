@@ -4,7 +4,7 @@ use super::{Divided, Kernel, Marked, Measured};
 use crate::profile::footer;
 use crate::terminal::style;
 use tailwater_profile::kernel::Account;
-use tailwater_report::{count, grid, percent, time, wrap};
+use tailwater_report::{ColumnUnit, count, grid_within, percent, time, wrap};
 
 /// Where no terminal says how wide it is.
 const WIDTH: u16 = 80;
@@ -16,7 +16,7 @@ pub(super) fn of(found: &Measured) -> String {
     let mut parts = vec![found.program.clone()];
     parts.extend(found.kernel.as_ref().map(|kernel| wrap(&of_kernel(found, kernel), width.into())));
     if let Some(divided) = &found.breakdown {
-        parts.push(table(found, divided));
+        parts.push(table(found, divided, width));
         parts.push(wrap(&of_unknown(divided), width.into()));
     }
     parts.push(wrap(&basis(found), width.into()));
@@ -58,16 +58,19 @@ fn of_kernel(found: &Measured, kernel: &Kernel) -> String {
     )
 }
 
-fn table(found: &Measured, divided: &Divided) -> String {
+fn table(found: &Measured, divided: &Divided, width: u16) -> String {
     let share = |ns: u64| format!("{} %", percent(ns as f64 / found.total_ns as f64));
-    let row = |name: &str, ns: u64| vec![name.to_owned(), shown(ns), share(ns)];
     let categories = &divided.breakdown.categories;
-    let mut rows: Vec<Vec<String>> = categories.iter().map(|one| row(&one.name, one.ns)).collect();
-    rows.push(row("no category", divided.breakdown.unknown_ns));
+    let mut parts: Vec<(&str, u64)> = categories.iter().map(|one| (&*one.name, one.ns)).collect();
+    parts.push(("no category", divided.breakdown.unknown_ns));
     if found.on_core {
-        rows.push(row("in no call that was seen", divided.outside_ns));
+        parts.push(("in no call that was seen", divided.outside_ns));
     }
-    grid(&["category", "time", "share"], 1, &rows)
+    let us = |ns: u64| ns as f64 / 1e3;
+    let unit = ColumnUnit::of_largest(parts.iter().map(|(_, ns)| us(*ns)));
+    let row = |(name, ns): (&str, u64)| vec![name.to_owned(), unit.show(us(ns)), share(ns)];
+    let rows: Vec<Vec<String>> = parts.into_iter().map(row).collect();
+    grid_within(&["category", &format!("time, {}", unit.name()), "share"], 1, &rows, Some(width))
 }
 
 fn of_unknown(divided: &Divided) -> String {

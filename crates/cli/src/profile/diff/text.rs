@@ -4,10 +4,11 @@ use super::sides::{Recording, Side, UNITS_MIN};
 use super::verdict::{Change, Moved, Verdict};
 use crate::profile::bounds::shown;
 use crate::profile::footer::{UNSCANNED, footer};
+use crate::terminal::{style, wrapped};
 use tailwater_profile::blocks::FUNCTIONS_MAX;
 use tailwater_profile::names::clipped_apart;
 use tailwater_profile::quality::FileEnd;
-use tailwater_report::{count, grid};
+use tailwater_report::{count, grid_within};
 
 /// Characters of a name.
 const NAME_MAX: usize = 56;
@@ -17,40 +18,46 @@ const FLAWED_MAX: usize = 4;
 const HEADS: [&str; 8] = ["function", "calls A", "calls B", "of", "A", "B", "change", "between"];
 
 /// Below a table with rows of functions themselves.
-const SELF: &str = "self: in the function itself, and in calls too short to be seen; its change is a share of the whole call.\n";
+const SELF: &str = "self: in the function itself, and in calls too short to be seen; its change is a share of the whole call.";
 
 /// Below a table with such rows.
 const UNEVEN: &str = "* Recordings, or parts, of one side have more than twice as many calls as those of the other: \
-                      a 99th percentile of few calls is lower by that alone.\n";
+                      a 99th percentile of few calls is lower by that alone.";
 
 pub(super) fn text(verdict: &Verdict, sides: &[Side; 2], limit: usize) -> String {
     let asked = verdict.asked;
     let (itself, with): (Vec<_>, Vec<_>) =
         (verdict.by_themselves().collect(), verdict.with_others().collect());
-    let mut out = format!(
-        "{} of {} functions have moved by themselves by more than {}, {} with what they call, at {} over all of them\n",
+    let mut out = line(&format!(
+        "{} of {} functions have moved by themselves by more than {}, {} with what they call, at {} over all of them",
         count(itself.len() as u64),
         count(verdict.functions.len() as u64),
         percent(asked.within),
         count(with.len() as u64),
         percent(asked.confidence),
-    );
+    ));
     out.push_str(&table(&itself, limit));
     if !with.is_empty() {
-        out.push_str("\nWith what they call, or by themselves by so little that it is not sure:\n");
+        let head = line("With what they call, or by themselves by so little that it is not sure:");
+        out.push_str(&format!("\n{head}"));
         out.push_str(&table(&with, limit));
     }
-    out.push_str(&format!("\n{}\n", not_compared(verdict)));
+    out.push_str(&format!("\n{}", line(&not_compared(verdict))));
     if asked.recordings == [1, 1] {
-        out.push_str(&format!(
+        out.push_str(&line(&format!(
             "Processes of one build may differ by more than parts of one process tell. To tell builds apart, record each \
-             {UNITS_MIN} times or more, best 20, by turns, and type: tailwater profile diff FOLDER-OF-A FOLDER-OF-B\n"
-        ));
+             {UNITS_MIN} times or more, best 20, by turns, and type: tailwater profile diff FOLDER-OF-A FOLDER-OF-B"
+        )));
     }
     for (name, side) in ["A", "B"].into_iter().zip(sides) {
         out.push_str(&recorded(name, side));
     }
     out.trim_end().to_owned()
+}
+
+/// Words of a person's width, with the end of a line.
+fn line(text: &str) -> String {
+    format!("{}\n", wrapped(text))
 }
 
 /// Nothing of no functions.
@@ -64,12 +71,12 @@ fn table(moved: &[&Moved], limit: usize) -> String {
     let names = clipped_apart(&names, NAME_MAX);
     let rows: Vec<Vec<String>> =
         names.into_iter().zip(listed).flat_map(|(name, one)| rows(name, one)).collect();
-    let mut out = format!("\n{}\n", grid(&HEADS, 1, &rows));
+    let mut out = format!("\n{}\n", grid_within(&HEADS, 1, &rows, style().width));
     if listed.iter().any(|one| one.by_itself) {
-        out.push_str(SELF);
+        out.push_str(&line(SELF));
     }
     if listed.iter().any(|one| one.uneven && one.p99.is_some_and(|p99| p99.whole.moved)) {
-        out.push_str(UNEVEN);
+        out.push_str(&line(UNEVEN));
     }
     let more = moved.len() - listed.len();
     if more > 0 {
@@ -155,35 +162,36 @@ fn not_compared(verdict: &Verdict) -> String {
 /// What a side's recordings do not tell.
 fn recorded(name: &str, side: &Side) -> String {
     if let [one] = &side.recordings[..] {
-        return format!("{name}: {}\n", what_is_lost(one));
+        return line(&format!("{name}: {}", what_is_lost(one)));
     }
     let sum =
         |of: fn(&Recording) -> u64| side.recordings.iter().map(of).fold(0, u64::saturating_add);
     let (recordings, records) = (side.recordings.len(), count(sum(|one| one.records)));
-    let mut out = format!("{name}: {recordings} recordings, {records} records. ");
+    let head = format!("{name}: {recordings} recordings, {records} records.");
     let unscanned = side.recordings.iter().filter(|one| one.quality.unscanned).count();
-    out.push_str(&if unscanned == recordings {
-        format!("{UNSCANNED}\n")
+    let lost = if unscanned == recordings {
+        UNSCANNED.to_owned()
     } else {
         format!(
-            "Lost: {} calls at most (too short to be seen). Scanner away: {} times, {} in all.\n",
+            "Lost: {} calls at most (too short to be seen). Scanner away: {} times, {} in all.",
             count(sum(|one| one.quality.lost_calls)),
             count(sum(|one| one.quality.gaps)),
             shown(sum(|one| one.quality.gap_ns)),
         )
-    });
+    };
+    let mut out = line(&format!("{head} {lost}"));
     // Where some looked and others did not, their functions are not the same.
     let is_mixed = (1..recordings).contains(&unscanned);
     let is_flawed = |one: &&Recording| one.is_flawed() || (is_mixed && one.quality.unscanned);
     let flawed: Vec<&Recording> = side.recordings.iter().filter(is_flawed).collect();
     for one in flawed.iter().take(FLAWED_MAX) {
-        out.push_str(&format!("{}: {}\n", one.path.display(), what_is_lost(one)));
+        out.push_str(&line(&format!("{}: {}", one.path.display(), what_is_lost(one))));
     }
     if flawed.len() > FLAWED_MAX {
         let more = flawed.len() - FLAWED_MAX;
-        out.push_str(&format!(
-            "and {more} more that are not whole; `report` tells what each lacks\n"
-        ));
+        out.push_str(&line(&format!(
+            "and {more} more that are not whole; `report` tells what each lacks"
+        )));
     }
     out
 }

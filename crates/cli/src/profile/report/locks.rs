@@ -4,9 +4,10 @@ use super::calls::shown_names;
 use super::{NAME_MAX, ReportOptions};
 use crate::profile::bounds::shown;
 use crate::profile::reading::near;
+use crate::terminal::{style, wrapped};
 use tailwater_profile::functions::{ContendedRow, FunctionRow, HoldRow, LockRow, Report};
 use tailwater_profile::names::clipped;
-use tailwater_report::{count, grid};
+use tailwater_report::{count, grid_within};
 
 /// Locks listed for a function.
 const LOCKS_MAX: usize = 5;
@@ -15,17 +16,19 @@ const LISTED_MAX: usize = 10;
 
 /// The locks of the program, and below them those that each function waited for.
 pub(super) fn locks_tables(report: &Report, options: &ReportOptions) -> String {
-    let none = if report.locks.is_empty() { NO_LOCK } else { "" };
+    let none = match report.locks.is_empty() {
+        true => format!("\n{}\n", wrapped(NO_LOCK)),
+        false => String::new(),
+    };
     let [all, own] = [contended_table(report, options), locks_table(report, options)];
     format!("{none}{all}{own}{}", holds_table(report, options))
 }
 
 /// Said where a table without rows could be taken for a program that does not wait.
-const NO_LOCK: &str = "
-No wait for a lock of pthreads is in the trace. Only those are known (and only waits beyond the recorder's threshold): a
-wait for a lock of another kind, as Rust's own and those of parking_lot and tokio are, is time of the function that waits.
-With `record --kernel`, `report --slowest` and `requests` say which thread ended such a wait, and in which function.
-";
+const NO_LOCK: &str = "No wait for a lock of pthreads is in the trace. Only those are known (and only waits beyond the \
+    recorder's threshold): a wait for a lock of another kind, as Rust's own and those of parking_lot and tokio are, is time \
+    of the function that waits. With `record --kernel`, `report --slowest` and `requests` say which thread ended such a wait, \
+    and in which function.";
 
 fn contended_table(report: &Report, options: &ReportOptions) -> String {
     if report.locks.is_empty() {
@@ -58,7 +61,7 @@ fn first<T>(
         0 => String::new(),
         more => format!("and {} more {what}; --json lists them\n", count(more as u64)),
     };
-    format!("\n{}\n{more}", grid(heads, left, &rows))
+    format!("\n{}\n{more}", grid_within(heads, left, &rows, style().width))
 }
 
 /// Locks that were held for long; nothing where that was not recorded.
@@ -93,7 +96,7 @@ fn locks_table(report: &Report, options: &ReportOptions) -> String {
         return "\nNo wait above the recorder's threshold lay within these calls.\n".to_owned();
     }
     let heads = ["function", "waited for", "held in", "at", "waits", "in all", "longest"];
-    format!("\n{}\n", grid(&heads, 4, &rows))
+    format!("\n{}\n", grid_within(&heads, 4, &rows, style().width))
 }
 
 /// Whether a function that took less time in all has these very waits: most likely one that this one called.

@@ -7,7 +7,7 @@ use super::quantity::{PLAIN, Quantity, WATCHED};
 use super::switching::{MEASURED, PUBLISHED};
 use std::collections::BTreeSet;
 use tailwater_experiment::capacity;
-use tailwater_report::{count, grid_within, percent, time, wrap};
+use tailwater_report::{ColumnUnit, count, grid_within, percent, wrap};
 
 /// Of a terminal.
 const WIDTH: u16 = 80;
@@ -92,6 +92,12 @@ fn saturation(found: &ServiceFound) -> String {
 }
 
 fn latencies(found: &ServiceFound) -> String {
+    let loads = || found.loads.iter().map(|load| &load.plain);
+    let [p50, p99, p999] = [
+        ColumnUnit::of_largest(loads().map(|plain| plain.p50_us)),
+        ColumnUnit::of_largest(loads().map(|plain| plain.p99_us)),
+        ColumnUnit::of_largest(loads().map(|plain| plain.p999_us)),
+    ];
     let counts = |runs: &RunsFound| format!("{} of {}", runs.valid, runs.runs);
     let rows: Vec<Vec<String>> = found
         .loads
@@ -102,9 +108,9 @@ fn latencies(found: &ServiceFound) -> String {
                 format!("{}{mark}", rate(*rps)),
                 percent(*of_capacity),
                 percent(plain.answered),
-                time(plain.p50_us),
-                time(plain.p99_us),
-                time(plain.p999_us),
+                p50.show(plain.p50_us),
+                p99.show(plain.p99_us),
+                p999.show(plain.p999_us),
                 counts(plain),
                 counts(watched),
                 watched.retransmissions.map_or("–".into(), |again| decimals(1e6 * again)),
@@ -115,9 +121,9 @@ fn latencies(found: &ServiceFound) -> String {
         "requests/s",
         "load %",
         "answered %",
-        "p50",
-        "p99",
-        "p99.9",
+        &format!("p50, {}", p50.name()),
+        &format!("p99, {}", p99.name()),
+        &format!("p99.9, {}", p999.name()),
         "runs count",
         "watched",
         "resent per M",

@@ -11,6 +11,12 @@ pub(crate) fn manifest(clients: &Clients) -> Manifest {
     Manifest { generator: generator(clients.pace, clients.scheduling), ..here() }
 }
 
+/// The same, with the commit of this program.
+pub(crate) fn built(manifest: Manifest) -> Manifest {
+    let dirty = env!("TAILWATER_DIRTY") == "true";
+    Manifest { commit: env!("TAILWATER_COMMIT").into(), dirty, ..manifest }
+}
+
 /// Of this machine, now.
 pub(crate) fn here() -> Manifest {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
@@ -19,15 +25,14 @@ pub(crate) fn here() -> Manifest {
         .lines()
         .find_map(|line| line.strip_prefix("model name"))
         .map(|rest| rest.trim_start_matches([' ', '\t', ':']).to_owned());
-    Manifest {
+    built(Manifest {
         tailwater: env!("CARGO_PKG_VERSION").into(),
         started_unix: since_1970().as_secs(),
         cpu: model.unwrap_or_default(),
-        generator: String::new(),
         cpus: u32::try_from(tailwater_rt::cpu::count()).unwrap_or(u32::MAX),
         kernel: read("/proc/sys/kernel/osrelease").trim().into(),
-        stalls: Vec::new(),
-    }
+        ..Manifest::default()
+    })
 }
 
 /// Milliseconds since 1970 when the monotonic clock shows so many nanoseconds, from now on.

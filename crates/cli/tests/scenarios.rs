@@ -142,6 +142,51 @@ fn a_result_agrees_with_itself_and_no_result_is_refused() {
     assert!(said.contains("this is no result of tailwater run"), "{said}");
 }
 
+/// Other controllers for [`TINY`], as a scenario may name them. What a busy machine does voids no run: names are compared,
+/// and no numbers.
+const VARIANTS: &str = r#"[validity]
+offered_min = 0
+lateness_of_slo_max = 10
+steal_max = 1024
+server_involuntary_max_per_s = 1_000_000
+load_involuntary_max_per_s = 1_000_000
+
+[[controller]]
+name = "breakwater"
+
+[[controller]]
+name = "breakwater"
+override = { target_delay = "10ms" }
+
+[[controller]]
+name = "breakwater"
+override = { target_delay = "10ms", pause = 0 }
+label = "tight"
+
+[[controller]]
+name = "breakwater"
+profile = "paper"
+preset = "breakwater-osdi20/10us"
+"#;
+
+#[test]
+fn configurations_have_the_same_names_on_sockets_and_in_simulation() {
+    let folder = Folder::new("both-drivers");
+    let (head, _) = TINY.split_once("[[controller]]").expect("it has controllers");
+    let file = folder.write("variants.toml", &format!("{head}{VARIANTS}"));
+    let play = |driver: &str| {
+        let output = run(&file, &["--on", driver, "--json"]);
+        parsed(&output);
+        folder.write(&format!("{driver}.json"), &String::from_utf8_lossy(&output.stdout))
+    };
+    let results = [play("loopback"), play("sim")];
+    let compared =
+        Command::new(TAILWATER).arg("compare").args(results).arg("--json").output().expect("runs");
+    let found = parsed(&compared);
+    let points = found["points"].as_array().expect("a list");
+    assert_eq!((points.len(), &found["unmatched"]), (4, &Value::from(0)), "{found}");
+}
+
 #[test]
 fn every_verb_has_a_manual_page() {
     let page =
@@ -160,6 +205,9 @@ fn every_verb_has_a_manual_page() {
 fn has_what_was_promised(experiment: &Value) {
     for field in ["capacity_rps", "slo_us"] {
         assert!(experiment[field].is_number(), "{field}");
+    }
+    for field in ["tailwater", "commit"] {
+        assert!(experiment["manifest"][field].is_string(), "{field}");
     }
     let runs = experiment["runs"].as_array().expect("a list");
     // Two controllers, one demand, one repetition. Of a run that the machine's own noise spoils the third try stands, and

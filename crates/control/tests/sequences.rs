@@ -143,8 +143,6 @@ fn a_flood_without_credit_is_closed() {
     }
 }
 
-/// A reject carries an offer as every answer does; one for want of credit must bring none, or a
-/// flood pays for the next proper requests with a violation each.
 /// A request without registration is refused. The offer that it acknowledges is known to its client all the same, so that no
 /// older and larger window covers what comes next.
 #[test]
@@ -154,14 +152,16 @@ fn a_refused_request_acknowledges_as_others_do() {
         |count, acked, register| Op::Rogue(Mischief::Flood { count, acked, demand: 0, register });
     let submit = || Op::Submit(0, 1, None);
     let ops = [
-        vec![Op::Rogue(Mischief::Connect), Op::Up(1), flood(2, Lie::Truth, true), Op::Up(11)],
-        vec![Op::Start(39), Op::Finish(3, 0), Op::Rogue(Mischief::Deregister), submit()],
+        vec![Op::Rogue(Mischief::Connect), Op::Up(1), flood(2, Lie::Truth, true), Op::Up(1)],
+        vec![Op::Start(0), Op::Finish(0, 0), Op::Rogue(Mischief::Deregister), submit()],
         vec![Op::Up(0), Op::Up(0), Op::Up(0), Op::Up(0), flood(1, Lie::Future(2), false)],
         vec![flood(1, Lie::Truth, true), submit()],
     ];
     live(&setup, &ops.concat(), Duration::ZERO, sound).expect("no larger window covers it");
 }
 
+/// A reject carries an offer as every answer does; one for want of credit must bring none, or a
+/// flood pays for the next proper requests with a violation each.
 #[test]
 fn a_violation_earns_no_credit() {
     for profile in ["paper", "artifact", "default"] {

@@ -188,7 +188,7 @@ fn manifest(experiment: &Experiment) -> String {
         ("arrivals", known(&experiment.arrivals)),
         ("seed", experiment.seed.to_string()),
         ("started", date),
-        ("tailwater", known(&manifest.tailwater)),
+        ("tailwater", known(&manifest.build())),
         ("CPU", known(&manifest.cpu)),
         ("CPUs it may use", cpus),
         ("generator's pace", known(&manifest.generator)),

@@ -190,6 +190,7 @@ fn the_page_says_where_when_and_why() {
         "Example CPU",
         "6.1.0",
         "2025-12-31 23:59 UTC",
+        "0.1.0, commit 1f2e3d4c",
         "lateness p99 260 µs, at most 200 µs",
         "steal 4.1 % of a core, at most 2 %",
         "How each number is defined",

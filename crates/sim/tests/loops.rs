@@ -37,9 +37,9 @@ fn routed(
 }
 
 /// All of the load goes to the connections of one loop.
-fn uneven(world: &World, rps: f64, name: &str) -> Run {
+fn uneven(world: &World, rps: f64, spec: &Spec) -> Run {
     let loops = world.node.loops;
-    routed(world, rps, &spec(name, "default", &[]), |_, client| client / loops * loops).0
+    routed(world, rps, spec, |_, client| client / loops * loops).0
 }
 
 /// Requests wait at the loop of their connection, whatever the others do; a central queue, and cores that
@@ -51,7 +51,8 @@ fn a_loop_serves_its_own_connections_unless_cores_steal() {
     stealing.node.stealing = true;
     let mut central = own.clone();
     central.node.loops = 1;
-    let served = |world: &World| uneven(world, 2.0 * SMALL_RPS, "aqm-only").goodput_rps / SMALL_RPS;
+    let shedding = spec("aqm-only", "default", &[]);
+    let served = |world: &World| uneven(world, 2.0 * SMALL_RPS, &shedding).goodput_rps / SMALL_RPS;
     let (own, stealing, central) = (served(&own), served(&stealing), served(&central));
     assert!((0.3..1.0).contains(&own), "at most one loop's worth: {own}");
     assert!((1.9..2.1).contains(&stealing), "{stealing}");
@@ -70,12 +71,12 @@ fn stealing_cuts_the_tail_that_queues_of_their_own_have() {
     assert!(stolen_us < 0.7 * own_us, "{stolen_us} µs with stealing, {own_us} µs without");
 }
 
-/// With all load on one of two loops, the other has no delay at all: by that one the pool would grow
-/// without end, and the loaded one would shed what credits let through.
+/// Of two loops that share a pool one has all the load, and the other no delay at all: by that one the pool would
+/// grow without end, and the loaded one would shed what credits let through.
 #[test]
 fn a_loop_without_load_does_not_open_the_pool_of_a_loaded_one() {
     let world = World { measure: ms(500), ..loops(2, 100) };
-    let run = uneven(&world, 1.5 * SMALL_RPS, "breakwater");
+    let run = uneven(&world, 1.5 * SMALL_RPS, &spec("breakwater", "default", &["pools=shared"]));
     let found = format!("drops {:.3}, goodput {:.3}", run.drop_ratio, run.goodput_rps / SMALL_RPS);
     assert!(run.drop_ratio < 0.03 && run.goodput_rps > 0.94 * SMALL_RPS, "{found}");
 }

@@ -1,6 +1,7 @@
 //! The driver of virtual time on several threads. A simulation is decided by its seed, so the same comes out
 //! however many there are.
 
+use crate::machine::built;
 use tailwater_core::Rate;
 use tailwater_experiment::{ClosedLoop, Cost, Driver, OpenRun, Played};
 use tailwater_figures::spread;
@@ -25,7 +26,7 @@ impl Driver for Simulation<'_> {
     }
 
     fn manifest(&self) -> Manifest {
-        self.simulator.manifest()
+        built(self.simulator.manifest())
     }
 
     fn drifts(&self) -> bool {

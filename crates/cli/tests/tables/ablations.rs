@@ -1,13 +1,13 @@
-//! What constants of a law are worth: `scenarios/ablations/calm.toml` and its twin with stalls.
+//! What constants of a law are worth: `scenarios/ablations/calm.toml`, its twin with stalls, and `departures.toml`.
 
-use super::{head, line, of_repetitions, variants};
-use tailwater_stats::result::{Experiment, Run};
+use super::{head, line, of_repetitions};
+use tailwater_stats::result::{Experiment, Summary};
 
 const CLIENTS: [(u32, &str); 2] = [(1_000, "1,000 clients: "), (100, "100 clients: ")];
 /// Below capacity: what is held back for nothing is lost.
 const CALM: f64 = 0.9;
 
-/// A line for each variant: means over repetitions and, from the capacity on, over demands.
+/// A line for each variant: medians over repetitions, and from the capacity on their mean over demands.
 pub(super) fn table(result: &str) -> String {
     let result: Experiment = serde_json::from_str(result).expect("a result");
     let mut heads = vec![String::new()];
@@ -15,29 +15,40 @@ pub(super) fn table(result: &str) -> String {
         heads.extend([format!("{clients}0.9 ×"), "1.0 to 2.0 ×".into(), "dropped there".into()]);
     }
     let mut text = head(&heads);
-    for (_, variant) in variants(&result) {
+    for variant in variants(&result) {
         let mut cells = vec![variant.to_owned()];
         for (clients, _) in CLIENTS {
-            let runs = |overloaded: bool| -> Vec<&Run> {
-                let ours = |run: &&Run| {
-                    run.profile == variant
-                        && run.clients == clients
-                        && run.valid
-                        && (run.demand_ratio > CALM + 0.05) == overloaded
+            let at = |is_overloaded: bool| -> Vec<&Summary> {
+                let ours = |it: &&Summary| {
+                    it.profile == variant
+                        && it.clients == clients
+                        && (it.demand_ratio > CALM + 0.05) == is_overloaded
                 };
-                result.runs.iter().filter(ours).collect()
+                result.summary.iter().filter(ours).collect()
             };
-            cells.push(mean(&runs(false), |run| run.goodput_of_bound));
-            cells.push(mean(&runs(true), |run| run.goodput_of_bound));
-            cells.push(mean(&runs(true), |run| run.drop_ratio));
+            cells.push(mean(&at(false), "goodput_of_bound"));
+            cells.push(mean(&at(true), "goodput_of_bound"));
+            cells.push(mean(&at(true), "drop_ratio"));
         }
         text += &line(&cells);
     }
     text
 }
 
-fn mean(runs: &[&Run], of: impl Fn(&Run) -> f64) -> String {
-    assert!(!runs.is_empty(), "no valid run");
-    let sum: f64 = runs.iter().map(|run| of(run)).sum();
-    of_repetitions(format!("{:.1} %", 100.0 * sum / runs.len() as f64), runs.len())
+/// Each once, in the order of the file.
+fn variants(result: &Experiment) -> Vec<&str> {
+    let mut seen: Vec<&str> = Vec::new();
+    for summary in &result.summary {
+        if !seen.contains(&&*summary.profile) {
+            seen.push(&summary.profile);
+        }
+    }
+    seen
+}
+
+fn mean(of: &[&Summary], name: &str) -> String {
+    assert!(!of.is_empty(), "no valid run");
+    let sum: f64 = of.iter().map(|it| it.of[name].median).sum();
+    let n = of.iter().map(|it| it.repetitions as usize).sum();
+    of_repetitions(format!("{:.1} %", 100.0 * sum / of.len() as f64), n)
 }

@@ -96,12 +96,16 @@ impl Session {
         }
     }
 
-    /// Whether a client that knew offer `acked` may have `outstanding` requests.
+    /// The client knows offer `acked`, so that those before it cover nothing more.
+    pub(super) fn acknowledge(&mut self, acked: u32) {
+        self.history.acknowledge(acked);
+    }
+
+    /// Whether the client may have `outstanding` requests.
     ///
     /// Server and client disagree only about messages in flight: the client may act on any offer
-    /// from the one it echoes to the newest. So the largest of these decides.
-    pub(super) fn allows(&mut self, acked: u32, outstanding: u32) -> bool {
-        self.history.acknowledge(acked);
+    /// from the one it echoed last to the newest. So the largest of these decides.
+    pub(super) fn allows(&self, outstanding: u32) -> bool {
         outstanding <= self.history.largest().max(self.window)
     }
 
@@ -165,13 +169,17 @@ mod tests {
         session.offer(3); // seq 2
         session.offer(5); // seq 3
         session.offer(1); // seq 4
-        assert!(session.allows(0, 8), "it may not have heard of the revocations");
-        assert!(session.allows(1, 8));
-        assert!(!session.allows(2, 8), "it knew of 3, at most 5 came later");
-        assert!(session.allows(2, 5));
-        assert!(session.allows(3, 5));
-        assert!(!session.allows(4, 5));
-        assert!(session.allows(4, 1));
+        let largest = [
+            (0, 8, "it may not have heard of the revocations"),
+            (1, 8, "nor now"),
+            (2, 5, "it knew of 3, at most 5 came later"),
+            (3, 5, "it knows of 5"),
+            (4, 1, "it knows all"),
+        ];
+        for (acked, window, why) in largest {
+            session.acknowledge(acked);
+            assert!(session.allows(window) && !session.allows(window + 1), "{acked}: {why}");
+        }
     }
 
     #[test]
@@ -190,8 +198,9 @@ mod tests {
             session.offer(window);
         }
         assert!(session.history.0.len() <= Offered::MAX);
-        assert!(session.allows(0, 100));
-        assert!(session.allows(1, 100));
+        assert!(session.allows(100));
+        session.acknowledge(1);
+        assert!(session.allows(100));
     }
 
     #[test]
@@ -211,7 +220,7 @@ mod tests {
         let now = Instant::from_nanos(9);
         let mut session = Session::opened(now, 7);
         assert_eq!((session.window, session.seq, session.silent_since), (1, 0, now));
-        assert!(session.allows(0, 1) && !session.allows(0, 2));
+        assert!(session.allows(1) && !session.allows(2));
         let entry =
             |generation| Entry { session: tailwater_core::SessionId(0), generation, since: now };
         assert!(session.is(entry(7)) && !session.is(entry(8)));
@@ -225,8 +234,11 @@ mod tests {
         for (offers, second) in [(16, 15), (17, 17)] {
             let mut session = Session::default();
             (1..=offers).rev().for_each(|window| session.offer(window));
-            assert!(session.allows(2, second) && !session.allows(2, second + 1), "{offers}");
-            assert!(session.allows(3, offers - 2) && !session.allows(3, offers - 1), "{offers}");
+            for (acked, largest) in [(2, second), (3, offers - 2)] {
+                session.acknowledge(acked);
+                let found = session.allows(largest) && !session.allows(largest + 1);
+                assert!(found, "{offers} offers, {acked} acknowledged");
+            }
         }
     }
 
@@ -236,7 +248,9 @@ mod tests {
         let mut session = Session::default();
         session.offer(8); // seq 1
         session.offer(3); // seq 2
-        assert!(session.allows(2 + (1 << 31), 8));
-        assert!(!session.allows(2, 8), "the same, acknowledged");
+        session.acknowledge(2 + (1 << 31));
+        assert!(session.allows(8));
+        session.acknowledge(2);
+        assert!(!session.allows(8), "the same, acknowledged");
     }
 }

@@ -213,8 +213,7 @@ impl Shard for BreakwaterShard {
         let window_max = self.config().window_max;
         let session = &mut self.sessions[id.index()];
         session.demand = demand.min(window_max);
-        let pending = session.pending;
-        session.allows(acked, pending);
+        session.acknowledge(acked);
         // Elsewhere the frame costs its sender nothing and says nothing of credits being used.
         if self.config().demand == Demand::Synchronised {
             self.on_heard(now, id);

@@ -5,9 +5,17 @@ use serde::{Deserialize, Serialize};
 /// Where, when and with what.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version and commit of tailwater.
+    /// Version of tailwater.
     pub tailwater: String,
-    /// Seconds since 1970 at the start; 0 in simulation, whose output depends on the seed alone.
+    /// The commit of the checkout that the program was built from; `unknown` where it was built outside of one or for
+    /// tests, and empty in results of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub commit: String,
+    /// That checkout had changes of which no commit was made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dirty: bool,
+    /// Seconds since 1970 at the start; 0 in simulation, whose output depends on program and seed alone: it is the same to
+    /// the byte whenever it is made, and so are the shards that are merged.
     pub started_unix: u64,
     /// CPU model; empty in simulation.
     pub cpu: String,
@@ -25,6 +33,16 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// Version and commit, as far as they are known.
+    #[must_use]
+    pub fn build(&self) -> String {
+        let changed = if self.dirty { ", changed since" } else { "" };
+        match &*self.commit {
+            "" => self.tailwater.clone(),
+            commit => format!("{}, commit {commit}{changed}", self.tailwater),
+        }
+    }
+
     /// The share of a core's time that the simulated stalls take.
     #[must_use]
     pub fn stalled_share(&self) -> f64 {
@@ -60,4 +78,30 @@ pub struct DataUsed {
     pub sha256: String,
     /// Their length.
     pub bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_is_named_as_far_as_it_is_known() {
+        let of = |commit: &str, dirty| Manifest {
+            tailwater: "0.1.0".into(),
+            commit: commit.into(),
+            dirty,
+            ..Manifest::default()
+        };
+        assert_eq!(of("", false).build(), "0.1.0");
+        assert_eq!(of("1f2e", false).build(), "0.1.0, commit 1f2e");
+        assert_eq!(of("1f2e", true).build(), "0.1.0, commit 1f2e, changed since");
+    }
+
+    /// Of earlier versions: they are read, and written as they were.
+    #[test]
+    fn a_file_without_a_commit_stays_without() {
+        let text = r#"{"tailwater":"0.1.0","started_unix":0,"cpu":"","cpus":0,"kernel":""}"#;
+        let manifest: Manifest = serde_json::from_str(text).expect("a manifest");
+        assert_eq!(serde_json::to_string(&manifest).expect("text"), text);
+    }
 }

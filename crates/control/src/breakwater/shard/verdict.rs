@@ -93,8 +93,8 @@ impl BreakwaterShard {
     fn check_credit(&mut self, id: SessionId, acked: u32) -> Option<Verdict> {
         let session = &mut self.sessions[id.index()];
         // What it acknowledges counts, whether it may be sent or not.
-        let is_covered = session.allows(acked, session.pending);
-        if session.registered && is_covered {
+        session.acknowledge(acked);
+        if session.registered && session.allows(session.pending) {
             session.trust();
             return None;
         }

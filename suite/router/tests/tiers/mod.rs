@@ -4,7 +4,7 @@ mod agreement;
 mod planted;
 mod silent;
 
-use common::eventually;
+use crate::common::eventually;
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;

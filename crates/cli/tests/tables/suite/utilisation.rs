@@ -54,7 +54,7 @@ fn of_tier(runs: &Runs, tier: &Tier) -> [String; 5] {
 
 #[test]
 fn a_share_stands_beside_the_ticks_that_it_is_of() {
-    let result = r#"{"services":[{"service":"router","capacity":{"plateau_rps":40000},
+    let result = r#"{"services":[{"service":"router","capacity":{"plateau_rps":40000,"points":[]},
         "loads":[{"rps":100,"of_capacity":0.0025,
          "plain":{"runs":3,"valid":2,"answered":1,"throughput_rps":101,"p50_us":150,"p99_us":400,"p999_us":900,
           "fates":{"ok":999,"lost":1},

@@ -34,7 +34,11 @@ __attribute__((noinline)) static long NAME(tree)(long depth) {
     __asm__ volatile("" : "+r"(depth)); /* or the compiler would compute the answer */
     if (depth == 0)
         return 1;
-    return NAME(tree)(depth - 1) + NAME(tree)(depth - 1) + 1;
+    long left = NAME(tree)(depth - 1);
+    __asm__ volatile("" : "+r"(left)); /* or the second call would be a turn of a loop */
+    long right = NAME(tree)(depth - 1);
+    __asm__ volatile("" : "+r"(right));
+    return left + right + 1;
 }
 
 __attribute__((aligned(64))) long NAME(recursive)(long calls) {

@@ -17,6 +17,7 @@ use crate::write::trace_file::{self, Programs};
 use rustix::thread::sched_getcpu;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 use tailwater_profile::record::Ticks;
@@ -206,6 +207,9 @@ fn launch(
     Ok(Running { pid, asked, programs, team })
 }
 
+/// How long the program waits at most until what writes the trace has a table of descriptors to itself.
+const KEPT_WITHIN: Duration = Duration::from_secs(1);
+
 /// What looks cost here, and by which process that was measured. A child of `fork` goes by it, since the thread that
 /// begins there is not the program's; it may find it locked for ever, too.
 static COSTS: Mutex<Option<(u32, Costs)>> = Mutex::new(None);
@@ -242,9 +246,11 @@ fn start_team(
         }
         Placed { costs: if shares_core { Costs::NONE } else { costs }, shares_core }
     };
+    let (kept, is_kept) = mpsc::channel();
     let writes = move || {
         process::has_started();
         programs.keep_alone();
+        let _ = kept.send(());
         AtWork
     };
     let over = || {
@@ -253,6 +259,9 @@ fn start_team(
         }
     };
     let team = recording.start(Around { place, writes, over })?;
+    // The program may close all that it has as soon as it goes on, and open a file of its own in the trace's place. Not for ever: the
+    // thread may wait for a lock that this one has, where a library that is being loaded brought the runtime.
+    let _ = is_kept.recv_timeout(KEPT_WITHIN);
     if is_measured {
         // A few milliseconds, from the core that the program runs on.
         rig.look(us);

@@ -12,16 +12,17 @@
 
 /* As Rust's `Open`. */
 static __thread struct {
-    uint32_t tried;
+    uint32_t owner, tried, is_read;
     const void *pages[4];
 } open_counters;
 
-/* The kernel does not copy the pages of counters to a child of fork, and sets this word to zero there, however it was forked. */
-static uint32_t *has_pages;
+/* The number of the process that has pages. The kernel does not copy those to a child of fork, and sets this to zero there, however
+ * it was forked. */
+static uint32_t *owner;
 
 /* False: it cannot be had, and no counter may be opened. */
 static int mark_pages(void) {
-    if (__atomic_load_n(&has_pages, __ATOMIC_ACQUIRE))
+    if (__atomic_load_n(&owner, __ATOMIC_ACQUIRE))
         return 1;
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
     uint32_t *word = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -31,19 +32,21 @@ static int mark_pages(void) {
         munmap(word, bytes);
         return 0;
     }
-    *word = 1;
+    *word = (uint32_t)getpid();
     uint32_t *none = NULL;
-    if (!__atomic_compare_exchange_n(&has_pages, &none, word, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (!__atomic_compare_exchange_n(&owner, &none, word, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         munmap(word, bytes);
     return 1;
 }
 
 void *tw_shim_counters(void) {
-    uint32_t *word = __atomic_load_n(&has_pages, __ATOMIC_ACQUIRE);
-    if (word && !*word) {
-        /* A child, whose only thread this is. */
-        memset(&open_counters, 0, sizeof open_counters);
-        *word = 1;
+    uint32_t *word = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
+    if (word) {
+        if (!__atomic_load_n(word, __ATOMIC_RELAXED))
+            __atomic_store_n(word, (uint32_t)getpid(), __ATOMIC_RELAXED);
+        /* What a child's thread finds is its parent's, and none of it is mapped. Threads that the child makes have nothing yet. */
+        if (open_counters.tried && open_counters.owner != __atomic_load_n(word, __ATOMIC_RELAXED))
+            memset(&open_counters, 0, sizeof open_counters);
     }
     return &open_counters;
 }
@@ -81,7 +84,11 @@ void *tw_shim_open_counter(uint32_t kind, uint64_t event) {
         .exclude_hv = 1,
     };
     void *page = MAP_FAILED;
-    int file = mark_pages() ? (int)syscall(SYS_perf_event_open, &asked, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) : -1;
+    int file = -1;
+    if (mark_pages()) {
+        open_counters.owner = __atomic_load_n(owner, __ATOMIC_RELAXED);
+        file = (int)syscall(SYS_perf_event_open, &asked, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
     if (file >= 0) {
         page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, file, 0);
         /* The mapping keeps it open. A descriptor would be the program's to close, and its number another file's then. By no call of

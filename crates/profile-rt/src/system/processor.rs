@@ -3,8 +3,8 @@
 
 use crate::system::shim;
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, fence};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, compiler_fence, fence};
 use tailwater_profile::record::{Counter, Counters};
 
 /// How many counters are the processor's.
@@ -34,8 +34,12 @@ const MAY_READ: u64 = 1 << 2;
 /// What the calling thread has open. Zeroed memory has nothing.
 #[repr(C)]
 struct Open {
+    /// Whose the pages are, for the C part.
+    owner: u32,
     /// Bits of those that were tried.
     tried: u32,
+    /// A page is being read.
+    is_read: u32,
     /// Null where one could not be had.
     pages: [*const Page; KINDS],
 }
@@ -63,28 +67,50 @@ const fn place(counter: Counter) -> usize {
     (counter as usize).wrapping_sub(Counter::Cycles as usize)
 }
 
-/// Reads these of the calling thread's, which has them from now on if it had not.
-pub(crate) fn read(wanted: Counters) -> Processor {
+/// Whether a counter that is not open may be opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Missing {
+    /// At the start of what is counted.
+    Open,
+    /// At its end: one that was opened since would have counted less.
+    LeaveOut,
+}
+
+/// Reads these of the calling thread's.
+pub(crate) fn read(wanted: Counters, missing: Missing) -> Processor {
     let mut found = Processor::default();
     // Elsewhere it is not known how a register is read, and none is opened.
-    if cfg!(target_arch = "x86_64") {
+    if !cfg!(target_arch = "x86_64") || wanted.is_empty() {
+        return found;
+    }
+    let open = open_counters();
+    // SAFETY: the calling thread's own variable, which no reference is to. Pages stay while it says that one is read: only the
+    // thread itself closes them, and a handler of a signal that comes in between finds that said.
+    unsafe {
+        let was_read = (*open).is_read;
+        (*open).is_read = 1;
+        compiler_fence(SeqCst);
         for counter in wanted.iter() {
-            found.0[place(counter)] = page(counter).and_then(|page| page.read(register));
+            found.0[place(counter)] =
+                page(open, counter, missing).and_then(|page| page.read(register));
         }
+        compiler_fence(SeqCst);
+        (*open).is_read = was_read;
     }
     found
 }
 
-/// The calling thread has none any more, until it reads one.
+/// The calling thread has none any more, until what is counted starts anew. Not while it reads one, which a handler of a signal has
+/// interrupted: the next one does.
 pub(crate) fn close() {
     let open = open_counters();
-    // SAFETY: the calling thread's own variable, which no reference is to.
+    // SAFETY: as above.
     unsafe {
-        if (*open).tried == 0 {
+        if (*open).tried == 0 || (*open).is_read != 0 {
             return;
         }
         for at in 0..KINDS {
-            // A handler of a signal that comes in between finds no page, and opens none while it is tried.
+            // A handler that comes in between finds no page, and opens none while it is tried.
             let page = std::mem::replace(&mut (*open).pages[at], std::ptr::null());
             if let Some(page) = NonNull::new(page.cast_mut()) {
                 shim::close_counter(page.cast());
@@ -95,11 +121,17 @@ pub(crate) fn close() {
 }
 
 /// The page of one of the calling thread's counters.
-fn page(counter: Counter) -> Option<&'static Page> {
-    let (open, at) = (open_counters(), place(counter));
+///
+/// # Safety
+/// `open` is the calling thread's, and says that a page is read until this one is used no more.
+unsafe fn page<'a>(open: *mut Open, counter: Counter, missing: Missing) -> Option<&'a Page> {
+    let at = place(counter);
     // SAFETY: the calling thread's own variable. A handler of a signal that comes in between finds it tried, and no page.
     unsafe {
         if (*open).tried & 1 << at == 0 {
+            if missing == Missing::LeaveOut {
+                return None;
+            }
             (*open).tried |= 1 << at;
             let page = shim::open_counter(HARDWARE, event(counter));
             (*open).pages[at] = page.map_or(std::ptr::null(), |page| page.as_ptr().cast());
@@ -223,7 +255,9 @@ pub(crate) mod tests {
         let is_on = |page: &Page| {
             page.index.load(Relaxed) != 0 && page.capabilities.load(Relaxed) & MAY_READ != 0
         };
-        cfg!(target_arch = "x86_64") && page(counter).is_some_and(is_on)
+        // SAFETY: the calling thread's, which closes nothing meanwhile.
+        let page = unsafe { page(open_counters(), counter, Missing::Open) };
+        cfg!(target_arch = "x86_64") && page.is_some_and(is_on)
     }
 
     #[test]
@@ -242,17 +276,26 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_closed_is_tried_again() {
+    fn what_is_closed_is_tried_again_where_something_starts() {
         let counters = Counters::of_mask(1 << Counter::Cycles as u8).expect("one");
         let tried = || {
             // SAFETY: the calling thread's own variable.
             unsafe { (*open_counters()).tried }
         };
-        let first = read(counters).of(Counter::Cycles).is_some();
-        assert_eq!((tried(), first), (1, can_read(Counter::Cycles)), "and no other");
+        assert_eq!(read(counters, Missing::LeaveOut), Processor::default());
+        assert_eq!(tried(), 0, "an end opens none");
+        let first = read(counters, Missing::Open).of(Counter::Cycles).is_some();
+        let is_x86 = u32::from(cfg!(target_arch = "x86_64"));
+        assert_eq!((tried(), first), (is_x86, can_read(Counter::Cycles)), "and no other");
+        // SAFETY: as above.
+        unsafe { (*open_counters()).is_read = 1 };
+        close();
+        assert_ne!(tried(), 0, "a page is being read");
+        // SAFETY: as above.
+        unsafe { (*open_counters()).is_read = 0 };
         close();
         assert_eq!(tried(), 0);
-        assert_eq!(read(counters).of(Counter::Cycles).is_some(), first);
+        assert_eq!(read(counters, Missing::Open).of(Counter::Cycles).is_some(), first);
         close();
     }
 }

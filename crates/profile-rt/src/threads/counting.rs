@@ -1,6 +1,7 @@
 //! What the calling thread's counters have counted, for the calls that it clocks.
 
-use crate::system::{processor, shim};
+use crate::system::processor::{self, Missing};
+use crate::system::shim;
 use tailwater_profile::record::{Counter, Counters, Counts};
 
 /// Which end of a call is read.
@@ -53,17 +54,15 @@ impl Kernel {
 /// and the first moments of it.
 pub(crate) fn read(of: Counters, edge: Edge) -> Counts {
     if of.is_empty() {
-        processor::close();
         return Counts::default();
     }
-    let of_processor = || processor::read(of.of_processor());
     let (kernel, processor) = match edge {
         Edge::Start => {
             let kernel = Kernel::read(of, edge);
-            (kernel, of_processor())
+            (kernel, processor::read(of.of_processor(), Missing::Open))
         }
         Edge::End => {
-            let processor = of_processor();
+            let processor = processor::read(of.of_processor(), Missing::LeaveOut);
             (Kernel::read(of, edge), processor)
         }
     };

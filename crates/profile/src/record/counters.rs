@@ -198,13 +198,13 @@ impl Counts {
         self.of.iter().zip(self.values)
     }
 
-    /// How much has come since `before`, of what both have counted.
+    /// How much has come since `before`, of what both have counted. One that counts less than before has begun anew, and is left out.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        let of = Counters(self.of.0 & before.of.0);
         let at = |counts: &Self, wanted| counts.iter().find(|(one, _)| *one == wanted);
-        let value = |counts, wanted| at(counts, wanted).map_or(0, |(_, value)| value);
-        Self::new(of, |one| value(self, one).wrapping_sub(value(before, one)))
+        let value = |counts, wanted| at(counts, wanted).map(|(_, value)| value);
+        let of = Counters(self.of.0 & before.of.0);
+        Self::of_known(of, |one| value(self, one)?.checked_sub(value(before, one)?))
     }
 }
 
@@ -245,5 +245,7 @@ mod tests {
         let told: Vec<_> = after.since(&before).iter().collect();
         assert_eq!(told, [(Counter::Cpu, 0), (Counter::Cycles, 5)]);
         assert!(after.since(&Counts::default()).counters().is_empty());
+        let anew = Counts::new(of(1), |_| 99).since(&before);
+        assert!(anew.counters().is_empty(), "less than before");
     }
 }

@@ -103,10 +103,14 @@ fn called(syscalls: Result<Syscalls, Missing>) -> String {
 
 /// What is said of the processor's counters.
 const fn counters(are_there: bool) -> &'static str {
-    if are_there {
-        "\nThis machine has hardware counters: --counters=cycles,instructions,cache-misses reads them in calls."
-    } else {
-        "\nThis machine shows no hardware counters."
+    match (are_there, cfg!(target_arch = "x86_64")) {
+        (true, true) => {
+            "\nThis machine has hardware counters: --counters=cycles,instructions,cache-misses reads them in calls."
+        }
+        (true, false) => {
+            "\nHardware counters are read on x86-64 alone; `perf stat -p PID` has those of this machine."
+        }
+        (false, _) => "\nThis machine shows no hardware counters.",
     }
 }
 

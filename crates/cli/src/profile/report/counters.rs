@@ -101,11 +101,11 @@ mod tests {
         let counted = CountedCalls {
             all: all.clone(),
             slow: mean(10, 3_000_000.0, 8_000.0, 3.0),
-            above_ns: 7,
+            above_ns: 7_000,
         };
         let text = table(&counted).join("\n");
         assert!(
-            text.contains("of 1,000 counted calls, and of 10 that took 7 ns or more"),
+            text.contains("of 1,000 counted calls, and of 10 that took 7.00 µs or more"),
             "{text}"
         );
         let words = |line: usize| text.lines().nth(line).map(|it| it.split_whitespace().count());

@@ -51,11 +51,12 @@ pub fn plateau(points: &[(u32, f64)]) -> f64 {
     plateau.get(plateau.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// What the last step of a sweep added, as a share of the point before it; `None` for fewer than two points.
+/// By how much the last point of a sweep exceeds the best one before it, as a share of that; `None` for fewer than two points.
 #[must_use]
 pub fn last_rise(points: &[(u32, f64)]) -> Option<f64> {
-    let [.., (_, before), (_, last)] = points else { return None };
-    (*before > 0.0).then(|| last / before - 1.0)
+    let ((_, last), before) = points.split_last()?;
+    let best = before.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    (best > 0.0).then(|| last / best - 1.0)
 }
 
 /// Whether the last step of a sweep still rises by 5 % or more: its best point is no plateau then, and capacity is larger.
@@ -122,6 +123,9 @@ mod tests {
         assert_eq!(next_in_flight(&[(300, 1.0), (400, 2.0)]), Some(1_024));
         assert_eq!((next_in_flight(&[(4, 9.0)]), next_in_flight(&[])), (None, None));
         assert_eq!(last_rise(&[(4, 0.0), (16, 9.0)]), None);
+        // A bad moment between two points alike is no climb.
+        assert!(!still_rises(&[(4, 100.0), (16, 60.0), (64, 100.0)]));
+        assert!(!still_rises(&[(16, 100.0), (64, 80.0), (256, 90.0)]));
         assert_eq!(last_rise(&rising).map(|rise| (1e3 * rise).round()), Some(529.0));
     }
 

@@ -76,3 +76,16 @@ fn where_every_value_is_far_worse_none_waits() {
     assert_eq!(found["deferred"], Value::Array(Vec::new()), "{found}");
     assert_eq!(found["screening"]["knobs"][0]["value"], "1", "{found}");
 }
+
+/// A block may be slow for another's sake.
+#[test]
+fn what_is_far_worse_once_alone_does_not_wait() {
+    let machine = Machine::new("sku-far-once");
+    let lines = "if [ $1 = 1 ] && [ ! -e \"$root/first\" ]; then
+: > \"$root/first\"; noise=$(awk -v z=$noise 'BEGIN { print 3 * z }'); fi";
+    let file = file(&machine, &[("a", &["1"]), ("b", &["1"])], lines, "1");
+    let output = machine.tune("sku", &[&file, "--json"]);
+    assert!(machine.has("first"), "{}", stderr(&output));
+    let found = json(&output);
+    assert_eq!(found["deferred"], Value::Array(Vec::new()), "{found}");
+}

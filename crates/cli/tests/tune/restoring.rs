@@ -34,7 +34,7 @@ enum Moment {
     FirstWrites,
     /// While a knob is turned: in a block, or between two settings.
     Turned,
-    /// While it puts back by itself, after a signal.
+    /// Within 10 ms of a signal, upon which it puts back by itself.
     PuttingBack,
 }
 
@@ -73,9 +73,10 @@ fn killed(rng: &mut Rng, (seed, lane, number): (u64, u32, usize), turned: &Atomi
     let mut child = machine.start("ab", &away(&program));
     let is_turned = || [BUDGET, RMEM].iter().any(|knob| !machine.says_stock(knob));
     let mut begun = |what: &dyn Fn() -> bool| {
-        let mut has_ended = || child.try_wait().expect("our child").is_some();
         let mut looks = 0..LOOKS_MAX;
-        while looks.next().is_some() && !what() && !has_ended() {
+        while looks.next().is_some() && !what() {
+            let ended = child.try_wait().expect("our child");
+            assert!(ended.is_none(), "it ended by itself: {ended:?} ({context})");
             std::thread::park_timeout(Duration::from_millis(1));
         }
     };

@@ -160,9 +160,14 @@ pub(super) fn turns(
     tried: &Tried,
     pilot: &Pilot,
 ) -> Result<Turns, Failure> {
+    let until = Instant::now() + wanted.time.mul_f64(TRIALS);
     let far = |metric: f64| pilot.far_worse(metric, wanted.rules.better);
     let mut deferred = Vec::new();
     for (at, value, _) in tried.measured.iter().filter(|(.., metric)| far(*metric).is_some()) {
+        // Those that are left have their turns with the others.
+        if Instant::now() >= until {
+            break;
+        }
         if let Some(change) = second(bench, wanted, (*at, value))?.and_then(far) {
             let (at, knob, value) = (*at, wanted.dials[*at].name.clone(), value.clone());
             deferred.push(Deferred { at, knob, value, change });

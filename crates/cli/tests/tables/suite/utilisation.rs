@@ -2,7 +2,7 @@
 
 use super::{Load, Runs, Tier, dash, each, head, line, rate, time};
 
-/// Seconds between two looks of the kernel at whose time it is: `/proc/PID/stat` counts these (`CLK_TCK` is 100).
+/// The unit, in seconds, in which `/proc/PID/stat` tells CPU time (`CLK_TCK` is 100).
 const TICK_S: f64 = 0.01;
 
 /// A line for each service, load and tier; latency is of the query and stands once for each load.

@@ -2,11 +2,21 @@
 //!
 //! Programs for tests name none: each commit would build them again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What of the checkout is built, from its root.
-const BUILT: [&str; 4] = ["Cargo.toml", "Cargo.lock", "crates", "suite"];
+/// What of the checkout is built, or lies in the program, from its root.
+const BUILT: [&str; 9] = [
+    ".cargo",
+    "Cargo.lock",
+    "Cargo.toml",
+    "crates",
+    "examples",
+    "presets",
+    "rust-toolchain.toml",
+    "scenarios",
+    "suite",
+];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -34,14 +44,28 @@ fn checkout() -> Option<(String, bool)> {
             println!("cargo::rerun-if-changed={}", path.display());
         }
     }
-    for name in BUILT {
-        println!("cargo::rerun-if-changed={}", root.join(name).display());
+    for path in BUILT.into_iter().flat_map(|name| watched(&root.join(name))) {
+        println!("cargo::rerun-if-changed={}", path.display());
     }
     Some((commit, !changed.is_empty()))
 }
 
+/// What of it has this run again: of crates their sources, since their tests are not in the program.
+fn watched(path: &Path) -> Vec<PathBuf> {
+    let crates = path.read_dir().into_iter().flatten().flatten();
+    let sources = crates.map(|one| one.path().join("src"));
+    let found: Vec<PathBuf> = sources.filter(|source| source.exists()).collect();
+    if found.is_empty() { vec![path.to_owned()] } else { found }
+}
+
 fn git(root: &Path, words: &[&str]) -> Option<String> {
-    let output = Command::new("git").arg("-C").arg(root).args(words).output().ok()?;
+    let output = Command::new("git")
+        .arg("--no-optional-locks")
+        .arg("-C")
+        .arg(root)
+        .args(words)
+        .output()
+        .ok()?;
     let said = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| said.trim_end().to_owned())
 }

@@ -217,7 +217,8 @@ fn judge(report: &mut Report, rates: Vec<Paced>) {
         Some(all) => {
             let p95 = all.into_iter().fold(0.0, f64::max);
             let late = format!("{p95:.0} µs at the worst rate");
-            let goal = "the same before all normal threads of its core (`fifo:1`)";
+            let goal =
+                "lateness (p95) before all normal threads of its core (`fifo:1`), at most 100 µs";
             report.judge(PART, goal, late, p95 <= P95_MAX_US);
         }
         None => println!(

@@ -22,6 +22,7 @@ mod scenarios;
 mod applications;
 mod as_word;
 mod job;
+mod quoted;
 mod serve;
 mod load;
 mod locks;

@@ -3,6 +3,7 @@
 use crate::args::{Arguments, ManualOptions};
 use crate::failure::{Failure, say};
 use crate::keys;
+use crate::quoted::quoted;
 use clap::{Command, CommandFactory as _};
 use std::fs;
 use std::path::Path;
@@ -41,9 +42,9 @@ fn write_all(folder: &Path, command: &Command) -> Result<(), Failure> {
     }
     let root = folder.canonicalize().map_err(trouble)?;
     say(&format!(
-        "{} pages are written. To read them, type:\n\n  export MANPATH={}:\n  man 5 tailwater-scenario",
+        "{} pages are written. To read them, type:\n\n  export MANPATH={}\n  man 5 tailwater-scenario",
         pages.len(),
-        root.display()
+        quoted(&format!("{}:", root.display()))
     ))
 }
 

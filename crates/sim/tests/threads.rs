@@ -251,6 +251,7 @@ fn polling_is_first_at_low_load_and_in_line_blocking_saturates_first() {
 fn thesis() -> Experiment {
     let text = include_str!("../../../scenarios/paper/mutune.toml");
     let text = text.replace("duration = \"4s\"", "duration = \"1s\"");
+    let text = text.replace("repetitions = 3", "repetitions = 1");
     let text = text + "\n[[controller]]\nname = \"none\"\nmodel = \"sdb:4\"\n";
     let wakes = |_: &str| Ok(include_str!("../../../scenarios/paper/mutune-wake-ups.csv").into());
     let scenario = Scenario::parse_with("scenarios/paper/mutune.toml", &text, &wakes);

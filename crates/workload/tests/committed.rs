@@ -26,13 +26,20 @@ fn files(folder: &str) -> Vec<PathBuf> {
 fn load(name: &str) -> Scenario {
     let file = format!("scenarios/{name}.toml");
     let text = fs::read_to_string(root().join(&file)).expect("the file is there");
-    Scenario::parse(&file, &text).unwrap_or_else(|error| panic!("{error}"))
+    let beside = root().join(&file);
+    let read = |name: &str| {
+        let path = beside.with_file_name(name);
+        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let scenario = Scenario::parse_with(&file, &text, &read);
+    scenario.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What reproduces a publication must serve as it did.
 #[test]
 fn no_figure_of_a_paper_enforces_deadlines() {
-    for path in files("scenarios/paper") {
+    let is_scenario = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
+    for path in files("scenarios/paper").into_iter().filter(is_scenario) {
         let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a plain name");
         let scenario = load(&format!("paper/{name}"));
         assert_eq!(scenario.server.enforce_deadlines, Some(false), "{name}");
@@ -41,10 +48,8 @@ fn no_figure_of_a_paper_enforces_deadlines() {
 
 #[test]
 fn every_committed_scenario_parses_and_fits_in_memory() {
-    let files: Vec<_> = files("scenarios")
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
-        .collect();
+    let is_scenario = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
+    let files: Vec<_> = files("scenarios").into_iter().filter(is_scenario).collect();
     assert!(files.len() >= 11, "{files:?}");
     for path in files {
         let name = path.file_stem().and_then(|stem| stem.to_str());

@@ -11,7 +11,7 @@ use std::process::{Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What runs for so long hangs: the longest takes two minutes on two busy cores.
+/// What runs for so long hangs: the longest takes some four minutes on two busy cores.
 pub(super) const LIMIT: Duration = Duration::from_mins(15);
 
 /// What the documentation's examples are tested with: the tests have the same, so that one build has both.
@@ -23,9 +23,9 @@ const BINARY: &str = "TAILWATER_BINARY";
 /// Test programs that take more than twenty seconds, longest first, and `--doc`, for which cargo compiles. Where several
 /// packages have one of this name, the package is named, too.
 const LONG: [&str; 14] = [
-    "-p tailwater-cli --test all",
-    "-p tailwater-sim --test all",
     "--test profile",
+    "-p tailwater-sim --test all",
+    "-p tailwater-cli --test all",
     "--test tune",
     "--test profile_builds",
     "--test golden",

@@ -1,6 +1,7 @@
 //! What a server says once it listens: a line of JSON for programs, and at a terminal a sentence for people.
 
 use crate::args::ServeOptions;
+use crate::quoted::quoted;
 use std::io::{self, IsTerminal as _, Write as _};
 use tailwater_control::catalog;
 
@@ -26,14 +27,14 @@ fn sentence(options: &ServeOptions, addresses: &[String]) -> String {
             "Nodes of {tier} listen until Ctrl-C; give them to the server that calls them, by --downstream {tier}={nodes}"
         );
     }
-    let mut load = format!("tailwater load --connect {} --rate 1000", addresses[0]);
+    let mut load = format!("tailwater load --connect {} --rate 1000", quoted(&addresses[0]));
     let spec = options.controller.spec();
     if spec.name != catalog::DEFAULT {
         load += &format!(" --controller {}", spec.name);
     }
     // What came by standard input cannot be read again.
     if let Some(file) = options.scenario.as_ref().filter(|file| file.as_os_str() != "-") {
-        load += &format!(" --scenario {}", file.display());
+        load += &format!(" --scenario {}", quoted(&file.display().to_string()));
     }
     format!("Listening on {} until Ctrl-C; to load it, type elsewhere: {load}", addresses[0])
 }

@@ -225,7 +225,7 @@ pub enum RoundTrip {
 }
 
 /// How often the pool is updated while all credits are used once. Fewer, and it follows a falling
-/// demand too late; many more, and 1,000 clients cost six points of goodput.
+/// demand too late; many more, and 1,000 clients cost a point or two of goodput (`docs/breakwater.md`, *Each taken back*).
 const TURNOVER_UPDATES: u32 = 16;
 
 /// What Protego leaves of the target delay for queues. The paper's own example (§5.1) takes the 99th percentiles of

@@ -60,8 +60,14 @@ fn difference(one: &Experiment, other: &Experiment) -> Option<&'static str> {
         ("way of arriving", one.arrivals == other.arrivals),
         ("set of data", contents(one).eq(contents(other))),
         ("version of tailwater", one.manifest.tailwater == other.manifest.tailwater),
+        ("commit of tailwater", built(one) == built(other)),
     ];
     alike.into_iter().find(|(_, is_alike)| !is_alike).map(|(what, _)| what)
+}
+
+/// From what its program was built.
+fn built(load: &Experiment) -> (&str, bool) {
+    (&load.manifest.commit, load.manifest.dirty)
 }
 
 /// Of its data, wherever they were taken from.

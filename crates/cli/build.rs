@@ -2,7 +2,7 @@
 //!
 //! Programs for tests name none: each commit would build them again.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// What of the checkout is built, or lies in the program, from its root.
@@ -44,18 +44,12 @@ fn checkout() -> Option<(String, bool)> {
             println!("cargo::rerun-if-changed={}", path.display());
         }
     }
-    for path in BUILT.into_iter().flat_map(|name| watched(&root.join(name))) {
-        println!("cargo::rerun-if-changed={}", path.display());
+    // By file: folders also change by what examples and tests leave there, and tests are not in the program.
+    let files = git(&root, &[&["ls-files", "--"], &BUILT[..]].concat())?;
+    for file in files.lines().filter(|file| !file.contains("/tests/")) {
+        println!("cargo::rerun-if-changed={}", root.join(file).display());
     }
     Some((commit, !changed.is_empty()))
-}
-
-/// What of it has this run again: of crates their sources, since their tests are not in the program.
-fn watched(path: &Path) -> Vec<PathBuf> {
-    let crates = path.read_dir().into_iter().flatten().flatten();
-    let sources = crates.map(|one| one.path().join("src"));
-    let found: Vec<PathBuf> = sources.filter(|source| source.exists()).collect();
-    if found.is_empty() { vec![path.to_owned()] } else { found }
 }
 
 fn git(root: &Path, words: &[&str]) -> Option<String> {

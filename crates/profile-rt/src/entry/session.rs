@@ -208,7 +208,8 @@ fn launch(
 }
 
 /// How long the program waits at most until what writes the trace has a table of descriptors to itself.
-const KEPT_WITHIN: Duration = Duration::from_secs(1);
+/// Long for a thread to begin, and short where it cannot.
+const KEPT_WITHIN: Duration = Duration::from_millis(100);
 
 /// What looks cost here, and by which process that was measured. A child of `fork` goes by it, since the thread that
 /// begins there is not the program's; it may find it locked for ever, too.
@@ -259,8 +260,8 @@ fn start_team(
         }
     };
     let team = recording.start(Around { place, writes, over })?;
-    // The program may close all that it has as soon as it goes on, and open a file of its own in the trace's place. Not for ever: the
-    // thread may wait for a lock that this one has, where a library that is being loaded brought the runtime.
+    // The program may close all that it has as soon as it goes on, and open a file of its own in the trace's place. Not for ever: where
+    // a library that is being loaded brought the runtime, the thread waits for the loader's lock, which this one has.
     let _ = is_kept.recv_timeout(KEPT_WITHIN);
     if is_measured {
         // A few milliseconds, from the core that the program runs on.

@@ -16,9 +16,11 @@ static __thread struct {
     const void *pages[4];
 } open_counters;
 
-/* The number of the process that has pages. The kernel does not copy those to a child of fork, and sets this to zero there, however
- * it was forked. */
+/* Which process of a line of forks has pages, counted. The kernel does not copy pages to a child of fork, and sets this to zero there,
+ * however it was forked. */
 static uint32_t *owner;
+/* The last that was given. A child's next is another than all before it. */
+static uint32_t owners;
 
 /* False: it cannot be had, and no counter may be opened. */
 static int mark_pages(void) {
@@ -32,7 +34,7 @@ static int mark_pages(void) {
         munmap(word, bytes);
         return 0;
     }
-    *word = (uint32_t)getpid();
+    *word = __atomic_add_fetch(&owners, 1, __ATOMIC_RELAXED);
     uint32_t *none = NULL;
     if (!__atomic_compare_exchange_n(&owner, &none, word, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         munmap(word, bytes);
@@ -42,10 +44,13 @@ static int mark_pages(void) {
 void *tw_shim_counters(void) {
     uint32_t *word = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
     if (word) {
+        uint32_t none = 0;
         if (!__atomic_load_n(word, __ATOMIC_RELAXED))
-            __atomic_store_n(word, (uint32_t)getpid(), __ATOMIC_RELAXED);
-        /* What a child's thread finds is its parent's, and none of it is mapped. Threads that the child makes have nothing yet. */
-        if (open_counters.tried && open_counters.owner != __atomic_load_n(word, __ATOMIC_RELAXED))
+            __atomic_compare_exchange_n(word, &none, __atomic_add_fetch(&owners, 1, __ATOMIC_RELAXED), 0,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        /* What a child's thread finds is its parent's, and none of it is mapped. Threads that the child makes have nothing yet, and
+         * one that is about to open its first has no owner. */
+        if (open_counters.owner && open_counters.owner != __atomic_load_n(word, __ATOMIC_RELAXED))
             memset(&open_counters, 0, sizeof open_counters);
     }
     return &open_counters;

@@ -120,6 +120,13 @@ pub(crate) fn close() {
     }
 }
 
+/// The thread ends: nothing reads any more, though a handler may have jumped out of a reading.
+pub(crate) fn end() {
+    // SAFETY: the calling thread's own variable, which no reference is to.
+    unsafe { (*open_counters()).is_read = 0 };
+    close();
+}
+
 /// The page of one of the calling thread's counters.
 ///
 /// # Safety

@@ -63,7 +63,7 @@ pub(crate) fn end_of_thread() {
         let Some(index) = arena.index_of(context) else { return };
         shim::set_pending(0);
         close(&arena, index);
-        processor::close();
+        processor::end();
     });
 }
 

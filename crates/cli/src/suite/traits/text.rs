@@ -72,7 +72,7 @@ fn saturation(found: &ServiceFound) -> String {
         let rise = capacity::last_rise(&reading.points).unwrap_or_default();
         format!(
             "{service} answers {reached} requests/s with {most} in flight, and does not saturate there: the last step of its \
-             sweep still adds {} % (closed loop; its mid-tier is {model}).",
+             sweep still adds {} % to the best before (closed loop; its mid-tier is {model}).",
             percent(rise)
         )
     } else {

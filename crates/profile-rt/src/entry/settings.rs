@@ -41,7 +41,7 @@ pub(crate) struct Settings {
     /// ns. By default, and with 0, none is. Otherwise each lock and each unlock reads the clock. At most as above.
     pub(crate) hold_ns: u64,
     /// `TAILWATER_PROFILE_COUNTERS`: what clocked calls count, by [`Counter::name`] with commas between, four at most. By default
-    /// nothing. Each reading takes some tenths of a microsecond, at both ends of the call.
+    /// nothing. Those of the kernel take a microsecond or two of each call.
     pub(crate) counters: Counters,
     /// `TAILWATER_PROFILE_FUNCTIONS`: see [`Filter`]; by default all functions are recorded.
     pub(crate) filter: Filter,

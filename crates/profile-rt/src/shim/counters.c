@@ -24,8 +24,10 @@ static uint32_t owners;
 
 /* False: it cannot be had, and no counter may be opened. */
 static int mark_pages(void) {
-    if (__atomic_load_n(&owner, __ATOMIC_ACQUIRE))
-        return 1;
+    uint32_t *known = __atomic_load_n(&owner, __ATOMIC_ACQUIRE);
+    if (known)
+        /* Zero: a child, of which a fork between here and the last question has made this thread. */
+        return __atomic_load_n(known, __ATOMIC_RELAXED) != 0;
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
     uint32_t *word = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (word == MAP_FAILED)

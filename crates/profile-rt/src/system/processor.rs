@@ -109,14 +109,18 @@ pub(crate) fn close() {
         if (*open).tried == 0 || (*open).is_read != 0 {
             return;
         }
+        // A handler that comes in between closes nothing, and opens none that is tried.
+        (*open).is_read = 1;
+        compiler_fence(SeqCst);
         for at in 0..KINDS {
-            // A handler that comes in between finds no page, and opens none while it is tried.
             let page = std::mem::replace(&mut (*open).pages[at], std::ptr::null());
             if let Some(page) = NonNull::new(page.cast_mut()) {
                 shim::close_counter(page.cast());
             }
         }
         (*open).tried = 0;
+        compiler_fence(SeqCst);
+        (*open).is_read = 0;
     }
 }
 

@@ -5,10 +5,11 @@
 //! program uses anew is not written to.
 
 use crate::system::shim;
-use rustix::fs::fstat;
-use rustix::io::fcntl_dupfd_cloexec;
+use rustix::fs::{Mode, OFlags, fstat, open};
+use rustix::io::{dup2, fcntl_dupfd_cloexec};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use tailwater_profile::trace::{KERNEL_ENDING, LINES_ENDING};
@@ -83,16 +84,27 @@ impl Programs {
     }
 
     /// The calling thread keeps the trace open, and nothing else that the program has. Since Linux 5.9; before, the
-    /// descriptors stay those of the program.
+    /// descriptors stay those of the program. Where the program has closed the trace before, and opened a file of its own in its place,
+    /// nothing can be written.
     pub(crate) fn keep_alone(self) {
-        shim::keep_open(self.number);
+        if shim::keep_open(self.number) && !self.is_there() {
+            // SAFETY: of this thread's own table, in which nothing else has the number.
+            let mut place = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(self.number) });
+            let read_only = open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+            let _ = read_only.and_then(|file| dup2(file, &mut place));
+        }
+    }
+
+    /// Whether the number is still that of the trace.
+    fn is_there(self) -> bool {
+        // SAFETY: borrowed for a question; a number that is not open is answered by an error.
+        let found = fstat(unsafe { BorrowedFd::borrow_raw(self.number) });
+        found.is_ok_and(|found| (found.st_dev, found.st_ino) == self.file)
     }
 
     /// Closes it, unless the program has, whatever it opened since.
     pub(crate) fn close(self) {
-        // SAFETY: borrowed for a question; a number that is not open is answered by an error.
-        let found = fstat(unsafe { BorrowedFd::borrow_raw(self.number) });
-        if found.is_ok_and(|found| (found.st_dev, found.st_ino) == self.file) {
+        if self.is_there() {
             // SAFETY: nobody else has it: the writer's is of another table, or closed.
             drop(unsafe { OwnedFd::from_raw_fd(self.number) });
         }
@@ -108,6 +120,34 @@ mod tests {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).expect("a folder for the test");
         folder
+    }
+
+    #[test]
+    fn nothing_is_written_to_a_file_that_the_program_has_opened_in_the_place_of_the_trace() {
+        let folder = folder("replaced");
+        let [trace, own] = ["trace", "own"].map(|name| folder.join(name));
+        for is_replaced in [false, true] {
+            let mut file = File::create(&trace).expect("a place");
+            let programs = Programs::of(&file).expect("a file");
+            let own_file = File::create(&own).expect("a place");
+            if is_replaced {
+                // SAFETY: the file is there, and stays the number's owner.
+                let mut place =
+                    ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(file.as_raw_fd()) });
+                dup2(&own_file, &mut place).expect("a number");
+            }
+            let written = std::thread::scope(|scope| {
+                let writer = scope.spawn(|| {
+                    programs.keep_alone();
+                    std::io::Write::write(&mut file, b"a trace")
+                });
+                writer.join().expect("it ends")
+            });
+            // Before Linux 5.9 there is no table of a thread's own.
+            assert!(written.is_ok() != is_replaced, "{written:?}");
+            assert_eq!(std::fs::metadata(&own).expect("it is there").len(), 0);
+        }
+        std::fs::remove_dir_all(&folder).expect("it was made");
     }
 
     #[test]

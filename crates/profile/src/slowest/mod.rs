@@ -26,14 +26,14 @@ pub struct Slowest {
     members: BTreeSet<FunctionId>,
     wanted: usize,
     slowest: BinaryHeap<Reverse<Slow>>,
-    counts: Counts,
+    tally: Tally,
     clocks: Clocks,
     quality: Quality,
 }
 
 /// What the first pass counted.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct Tally {
     records: u64,
     calls: u64,
     left_out: u64,
@@ -60,7 +60,7 @@ impl Slowest {
             members: BTreeSet::new(),
             wanted: slowest.clamp(1, SLOWEST_MAX),
             slowest: BinaryHeap::new(),
-            counts: Counts::default(),
+            tally: Tally::default(),
             clocks: Clocks::new(header.clock),
             quality: Quality::default(),
         }
@@ -68,7 +68,7 @@ impl Slowest {
 
     /// Takes the next record.
     pub fn add(&mut self, record: &Record) {
-        self.counts.records += 1;
+        self.tally.records += 1;
         match record {
             Record::Function(function) if (self.includes)(function) => {
                 self.members.insert(function.id);
@@ -93,16 +93,16 @@ impl Slowest {
         self.quality.end(ending, self.clocks.rate());
         let mut slowest: Vec<Slow> = self.slowest.into_iter().map(|Reverse(one)| one).collect();
         slowest.sort_by(|a, b| b.cmp(a));
-        Within::new(slowest, self.members.len() as u64, self.counts, self.clocks, self.quality)
+        Within::new(slowest, self.members.len() as u64, self.tally, self.clocks, self.quality)
     }
 
     fn call(&mut self, call: &Call) {
         let took = Interval::of(call);
         if took.is_unknown() {
-            self.counts.left_out += 1;
+            self.tally.left_out += 1;
             return;
         }
-        self.counts.calls += 1;
+        self.tally.calls += 1;
         self.slowest.push(Reverse(Slow { took, call: *call }));
         if self.slowest.len() > self.wanted {
             self.slowest.pop();

@@ -1,20 +1,20 @@
 //! The second pass: what happened in the slowest calls.
 
 use super::rows::{self, Report};
-use super::{Counts, Slow};
+use super::{Slow, Tally};
 use crate::clock::Clocks;
 use crate::hash::Map;
 use crate::names::Names;
 use crate::paths::{Branch, Forest};
 use crate::quality::Quality;
-use crate::record::{self, Call, Counted, Record, ThreadId};
+use crate::record::{Call, Counted, Counts, Record, ThreadId};
 use crate::requests::{Kept, Part, Request, What};
 
 /// Keeps the calls, waits and gaps within the slowest calls.
 pub struct Within {
     slowest: Vec<Slow>,
     functions: u64,
-    counts: Counts,
+    tally: Tally,
     clocks: Clocks,
     quality: Quality,
     names: Names,
@@ -23,16 +23,16 @@ pub struct Within {
     awaited: Map<ThreadId, Vec<(u64, usize)>>,
     forest: Forest<usize>,
     trees: Vec<Option<Branch>>,
-    /// Which of the slowest a call is, by thread and generation.
-    places: Map<(ThreadId, u64), usize>,
-    counted: Vec<record::Counts>,
+    /// The one of them that the record before has told of: what was counted in it comes next.
+    told: Option<usize>,
+    counted: Vec<Counts>,
 }
 
 impl Within {
     pub(super) fn new(
         slowest: Vec<Slow>,
         functions: u64,
-        counts: Counts,
+        tally: Tally,
         clocks: Clocks,
         quality: Quality,
     ) -> Self {
@@ -43,14 +43,12 @@ impl Within {
         awaited.values_mut().for_each(|all| all.sort_unstable());
         let kept = Kept::new(slowest.iter().map(|one| (one.call.start, one.call.end)).collect());
         let trees = slowest.iter().map(|_| None).collect();
-        let name = |one: &Slow| (one.call.thread, one.call.generation);
-        let places = slowest.iter().map(name).zip(0..).collect();
-        let counted = vec![record::Counts::default(); slowest.len()];
+        let counted = vec![Counts::default(); slowest.len()];
         let (names, forest) = (Names::default(), Forest::default());
         Self {
             slowest,
             functions,
-            counts,
+            tally,
             clocks,
             quality,
             names,
@@ -58,7 +56,7 @@ impl Within {
             awaited,
             forest,
             trees,
-            places,
+            told: None,
             counted,
         }
     }
@@ -70,7 +68,11 @@ impl Within {
         match record {
             Record::Call(call) => self.call(call),
             Record::Counted(Counted { thread, generation, counts, .. }) => {
-                if let Some(&nth) = self.places.get(&(*thread, *generation)) {
+                let is_of = |nth: &usize| {
+                    let Call { thread: own, generation: its, .. } = self.slowest[*nth].call;
+                    (own, its) == (*thread, *generation)
+                };
+                if let Some(nth) = self.told.take().filter(is_of) {
                     self.counted[nth] = *counts;
                 }
             }
@@ -84,17 +86,17 @@ impl Within {
         self.quality.beyond_bounds =
             self.kept.left_out() + self.forest.beyond() + self.names.forgotten();
         let scene = self.kept.scene();
-        let Self { slowest, functions, counts, clocks, quality, names, trees, counted, .. } = self;
+        let Self { slowest, functions, tally, clocks, quality, names, trees, counted, .. } = self;
         let calls = slowest.iter().zip(trees).zip(counted);
         let calls = calls.map(|((slow, tree), counts)| (*slow, request(slow), tree, counts));
         let calls = rows::rows(calls, &scene, &names, &clocks);
         Report {
-            records: counts.records,
+            records: tally.records,
             rate: clocks.rate(),
             quality,
             functions,
-            count: counts.calls,
-            left_out: counts.left_out,
+            count: tally.calls,
+            left_out: tally.left_out,
             slowest: calls,
             kernel: None,
             samples: None,
@@ -104,6 +106,7 @@ impl Within {
 
     /// A call lies within those of the slowest that began before it on its thread and have not ended.
     fn call(&mut self, call: &Call) {
+        self.told = None;
         let Some(awaited) = self.awaited.get_mut(&call.thread) else { return };
         let began = awaited.partition_point(|(generation, _)| *generation <= call.generation);
         for &(generation, nth) in &awaited[..began] {
@@ -114,6 +117,7 @@ impl Within {
         if let Some(at) = awaited[..began].iter().position(|(own, _)| *own == call.generation) {
             let (_, nth) = awaited.remove(at);
             self.trees[nth] = self.forest.take_last(nth);
+            self.told = Some(nth);
         }
     }
 }

@@ -7,9 +7,9 @@ use super::shape::{FIRST_HOP, Memory, Shape, WITH_SITE, entry, event};
 use super::slack;
 use super::varint::Cursor;
 use crate::record::{
-    Call, CallFlags, Counted, Counters, Counts, Figure, Function, FunctionId, Gap, Hold, Hop,
-    HopKind, Looks, Loss, LossKind, Mark, MarkKind, Measured, Module, Record, Sample, Thread,
-    ThreadId, Wait, WaitKind,
+    COUNTERS_MAX, Call, CallFlags, Counted, Counters, Counts, Figure, Function, FunctionId, Gap,
+    Hold, Hop, HopKind, Looks, Loss, LossKind, Mark, MarkKind, Measured, Module, Record, Sample,
+    Thread, ThreadId, Wait, WaitKind,
 };
 
 type Result<T> = std::result::Result<T, Trouble>;
@@ -97,9 +97,9 @@ fn counted(cursor: &mut Cursor<'_>, memory: &mut Memory) -> Result<Counted> {
     let mask = cursor.number()?;
     let known = u16::try_from(mask).ok().and_then(Counters::of_mask);
     let of = known.ok_or(Trouble::Kind(mask as u8))?;
-    let mut values = Vec::with_capacity(of.iter().count());
-    for _ in of.iter() {
-        values.push(cursor.number()?);
+    let mut values = [0; COUNTERS_MAX];
+    for (value, _) in values.iter_mut().zip(of.iter()) {
+        *value = cursor.number()?;
     }
     let mut values = values.into_iter();
     let counts = Counts::new(of, |_| values.next().unwrap_or(0));

@@ -24,7 +24,8 @@ pub use reader::{Ending, Reader};
 pub use writer::Writer;
 
 /// The version that is written. Older ones are read as well: 1 had no sites, 2 and 1 nothing of the kernel, 3 no sizes.
-/// 4 had nothing of kept parts, 5 no calls between processes, 6 no clocked calls, and 7 no samples.
+/// 4 had nothing of kept parts, 5 no calls between processes, 6 no clocked calls. 7 had no samples, 8 neither queues nor holds, and 9 no
+/// counts.
 pub const VERSION: u32 = 10;
 /// What follows a trace's name in that of the file of what the kernel did.
 pub const KERNEL_ENDING: &str = ".kernel";

@@ -18,6 +18,9 @@ const BUILT: [&str; 9] = [
     "suite",
 ];
 
+/// Characters of a line of `git status --porcelain` before its path.
+const STATUS: usize = 3;
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let is_for_tests = std::env::var("PROFILE").is_ok_and(|profile| profile == "debug");
@@ -36,7 +39,7 @@ fn checkout() -> Option<(String, bool)> {
         return None;
     }
     let commit = git(&root, &["rev-parse", "HEAD"])?;
-    let changed = git(&root, &[&["status", "--porcelain", "--"], &BUILT[..]].concat())?;
+    let changed = git(&root, &[&["status", "--porcelain", "-z", "--"], &BUILT[..]].concat())?;
     // The second has a line for each commit that the first named; it may be switched off.
     for name in ["HEAD", "logs/HEAD"] {
         let path = root.join(git(&root, &["rev-parse", "--git-path", name])?);
@@ -44,10 +47,13 @@ fn checkout() -> Option<(String, bool)> {
             println!("cargo::rerun-if-changed={}", path.display());
         }
     }
-    // By file: folders also change by what examples and tests leave there, and tests are not in the program.
-    let files = git(&root, &[&["ls-files", "--"], &BUILT[..]].concat())?;
-    for file in files.lines().filter(|file| !file.contains("/tests/")) {
-        println!("cargo::rerun-if-changed={}", root.join(file).display());
+    // By file: folders also change by what examples and tests leave there, and tests are not in the program. One that is not there
+    // would have this run each time.
+    let files = git(&root, &[&["ls-files", "-z", "--"], &BUILT[..]].concat())?;
+    let watched = files.split('\0').filter(|file| !file.is_empty() && !file.contains("/tests/"));
+    let changes = changed.split('\0').filter_map(|line| line.get(STATUS..));
+    for file in watched.chain(changes).map(|file| root.join(file)).filter(|file| file.exists()) {
+        println!("cargo::rerun-if-changed={}", file.display());
     }
     Some((commit, !changed.is_empty()))
 }

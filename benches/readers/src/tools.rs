@@ -25,11 +25,11 @@ const BROWSER: Needed =
 /// Says which programs are missing before anything is recorded. What was fetched earlier needs no fetching.
 pub(crate) fn look_for_all(folder: &Path) -> Result {
     let fetched = [
-        (NPM, release(folder)),
-        (GO, pprof_program(folder)),
-        (VENV, environment(folder).join("bin/python")),
+        (NPM, release(folder).exists()),
+        (GO, pprof_program(folder).exists()),
+        (VENV, has_duckdb(&python(folder))),
     ];
-    let missing = fetched.into_iter().filter(|(_, there)| !there.exists());
+    let missing = fetched.into_iter().filter(|(_, is_there)| !is_there);
     let needed: Vec<Needed> = missing.map(|(program, _)| program).chain([BROWSER]).collect();
     command::look_for(&needed)
 }
@@ -48,6 +48,15 @@ fn pprof_program(folder: &Path) -> PathBuf {
 
 fn environment(folder: &Path) -> PathBuf {
     folder.join(format!("duckdb-{DUCKDB}"))
+}
+
+fn python(folder: &Path) -> PathBuf {
+    environment(folder).join("bin/python")
+}
+
+/// One that was fetched in part has not.
+fn has_duckdb(python: &Path) -> bool {
+    command::works(Command::new(python).args(["-c", "import duckdb"]))
 }
 
 /// The folder with speedscope's page and its schema.
@@ -76,12 +85,10 @@ pub(crate) fn pprof(folder: &Path) -> Result<PathBuf> {
 
 /// A Python that has DuckDB.
 pub(crate) fn duckdb(folder: &Path) -> Result<PathBuf> {
-    let environment = environment(folder);
-    let python = environment.join("bin/python");
-    let has_it = || command::works(Command::new(&python).args(["-c", "import duckdb"]));
-    if !has_it() {
+    let python = python(folder);
+    if !has_duckdb(&python) {
         let mut make = Command::new("python3");
-        command::output(make.args(["-m", "venv"]).arg(&environment))?;
+        command::output(make.args(["-m", "venv"]).arg(environment(folder)))?;
         let mut install = Command::new(&python);
         install.args(["-m", "pip", "install", "--quiet", "--only-binary", ":all:"]);
         command::output(install.arg(format!("duckdb=={DUCKDB}")))?;

@@ -207,6 +207,20 @@ fn settings_are_those_of_one_service() {
     assert!(said.contains("found no service setalgerba"), "{said}");
 }
 
+/// Plays a service on three leaves: some requests are answered in each run, and none wrongly.
+fn answered(folder: &Folder, words: &[&str]) -> Value {
+    let output = tailwater(&folder.0, words);
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for run in result["runs"].as_array().expect("runs") {
+        assert!(!is_wrong(run), "{}", run["invalid_because"]);
+        let fates = ["ok", "late"].map(|fate| run["fates"][fate].as_u64().unwrap_or(0));
+        assert!(fates.iter().sum::<u64>() > 0, "{}", run["fates"]);
+        assert_eq!(run["tiers"][1]["nodes"], 3);
+    }
+    result
+}
+
 #[test]
 fn predictions_are_asked_in_three_tiers_by_users_and_by_lines() {
     let folder = Folder::new("suite-recommend");
@@ -214,15 +228,7 @@ fn predictions_are_asked_in_three_tiers_by_users_and_by_lines() {
     let small = ["ratings=3000", "queries=300", "rank=6", "sweeps=4"];
     for sharding in ["sharding=users", "sharding=lines"] {
         let set = small.into_iter().chain([sharding]).flat_map(|setting| ["--set", setting]);
-        let output = tailwater(&folder.0, &run.into_iter().chain(set).collect::<Vec<_>>());
-        let result = json(&output);
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        for run in result["runs"].as_array().expect("runs") {
-            assert!(!is_wrong(run), "{}", run["invalid_because"]);
-            let fates = ["ok", "late"].map(|fate| run["fates"][fate].as_u64().unwrap_or(0));
-            assert!(fates.iter().sum::<u64>() > 0, "{}", run["fates"]);
-            assert_eq!(run["tiers"][1]["nodes"], 3);
-        }
+        let result = answered(&folder, &run.into_iter().chain(set).collect::<Vec<_>>());
         let data = result["data"].as_array().expect("data");
         let about = data.last().and_then(|used| used["about"].as_str()).expect("text");
         assert!(about.contains("RMSE ") && about.contains("biases alone"), "{about}");
@@ -239,15 +245,7 @@ fn neighbours_are_asked_in_three_tiers_by_hashes_and_by_clusters() {
     let small = ["points=2000", "dimensions=20", "queries=100", "recall_min=0.5", "probes=8"];
     for index in [&["index=lsh", "tables=8", "bits=6"][..], &["index=ivf", "lists=20"]] {
         let set = small.iter().chain(index).flat_map(|setting| ["--set", setting]);
-        let output = tailwater(&folder.0, &run.into_iter().chain(set).collect::<Vec<_>>());
-        let result = json(&output);
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        for run in result["runs"].as_array().expect("runs") {
-            assert!(!is_wrong(run), "{}", run["invalid_because"]);
-            let fates = ["ok", "late"].map(|fate| run["fates"][fate].as_u64().unwrap_or(0));
-            assert!(fates.iter().sum::<u64>() > 0, "{}", run["fates"]);
-            assert_eq!(run["tiers"][1]["nodes"], 3);
-        }
+        let result = answered(&folder, &run.into_iter().chain(set).collect::<Vec<_>>());
         let data = result["data"].as_array().expect("data");
         assert_eq!(data.len(), 4, "vectors, index, true neighbours and answers: {data:?}");
         let about = data.last().and_then(|used| used["about"].as_str()).expect("text");

@@ -25,7 +25,9 @@ pub const CALLS_MAX: usize = 1_024;
 ///
 /// Every call ends by the fan's deadline, which is the request's own unless [`Fan::by`] says an earlier one. Nothing of it is
 /// kept back for merging: how long that takes the handler alone knows, and a guess would end calls that are in time. One that
-/// answers in part when its time is nearly over calls `by` with its deadline less that time. Dropping the fan gives up what has not ended: what was not sent is
+/// answers in part when its time is nearly over calls `by` with its deadline less that time.
+///
+/// Dropping the fan gives up what has not ended: what was not sent is
 /// taken back, and servers are told to end what was.
 ///
 /// Under a synchronous [`Completion`](tailwater_core::threads::Completion) its first poll holds the thread until the fan is

@@ -2,7 +2,7 @@
 //!
 //! Programs for tests name none: each commit would build them again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What of the checkout is built, or lies in the program, from its root.
@@ -39,7 +39,10 @@ fn checkout() -> Option<(String, bool)> {
         return None;
     }
     let commit = git(&root, &["rev-parse", "HEAD"])?;
-    let changed = git(&root, &[&["status", "--porcelain", "-z", "--"], &BUILT[..]].concat())?;
+    // Of what is renamed, both names. Tests are not in the program.
+    let status = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--"];
+    let tests = [":(exclude,glob)**/tests/**"];
+    let changed = git(&root, &[&status[..], &BUILT, &tests].concat())?;
     // The second has a line for each commit that the first named; it may be switched off.
     for name in ["HEAD", "logs/HEAD"] {
         let path = root.join(git(&root, &["rev-parse", "--git-path", name])?);
@@ -47,13 +50,14 @@ fn checkout() -> Option<(String, bool)> {
             println!("cargo::rerun-if-changed={}", path.display());
         }
     }
-    // By file: folders also change by what examples and tests leave there, and tests are not in the program. One that is not there
-    // would have this run each time.
-    let files = git(&root, &[&["ls-files", "-z", "--"], &BUILT[..]].concat())?;
-    let watched = files.split('\0').filter(|file| !file.is_empty() && !file.contains("/tests/"));
+    // By file: folders also change by what examples leave there. In place of one that is not there its folder, or this would run each
+    // time; that is dirty until it is back.
+    let files = git(&root, &[&["ls-files", "-z", "--"], &BUILT[..], &tests].concat())?;
+    let watched = files.split('\0').filter(|file| !file.is_empty());
     let changes = changed.split('\0').filter_map(|line| line.get(STATUS..));
-    for file in watched.chain(changes).map(|file| root.join(file)).filter(|file| file.exists()) {
-        println!("cargo::rerun-if-changed={}", file.display());
+    let there = |path: PathBuf| path.ancestors().find(|path| path.exists()).map(Path::to_owned);
+    for path in watched.chain(changes).filter_map(|file| there(root.join(file))) {
+        println!("cargo::rerun-if-changed={}", path.display());
     }
     Some((commit, !changed.is_empty()))
 }
@@ -66,6 +70,7 @@ fn git(root: &Path, words: &[&str]) -> Option<String> {
         .args(words)
         .output()
         .ok()?;
-    let said = String::from_utf8(output.stdout).ok()?;
+    // Names of files may be of any bytes.
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
     output.status.success().then(|| said.trim_end().to_owned())
 }

@@ -2,7 +2,8 @@
 
 use crate::sample;
 use tailwater_profile::record::{
-    Call, CallFlags, Function, FunctionId, Gap, Record, ThreadId, Ticks, Wait, WaitKind,
+    Call, CallFlags, Counted, Counter, Counters, Counts, Function, FunctionId, Gap, Record,
+    ThreadId, Ticks, Wait, WaitKind,
 };
 use tailwater_profile::slowest::{CallRow, Node, Report, Slowest};
 use tailwater_profile::trace::Ending;
@@ -130,6 +131,30 @@ fn the_time_of_a_call_is_told_by_what_it_ran_and_waited_for() {
     );
     assert_eq!(row.start_ns, 30_000 + 4_500);
     assert!(!row.open);
+}
+
+#[test]
+fn a_slow_call_has_what_was_counted_in_it_and_nothing_of_anothers() {
+    let faults = Counters::of_mask(1 << Counter::Faults as u8).expect("one");
+    let counted = |call: &Call, value| {
+        let &Call { thread, function, generation, start, end, .. } = call;
+        let counts = Counts::new(faults, |_| value);
+        Record::Counted(Counted { thread, function, generation, start, end, counts })
+    };
+    let mut records = handled();
+    let of = |record: &Record, generation, thread| matches!(record, Record::Call(call) if (call.generation, call.thread) == (generation, ThreadId(thread)));
+    let slow = records.iter().position(|record| of(record, 4, 0)).expect("it is there");
+    let Record::Call(call) = records[slow] else { panic!("a call") };
+    records.insert(slow + 1, counted(&call, 7));
+    // The next slow one counted nothing; what follows it is of a thread that has one of the same number.
+    let other = records.iter().position(|record| of(record, 2, 1)).expect("it is there");
+    let Record::Call(call) = records[other] else { panic!("a call") };
+    records.insert(other + 1, counted(&Call { thread: ThreadId(7), ..call }, 8));
+    let report = slowest(&records, 2, "handle");
+    let told = report.slowest.iter().map(|row| row.counted.iter());
+    let told: Vec<Vec<_>> =
+        told.map(|all| all.map(|one| (one.counter, one.count)).collect()).collect();
+    assert_eq!(told, [vec![("faults", 7)], vec![]]);
 }
 
 #[test]

@@ -185,9 +185,8 @@ fn start(
     costs: Costs,
 ) -> Result<Team, Refusal> {
     let Held { arena, term, us, .. } = *held;
-    let file = trace_file::remove_last(path).and_then(|()| trace_file::create(path, pid));
-    let recording = file
-        .and_then(|file| Recording::new((arena, term), (pid, subject), file, settings, us))
+    let create = || trace_file::remove_last(path).and_then(|()| trace_file::create(path, pid));
+    let recording = Recording::new((arena, term), (pid, subject), create, settings, us)
         .map_err(Refusal::Trace)?;
     process::begins(settings.scanners);
     settings.ask(&arena.header().watch, term, us);
@@ -198,7 +197,7 @@ fn start(
         let shares_core = own_threads::place_beside(pid, cpus[scanner]);
         Placed { costs: if shares_core { Costs::NONE } else { costs }, shares_core }
     };
-    Ok(recording.start(Around { place, writes: || (), over: || () })?)
+    Ok(recording.start(Around { place, writes: || Ok(()), over: || () })?)
 }
 
 /// Looks a last time, and writes what is left. A disk may stand still for longer than the lease lasts; it is held all the

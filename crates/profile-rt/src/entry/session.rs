@@ -192,15 +192,15 @@ fn launch(
     settings: &Settings,
     pid: u32,
 ) -> io::Result<Running> {
-    let file = trace_file::create(path, pid)?;
-    let programs = Programs::of(&file)?;
     let us = clock::ticks_per_us();
     arena.header().watch.ticks_per_us.say(term, us as u32);
-    let recording = Recording::new((arena, term), (pid, Subject::Own), file, settings, us)?;
+    let create = || trace_file::create(path, pid);
+    let recording = Recording::new((arena, term), (pid, Subject::Own), create, settings, us)?;
+    let programs = recording.programs();
     // Before anyone looks: scanners would tell of calls that begin after that and are not clocked.
     settings.ask(&arena.header().watch, term, us);
     process::records(arena, term, settings.lock_ticks(us));
-    let team = start_team(recording, programs, settings, us).inspect_err(|_| process::end())?;
+    let team = start_team(recording, settings, us).inspect_err(|_| process::end())?;
     // A child may have gone to another folder by the time it begins: daemons go to the root.
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let asked = (absolute, settings.clone());
@@ -215,12 +215,7 @@ const KEPT_WITHIN: Duration = Duration::from_millis(100);
 /// begins there is not the program's; it may find it locked for ever, too.
 static COSTS: Mutex<Option<(u32, Costs)>> = Mutex::new(None);
 
-fn start_team(
-    recording: Recording<'_>,
-    programs: Programs,
-    settings: &Settings,
-    us: Ticks,
-) -> io::Result<Team> {
+fn start_team(recording: Recording<'_>, settings: &Settings, us: Ticks) -> io::Result<Team> {
     let busy = sched_getcpu();
     // Of each scanner: which processor it is to have, and whether that is the program's only one.
     let cpus = (0..settings.scanners).map(|scanner| settings.cpu_of(scanner));
@@ -247,12 +242,14 @@ fn start_team(
         }
         Placed { costs: if shares_core { Costs::NONE } else { costs }, shares_core }
     };
+    let programs = recording.programs();
     let (kept, is_kept) = mpsc::channel();
     let writes = move || {
+        let at_work = AtWork;
         process::has_started();
-        programs.keep_alone();
+        let is_alone = programs.keep_alone();
         let _ = kept.send(());
-        AtWork
+        is_alone.map(|()| at_work)
     };
     let over = || {
         if process::is_outlived() {

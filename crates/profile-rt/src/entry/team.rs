@@ -12,6 +12,7 @@ use crate::system::own_threads;
 use crate::system::process;
 use crate::system::subject::Subject;
 use crate::write::output::Output;
+use crate::write::trace_file::Programs;
 use rustix::thread::set_current_timer_slack;
 use std::fs::File;
 use std::io;
@@ -32,6 +33,7 @@ pub(crate) struct Recording<'a> {
     settings: &'a Settings,
     us: Ticks,
     writer: Writer<File>,
+    programs: Programs,
     began: Ticks,
 }
 
@@ -47,7 +49,7 @@ pub(crate) struct Placed {
 pub(crate) struct Around<P, W, O> {
     /// On each scanner's, by its number, first.
     pub(crate) place: P,
-    /// On the output's, first; what it returns is dropped last.
+    /// On the output's, first; what it returns is dropped last. Nothing is written where it fails.
     pub(crate) writes: W,
     /// On that of the scanner that ends last, last.
     pub(crate) over: O,
@@ -59,11 +61,11 @@ pub(crate) struct Team {
 }
 
 impl<'a> Recording<'a> {
-    /// Begins a trace in `file`, which is new, of the process that has this number here.
+    /// Begins a trace in a new file, of the process that has this number here.
     pub(crate) fn new(
         (arena, term): (Arena, Term),
         (pid, subject): (u32, Subject),
-        file: File,
+        create: impl FnOnce() -> io::Result<(File, Programs)>,
         settings: &'a Settings,
         us: Ticks,
     ) -> io::Result<Self> {
@@ -75,6 +77,8 @@ impl<'a> Recording<'a> {
             clock: clock::read(),
         };
         let began = header.clock.ticks;
+        // Last, and the header at once: whoever runs beside may close the file and open its own in that place.
+        let (file, programs) = create()?;
         let mut writer = Writer::new(file, &header)?;
         if !settings.looks {
             writer.write(&Record::Figure(Figure { what: Measured::Unscanned, value: 1 }))?;
@@ -84,7 +88,12 @@ impl<'a> Recording<'a> {
             let (what, value) = (Measured::HoldTicks, holds.into());
             writer.write(&Record::Figure(Figure { what, value }))?;
         }
-        Ok(Self { arena, term, subject, settings, us, writer, began })
+        Ok(Self { arena, term, subject, settings, us, writer, programs, began })
+    }
+
+    /// The descriptor of the trace in the thread that began it.
+    pub(crate) fn programs(&self) -> Programs {
+        self.programs
     }
 
     /// Starts all threads.
@@ -92,11 +101,11 @@ impl<'a> Recording<'a> {
         self,
         around: Around<
             impl Fn(usize) -> Placed + Clone + Send + 'static,
-            impl FnOnce() -> G + Send + 'static,
+            impl FnOnce() -> io::Result<G> + Send + 'static,
             impl Fn() + Clone + Send + 'static,
         >,
     ) -> io::Result<Team> {
-        let Self { arena, term, subject, settings, us, writer, began } = self;
+        let Self { arena, term, subject, settings, us, writer, began, .. } = self;
         let Around { place, writes, over } = around;
         let Settings { budget, scanners, looks, .. } = *settings;
         let cpu = settings.cpu_each();
@@ -104,7 +113,15 @@ impl<'a> Recording<'a> {
         let output = if looks { output } else { output.unscanned(began) };
         let (outlets, inlets): (Vec<Outlet>, Vec<_>) = (0..scanners).map(|_| way()).unzip();
         let write = move || {
-            let _until_written = writes();
+            let _until_written = match writes() {
+                Ok(until_written) => until_written,
+                Err(error) => {
+                    // Not dropped: its descriptor may be the program's by now.
+                    std::mem::forget(output);
+                    process::end();
+                    return Err(error);
+                }
+            };
             output.run(inlets)
         };
         let output = own_threads::start("tw-output", write)?;

@@ -164,17 +164,13 @@ int tw_shim_ask_for_mapping(int maps, uint64_t address, uint64_t bounds[2]) {
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE (1u << 1)
 #endif
-/* False: the kernel does not know it, and all stays as it is. */
-uint32_t tw_shim_keep_open(int number) {
+/* Where the kernel does not know it, all stays as it is. */
+void tw_shim_keep_open(int number) {
 #ifdef SYS_close_range
-    if (syscall(SYS_close_range, (unsigned)number + 1, ~0u, CLOSE_RANGE_UNSHARE))
-        return 0;
-    if (number > 0)
+    if (!syscall(SYS_close_range, (unsigned)number + 1, ~0u, CLOSE_RANGE_UNSHARE) && number > 0)
         syscall(SYS_close_range, 0u, (unsigned)number - 1, 0u);
-    return 1;
 #else
     (void)number;
-    return 0;
 #endif
 }
 

@@ -4,7 +4,9 @@
 use crate::system::shim;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
-use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, compiler_fence, fence};
+use std::sync::atomic::{
+    AtomicI64, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, compiler_fence, fence,
+};
 use tailwater_profile::record::{Counter, Counters};
 
 /// How many counters are the processor's.
@@ -41,7 +43,7 @@ struct Open {
     /// A page is being read.
     is_read: u32,
     /// Null where one could not be had.
-    pages: [*const Page; KINDS],
+    pages: [AtomicPtr<Page>; KINDS],
 }
 
 // As many as the C part has room for.
@@ -109,18 +111,15 @@ pub(crate) fn close() {
         if (*open).tried == 0 || (*open).is_read != 0 {
             return;
         }
-        // A handler that comes in between closes nothing, and opens none that is tried.
-        (*open).is_read = 1;
-        compiler_fence(SeqCst);
-        for at in 0..KINDS {
-            let page = std::mem::replace(&mut (*open).pages[at], std::ptr::null());
-            if let Some(page) = NonNull::new(page.cast_mut()) {
+        for page in &(*open).pages {
+            // At once: a handler that comes in between finds the page, or none, and may jump out for good.
+            if let Some(page) = NonNull::new(page.swap(std::ptr::null_mut(), Relaxed)) {
                 shim::close_counter(page.cast());
             }
         }
-        (*open).tried = 0;
+        // Last: until then a handler opens none.
         compiler_fence(SeqCst);
-        (*open).is_read = 0;
+        (*open).tried = 0;
     }
 }
 
@@ -145,9 +144,10 @@ unsafe fn page<'a>(open: *mut Open, counter: Counter, missing: Missing) -> Optio
             }
             (*open).tried |= 1 << at;
             let page = shim::open_counter(HARDWARE, event(counter));
-            (*open).pages[at] = page.map_or(std::ptr::null(), |page| page.as_ptr().cast());
+            let page = page.map_or(std::ptr::null_mut(), |page| page.as_ptr().cast());
+            (*open).pages[at].store(page, Relaxed);
         }
-        (*open).pages[at].as_ref()
+        (*open).pages[at].load(Relaxed).as_ref()
     }
 }
 

@@ -48,7 +48,7 @@ unsafe extern "C" {
     fn tw_shim_ask_for_mapping(maps: i32, address: u64, bounds: *mut u64) -> i32;
     safe fn tw_shim_watch_ends();
     safe fn tw_shim_hide(begins: u32);
-    safe fn tw_shim_keep_open(number: i32) -> u32;
+    safe fn tw_shim_keep_open(number: i32);
     fn tw_shim_switch(fiber: *const Context);
     safe fn tw_shim_own() -> *const Context;
     safe fn tw_shim_on_signal_stack() -> u32;
@@ -205,9 +205,9 @@ pub(crate) fn watch_ends() {
     tw_shim_watch_ends();
 }
 
-/// Has the calling thread keep one descriptor open, in a table of its own. False: the kernel has no such.
-pub(crate) fn keep_open(number: i32) -> bool {
-    tw_shim_keep_open(number) != 0
+/// Has the calling thread keep one descriptor open, in a table of its own. Where the kernel has no such, all stays as it is.
+pub(crate) fn keep_open(number: i32) {
+    tw_shim_keep_open(number);
 }
 
 /// Runs `work` in the calling thread without a sanitizer that looks for races in what it allocates.

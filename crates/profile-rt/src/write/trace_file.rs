@@ -5,11 +5,10 @@
 //! program uses anew is not written to.
 
 use crate::system::shim;
-use rustix::fs::{Mode, OFlags, fstat, open};
-use rustix::io::{dup2, fcntl_dupfd_cloexec};
+use rustix::fs::fstat;
+use rustix::io::fcntl_dupfd_cloexec;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
-use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use tailwater_profile::trace::{KERNEL_ENDING, LINES_ENDING};
@@ -20,8 +19,8 @@ const BESIDE_MAX: u32 = 100;
 /// The first number that is not a standard stream's: what a program without one writes there must not go to the trace.
 const NUMBER_MIN: RawFd = 3;
 
-/// A new file: what is there already is another process's recording.
-pub(crate) fn create(path: &Path, pid: u32) -> io::Result<File> {
+/// A new file: what is there already is another process's recording. Beside it, the descriptor by which the program has it.
+pub(crate) fn create(path: &Path, pid: u32) -> io::Result<(File, Programs)> {
     let open = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
     let beside = |nth: u32| {
         let mut beside = path.as_os_str().to_owned();
@@ -40,11 +39,15 @@ pub(crate) fn create(path: &Path, pid: u32) -> io::Result<File> {
             _ => break,
         }
     }
-    let file = File::from(fcntl_dupfd_cloexec(result?, NUMBER_MIN)?);
+    let opened = result?;
+    // Which file it is, at once: the program may run, close all that it has and open others, as a daemon does.
+    let found = fstat(&opened)?;
+    let file = File::from(fcntl_dupfd_cloexec(opened, NUMBER_MIN)?);
+    let programs = Programs { number: file.as_raw_fd(), file: (found.st_dev, found.st_ino) };
     // For as long as this process writes it, `tailwater profile record` replaces no such file. Some file systems have
     // no locks.
     let _ = file.try_lock();
-    Ok(file)
+    Ok((file, programs))
 }
 
 /// Removes the trace of before and what lies beside it of the same recording, for a recorder that has the right to its program: one
@@ -78,21 +81,18 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    pub(crate) fn of(file: &File) -> io::Result<Self> {
-        let found = fstat(file)?;
-        Ok(Self { number: file.as_raw_fd(), file: (found.st_dev, found.st_ino) })
-    }
-
-    /// The calling thread keeps the trace open, and nothing else that the program has. Since Linux 5.9; before, the
-    /// descriptors stay those of the program. Where the program has closed the trace before, and opened a file of its own in its place,
-    /// nothing can be written.
-    pub(crate) fn keep_alone(self) {
-        if shim::keep_open(self.number) && !self.is_there() {
-            // SAFETY: of this thread's own table, in which nothing else has the number.
-            let mut place = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(self.number) });
-            let read_only = open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-            let _ = read_only.and_then(|file| dup2(file, &mut place));
+    /// The calling thread keeps the trace open, and nothing else that the program has. Since Linux 5.9; before, and where a filter
+    /// of system calls refuses it, the descriptors stay those of the program.
+    ///
+    /// # Errors
+    ///
+    /// The program has closed the trace. The number may be that of a file of its own.
+    pub(crate) fn keep_alone(self) -> io::Result<()> {
+        shim::keep_open(self.number);
+        if self.is_there() {
+            return Ok(());
         }
+        Err(io::Error::other("the program closed the trace's descriptor as the recording began"))
     }
 
     /// Whether the number is still that of the trace.
@@ -123,30 +123,19 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_to_a_file_that_the_program_has_opened_in_the_place_of_the_trace() {
+    fn a_trace_that_the_program_has_closed_or_replaced_is_not_written() {
         let folder = folder("replaced");
-        let [trace, own] = ["trace", "own"].map(|name| folder.join(name));
-        for is_replaced in [false, true] {
-            let mut file = File::create(&trace).expect("a place");
-            let programs = Programs::of(&file).expect("a file");
-            let own_file = File::create(&own).expect("a place");
-            if is_replaced {
-                // SAFETY: the file is there, and stays the number's owner.
-                let mut place =
-                    ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(file.as_raw_fd()) });
-                dup2(&own_file, &mut place).expect("a number");
-            }
-            let written = std::thread::scope(|scope| {
-                let writer = scope.spawn(|| {
-                    programs.keep_alone();
-                    std::io::Write::write(&mut file, b"a trace")
-                });
-                writer.join().expect("it ends")
-            });
-            // Before Linux 5.9 there is no table of a thread's own.
-            assert!(written.is_ok() != is_replaced, "{written:?}");
-            assert_eq!(std::fs::metadata(&own).expect("it is there").len(), 0);
-        }
+        let kept = |programs: Programs| {
+            std::thread::scope(|scope| {
+                scope.spawn(|| programs.keep_alone()).join().expect("it ends")
+            })
+        };
+        let (file, programs) = create(&folder.join("trace"), 1).expect("new");
+        let own = File::create(folder.join("own")).expect("a place");
+        assert!(kept(programs).is_ok());
+        assert!(kept(Programs { number: own.as_raw_fd(), ..programs }).is_err(), "replaced");
+        drop(file);
+        assert!(kept(programs).is_err(), "closed");
         std::fs::remove_dir_all(&folder).expect("it was made");
     }
 
@@ -164,7 +153,7 @@ mod tests {
     fn a_trace_of_before_goes_with_what_lies_beside_it_unless_it_is_being_written() {
         let folder = folder("before");
         let [trace, kernel, lines] = ["x", "x.kernel", "x.lines"].map(|name| folder.join(name));
-        let written = create(&trace, 1).expect("new");
+        let (written, _) = create(&trace, 1).expect("new");
         for file in [&kernel, &lines] {
             std::fs::write(file, "kept").expect("a file");
         }
@@ -179,8 +168,8 @@ mod tests {
     #[test]
     fn a_number_that_names_another_file_is_left_open() {
         let folder = folder("number");
-        let [first, second] = ["a", "b"].map(|name| create(&folder.join(name), 1).expect("new"));
-        let opened = Programs::of(&first).expect("it is open");
+        let [(_first, opened), (second, _)] =
+            ["a", "b"].map(|name| create(&folder.join(name), 1).expect("new"));
         let taken = Programs { number: second.as_raw_fd(), ..opened };
         taken.close();
         assert!(second.metadata().is_ok(), "another's");

@@ -106,7 +106,6 @@ impl Within {
 
     /// A call lies within those of the slowest that began before it on its thread and have not ended.
     fn call(&mut self, call: &Call) {
-        self.told = None;
         let Some(awaited) = self.awaited.get_mut(&call.thread) else { return };
         let began = awaited.partition_point(|(generation, _)| *generation <= call.generation);
         for &(generation, nth) in &awaited[..began] {

@@ -2,12 +2,14 @@
 # Attached to memcached and Redis under load, and detached again: what the load gets through before, during and after,
 # by turns with servers that nobody attaches to.
 #
-# Usage: examples/profiling/attach.sh [PAIRS [SECONDS]]      5 pairs, 10 s of each of the three, when not given
+# Then either side is killed under load, at random times: whether the other goes on, and what can be read of the trace.
+#
+# Usage: examples/profiling/attach.sh [PAIRS [SECONDS [KILLS]]]      5 pairs, 10 s of each of the three, 100 kills of either side, when not given
 #
 # Fetches the sources with apt and builds them unmodified, as memcached.sh and redis.sh do, and needs what these need.
-# The servers start as ever: no recorder is in them. Writes results/attached-NAME.json; traces come to lie in out/attached.
+# The servers start as ever: no recorder is in them. Writes results/attached-NAME.json and results/killed-NAME.json; traces come to lie in out/attached.
 set -eu
-pairs=${1:-5} seconds=${2:-10}
+pairs=${1:-5} seconds=${2:-10} kills=${3:-100}
 cd "$(dirname "$0")/../.."
 memcached=$(cargo xtask source memcached | tail -n 1)
 redis=$(cargo xtask source redis | tail -n 1)
@@ -20,8 +22,10 @@ tailwater profile build -- make --silent -C "$redis" MALLOC=libc redis-server
 
 # `attached NAME PROGRAM TITLE`.
 attached() {
-    "$bench" attached "$1" --program "$2" --title "$3" --folder "out/attached/$1" --pairs "$pairs" --seconds "$seconds" \
-        --out "results/attached-$1.json"
+    program=$2 title=$3
+    set -- "$1" --program "$program" --title "$title" --folder "out/attached/$1"
+    "$bench" attached "$@" --pairs "$pairs" --seconds "$seconds" --out "results/attached-$1.json"
+    "$bench" killed "$@" --kills "$kills" --out "results/killed-$1.json"
     tailwater profile report --limit 6 "out/attached/$1/attached.trace"
 }
 

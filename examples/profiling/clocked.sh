@@ -6,7 +6,8 @@
 # Usage: examples/profiling/clocked.sh [RUNS [SECONDS]]      7 runs and 7 pairs of 5 s for each server when not given
 #
 # Builds the servers by patched.sh. Writes results/clocked-NAME.json and results/recorded-NAME.json, and of the others
-# results/clocked-NAME-clock.json and results/recorded-NAME-clock.json; -clock-alone where no scanner looks. Needs `tailwater` on the PATH with its pass (make
+# results/clocked-NAME-clock.json and results/recorded-NAME-clock.json; -clock-alone where no scanner looks, and results/recorded-NAME-cpu-SHARE.json
+# where the scanner has so much of a core. Needs `tailwater` on the PATH with its pass (make
 # pass). Traces come to lie in out/clocked.
 set -eu
 runs=${1:-7} seconds=${2:-5}
@@ -34,8 +35,20 @@ again() {
         --seconds "$seconds" --pairs "$runs" --out "results/recorded-$1-clock-again.json"
 }
 
+# `within NAME TITLE SHARE`: what clients see of a scanner that has so many percent of a core at most.
+within() {
+    program=$(examples/profiling/patched.sh "$1" | tail -n 1)
+    version=${program#out/patched/"$1"-}
+    "$bench" recorded "$1" --program "$program" --title "$2 ${version%%/*}, --cpu=$3%" --folder "out/clocked/$1" --with="--cpu=$3%" \
+        --seconds "$seconds" --pairs "$runs" --out "results/recorded-$1-cpu-$3.json"
+}
+
 both memcached memcached
 both redis Redis
+for share in 25 10 3; do
+    within memcached memcached "$share"
+    within redis Redis "$share"
+done
 both memcached memcached drive_machine
 both redis Redis readQueryFromClient
 # The same without a scanner.

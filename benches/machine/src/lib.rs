@@ -8,6 +8,7 @@ pub mod result;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A machine, as results name it. What cannot be read is empty, or zero.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
@@ -31,6 +32,31 @@ impl Machine {
             cores,
             kernel: number(&read("/proc/sys/kernel/osrelease")),
         }
+    }
+}
+
+/// What a bench and all that it measures were built from.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct Checkout {
+    /// Its commit.
+    pub commit: String,
+    /// It had changes that are not of the commit, in what git knows.
+    pub dirty: bool,
+}
+
+impl Checkout {
+    /// This one, now; `None` where it is none of git's.
+    #[must_use]
+    pub fn here() -> Option<Self> {
+        let git = |words: &[&str]| {
+            let mut git = Command::new("git");
+            git.args(["--no-optional-locks", "-C", concat!(env!("CARGO_MANIFEST_DIR"), "/../..")]);
+            command::output(git.args(words)).ok()
+        };
+        let commit = git(&["rev-parse", "HEAD"])?.trim().to_owned();
+        let changes =
+            git(&["status", "--porcelain", "--untracked-files=no", "--", ".", ":!results"])?;
+        Some(Self { commit, dirty: !changes.is_empty() })
     }
 }
 

@@ -1,10 +1,11 @@
-/* A program's own clock at the entry and the exit of one function: CLOCKED is that function's first line. For one source
- * file of a program that is built by `tailwater profile build`; `profile clocked` and `profile kept` read what it writes.
+/* A program's own clock at the entry and the exit of one function: CLOCKED is that function's first line. What calls it has
+ * CLOCKED_AROUND as the first line of a block in which nothing else is done, so that the call and the return are timed, too. For one
+ * source file of a program that is built by `tailwater profile build`; `profile clocked` and `profile kept` read what it writes.
  *
  * Nothing is done without CLOCKED_LOG in the environment, which names a file. There the calls lie when the program has
  * ended by itself, as numbers of 64 bits: the counter and the clock (CLOCK_MONOTONIC_RAW, ns) at the beginning and at the
  * end, the calls that were made, those for which there was no room, those that follow, and of each a number, its start
- * and its end by the counter.
+ * and its end by the counter, and how much earlier it was called and how much later it had returned; zeros where nothing was around.
  *
  *   CLOCKED_CALLS   calls of each thread for which there is room; a million when not given
  *   CLOCKED_LEAST   shorter ones, in ticks of the counter, are counted and no more
@@ -21,13 +22,14 @@
 #include <time.h>
 
 struct clocked_call {
-    uint64_t number, start, end;
+    uint64_t number, start, end, before, after;
 };
 
 /* Of one thread. */
 struct clocked_log {
     struct clocked_log *next;
     uint64_t thread, made, len, left_out;
+    struct clocked_call *last; /* that was kept since its call; what is around it fills it up */
     struct clocked_call calls[];
 };
 
@@ -75,7 +77,7 @@ TW_PROFILE_SKIP __attribute__((noinline)) static void clocked_thread(void) {
 }
 
 static inline __attribute__((always_inline)) struct clocked_call clocked_begin(void) {
-    struct clocked_call call = {0, 0, 0};
+    struct clocked_call call = {0, 0, 0, 0, 0};
     if (clocked.file) {
         if (!clocked_log)
             clocked_thread();
@@ -93,7 +95,8 @@ static inline __attribute__((always_inline)) void clocked_end(struct clocked_cal
         return;
     struct clocked_log *log = clocked_log;
     struct clocked_call unkept, *kept = log->len < clocked.max ? &log->calls[log->len] : &unkept;
-    kept->number = call->number, kept->start = call->start;
+    kept->number = call->number, kept->start = call->start, kept->before = 0, kept->after = 0;
+    log->last = kept == &unkept ? NULL : kept;
     kept->end = tw_profile_now();
     if (clocked.marks)
         tw_req_end(call->number);
@@ -105,6 +108,20 @@ static inline __attribute__((always_inline)) void clocked_end(struct clocked_cal
         log->len++;
 }
 
+static inline __attribute__((always_inline)) uint64_t clocked_calls(void) {
+    if (clocked_log)
+        clocked_log->last = NULL;
+    return clocked.file ? tw_profile_now() : 0;
+}
+
+static inline __attribute__((always_inline)) void clocked_returns(uint64_t *called) {
+    uint64_t now = tw_profile_now();
+    struct clocked_call *last = *called && clocked_log ? clocked_log->last : NULL;
+    if (last)
+        last->before = last->start - *called, last->after = now - last->end;
+}
+
+#define CLOCKED_AROUND __attribute__((cleanup(clocked_returns))) uint64_t clocked_called = clocked_calls();
 #define CLOCKED __attribute__((cleanup(clocked_end))) struct clocked_call clocked_call = clocked_begin();
 
 TW_PROFILE_SKIP __attribute__((destructor)) static void clocked_close(void) {

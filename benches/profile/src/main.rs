@@ -68,6 +68,8 @@ enum Verb {
     Options(guide::OptionsArgs),
     /// What a server gets through before, while and after it is attached to; examples/profiling/attach.sh.
     Attached(guide::AttachedArgs),
+    /// Whether a server and the recorder that is attached to it outlive each other; examples/profiling/attach.sh.
+    Killed(guide::KilledArgs),
     /// What a report says of a server's request function beside what the server's own clock says; examples/profiling/clocked.sh.
     Clocked(guide::RunsArgs),
     /// Whether a planted slow path is the first line of a report; examples/profiling/planted.sh.
@@ -91,6 +93,8 @@ enum Part {
     TimedCalls,
     /// CPU time of whole programs.
     Programs,
+    /// The same of scanned ones, beside what makes a program dearer without a scanner.
+    Scanned,
     /// What the scanner finds of calls of a known length, and what that costs.
     Granularity,
     /// The same of calls that are timed inside the program, and how far off their times are.
@@ -101,10 +105,11 @@ enum Part {
     Traces,
 }
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     Part::Calls,
     Part::TimedCalls,
     Part::Programs,
+    Part::Scanned,
     Part::Granularity,
     Part::Truth,
     Part::Memcached,
@@ -139,6 +144,7 @@ fn main() -> ExitCode {
         Some(Verb::Recorded(args)) => guide::recorded(args),
         Some(Verb::Options(args)) => guide::options(args),
         Some(Verb::Attached(args)) => guide::attached(args),
+        Some(Verb::Killed(args)) => guide::killed(args),
         Some(Verb::Clocked(args)) => guide::clocked(args),
         Some(Verb::Planted(args)) => guide::planted(args),
         Some(Verb::Kept(args)) => guide::kept(args),
@@ -178,6 +184,7 @@ fn run(part: Part, place: &Place, effort: Effort) -> Result<Section> {
         Part::Calls => calls::measure(place, effort),
         Part::TimedCalls => calls::measure_timed(place, effort),
         Part::Programs => programs::measure(place, effort),
+        Part::Scanned => programs::measure_scanned(place, effort),
         Part::Granularity => granularity::measure(place, effort),
         Part::Truth => truth::measure(place, effort),
         Part::Memcached => memcached::measure(place, effort),

@@ -1,10 +1,10 @@
 //! Whole programs: the thread's CPU time under each tool over that without it, and the same answer from
 //! every build.
 
-use crate::make::Source;
+use crate::make::{Source, compile};
 use crate::place::{Place, cargo, sqlite};
 use crate::table::{Line, Section};
-use crate::tool::{Build, Tool, present};
+use crate::tool::{Build, SLEEPER, Tool, present};
 use crate::turns::{by_turns, ratios};
 use crate::{Effort, Result};
 use machine::command;
@@ -53,7 +53,31 @@ pub(crate) fn measure(place: &Place, effort: Effort) -> Result<Section> {
         let made = tools.iter().map(|tool| make(place, &program.make, tool.build()));
         let files = made.collect::<Result<Vec<PathBuf>>>()?;
         if !effort.build_only {
-            section.lines.extend(compare(place, effort, &program, &tools, &files)?);
+            let base = Tool::base;
+            section.lines.extend(compare(place, effort, &program, (&tools, base), &files)?);
+        }
+    }
+    Ok(section)
+}
+
+/// What of the cost of being scanned is not the scanner's.
+pub(crate) fn measure_scanned(place: &Place, effort: Effort) -> Result<Section> {
+    let about = "the thread's CPU time, median [range], and its quotient within a repetition to the \
+                 same program unscanned, with nothing beside it";
+    let mut section = Section::new("scanned", about, &COLUMNS);
+    compile(
+        place,
+        Build::Clang,
+        &[place.program("sleeper.c")],
+        &["-shared", "-fPIC"],
+        &place.made(SLEEPER),
+    )?;
+    for program in programs(place, effort.short, &mut section.left_out)? {
+        let file = make(place, &program.make, Build::Pass)?;
+        if !effort.build_only {
+            let (tools, files) = (Tool::SCANNED, [(); 5].map(|()| file.clone()));
+            let base = |_| Tool::Unscanned;
+            section.lines.extend(compare(place, effort, &program, (&tools, base), &files)?);
         }
     }
     Ok(section)
@@ -134,7 +158,7 @@ fn compare(
     place: &Place,
     effort: Effort,
     program: &Program,
-    tools: &[Tool],
+    (tools, base): (&[Tool], fn(Tool) -> Tool),
     files: &[PathBuf],
 ) -> Result<Vec<Line>> {
     let rounds = if effort.short { 1 } else { program.rounds };
@@ -149,10 +173,10 @@ fn compare(
         Ok(ns)
     })?;
     let line = |(at, tool): (usize, &Tool)| {
-        let base = tools.iter().position(|other| *other == tool.base())?;
+        let at_base = tools.iter().position(|other| *other == base(*tool))?;
         let ms: Vec<f64> = found[at].iter().map(|ns| ns / 1e6).collect();
-        let factor = ratios(&found[at], &found[base]);
-        let goal = program.goal.filter(|_| *tool == Tool::Unscanned);
+        let factor = ratios(&found[at], &found[at_base]);
+        let goal = program.goal.filter(|_| *tool == Tool::Unscanned && base(*tool) != *tool);
         Some(Line {
             work: program.name.to_owned(),
             tool: tool.name().to_owned(),

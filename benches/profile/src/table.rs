@@ -1,8 +1,8 @@
 //! What was measured, for people and as JSON.
 
 use crate::Result;
-use machine::Machine;
 use machine::result::now_unix;
+use machine::{Checkout, Machine};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,6 +16,8 @@ pub(crate) struct Section {
     pub(crate) name: &'static str,
     /// Where it was measured.
     machine: Machine,
+    #[serde(flatten)]
+    checkout: Option<Checkout>,
     started_unix: u64,
     /// How to read it, one sentence.
     pub(crate) about: String,
@@ -49,7 +51,18 @@ impl Section {
         let about = about.into();
         let (machine, started_unix) = (Machine::here(), now_unix());
         let (lines, left_out) = (vec![], vec![]);
-        Self { name, machine, started_unix, about, columns, lines, left_out, quoted: None }
+        let checkout = Checkout::here();
+        Self {
+            name,
+            machine,
+            checkout,
+            started_unix,
+            about,
+            columns,
+            lines,
+            left_out,
+            quoted: None,
+        }
     }
 
     /// A heading, a table, what was left out.
@@ -127,7 +140,7 @@ pub(crate) fn keep(path: &Path, section: &Section) -> Result {
         Some(earlier) => *earlier = value,
         None => kept.sections.push(value),
     }
-    machine::result::write(path, &kept)
+    machine::result::write_parts(path, &kept)
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ use serde::Serialize;
 use std::path::Path;
 use std::process::Command;
 
+/// The library of a thread that only sleeps, among what is made.
+pub(crate) const SLEEPER: &str = "sleeper.so";
+
 /// A way to look at a program, or not to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -14,6 +17,12 @@ pub(crate) enum Tool {
     Plain,
     /// Instrumented, and nobody looks.
     Unscanned,
+    /// The same, with another thread in the program that only sleeps.
+    Sleeper,
+    /// The same, beside another process that spins.
+    Beside,
+    /// Recorded with a budget of 0.1 %.
+    Little,
     /// Recorded with a budget of 5 %.
     Scanned,
     /// The same with samples of where threads are, 997 a second.
@@ -75,6 +84,10 @@ impl Tool {
         Self::Uftrace,
     ];
 
+    /// What is another thread's, another process's and the scanner's of what a scanned program costs.
+    pub(crate) const SCANNED: [Self; 5] =
+        [Self::Unscanned, Self::Sleeper, Self::Beside, Self::Little, Self::Scanned];
+
     /// What it costs that a call times itself, beside a call that does not.
     pub(crate) const TIMED: [Self; 4] =
         [Self::Unscanned, Self::Clocked, Self::CountedCpu, Self::Counted];
@@ -83,6 +96,9 @@ impl Tool {
         match self {
             Self::Plain => "plain",
             Self::Unscanned => "tailwater, unscanned",
+            Self::Sleeper => "unscanned, another thread sleeps",
+            Self::Beside => "unscanned, another process spins",
+            Self::Little => "tailwater, scanned (0.1 %)",
             Self::Scanned => "tailwater, scanned (5 %)",
             Self::Lines => "tailwater, scanned (5 %), --lines",
             Self::Clocked => "tailwater --clock, --scanners 0",
@@ -103,7 +119,12 @@ impl Tool {
     pub(crate) fn build(self) -> Build {
         match self {
             Self::Plain | Self::Perf => Build::Clang,
-            Self::Unscanned | Self::Scanned | Self::Lines => Build::Pass,
+            Self::Unscanned
+            | Self::Sleeper
+            | Self::Beside
+            | Self::Little
+            | Self::Scanned
+            | Self::Lines => Build::Pass,
             Self::Clocked | Self::CountedCpu | Self::Counted => Build::Clocked,
             Self::Fibers => Build::Fibers,
             Self::Xray | Self::XrayNoop | Self::XrayBasic => Build::Xray,
@@ -129,9 +150,17 @@ impl Tool {
     pub(crate) fn run(self, place: &Place, program: &Path, scratch: &str) -> Command {
         let file = place.made(scratch);
         let mut command = match self {
-            Self::Scanned | Self::Lines => {
+            Self::Beside => {
+                let mut command = Command::new("sh");
+                let beside =
+                    r#"while :; do :; done & other=$!; "$@"; ended=$?; kill $other; exit $ended"#;
+                command.args(["-c", beside, "sh"]).arg(program);
+                command
+            }
+            Self::Little | Self::Scanned | Self::Lines => {
                 let mut command = place.tailwater();
-                command.args(["profile", "record", "--budget", "5%"]);
+                let budget = if self == Self::Little { "0.1%" } else { "5%" };
+                command.args(["profile", "record", "--budget", budget]);
                 command.args((self == Self::Lines).then_some("--lines"));
                 command.arg("-o").arg(file).arg("--");
                 command.arg(program);
@@ -164,6 +193,9 @@ impl Tool {
         match self {
             Self::XrayNoop => {
                 command.env("NOOP_HANDLER", "1");
+            }
+            Self::Sleeper => {
+                command.env("LD_PRELOAD", place.made(SLEEPER));
             }
             Self::XrayBasic => {
                 let log = place.made(&format!("{scratch}-"));

@@ -1,5 +1,5 @@
-//! What `tailwater profile report` says of a server's request function beside what the server's own clock says, which it
-//! reads at the function's entry and exit (`programs/clocked.h`).
+//! What `tailwater profile report` says of a server's request function beside what the server's own clock says. It is read at the
+//! function's entry and exit, and at its call and return (`programs/clocked.h`).
 
 use super::own::{Own, OwnCall};
 use super::recorded::{SETTLES, closed, fill};
@@ -41,6 +41,8 @@ struct Beside {
     /// Calls that the report's quantiles are of. The others were too short to be seen.
     told: u64,
     own_ns: u64,
+    /// The same from the call to the return. What instrumentation adds to a call lies between the two, and no profiler knows less.
+    around_ns: u64,
     /// What the program measured of the longest `told` calls: where the report must lie if it missed the shortest.
     own_of_told_ns: u64,
     low_ns: u64,
@@ -88,9 +90,16 @@ fn one(service: &Service, args: &RunsArgs) -> Result<Beside> {
         return Err(format!("{} calls found no room; type fewer --seconds", own.left_out));
     }
     let (from, to) = window(&trace)?;
-    let mut ticks: Vec<u64> = own.within(from, to).map(OwnCall::ticks).collect();
-    ticks.sort_unstable();
-    Beside::of(&ticks, own.ns_per_tick, &reported(service.function, &trace)?)
+    let sorted = |ticks: fn(OwnCall) -> u64| {
+        let mut all: Vec<u64> = own.within(from, to).map(ticks).collect();
+        all.sort_unstable();
+        all
+    };
+    if own.within(from, to).any(|call| call.around == [0, 0]) {
+        return Err("a call was not timed by what calls it; build it anew: patched.sh".to_owned());
+    }
+    let [ticks, around] = [sorted(OwnCall::ticks), sorted(OwnCall::ticks_around)];
+    Beside::of([&ticks, &around], own.ns_per_tick, &reported(service.function, &trace)?)
 }
 
 /// When recording began and ended, by the counter. A thread's loop has not ended then: it is told of until the last moment.
@@ -122,27 +131,35 @@ fn reported(function: &str, trace: &Path) -> Result<Value> {
 }
 
 impl Beside {
-    /// `ticks` of each call, in ascending order.
-    fn of(ticks: &[u64], ns_per_tick: f64, row: &Value) -> Result<Self> {
+    /// Ticks of each call from entry to exit, and from call to return, both in ascending order.
+    fn of([ticks, around]: [&[u64]; 2], ns_per_tick: f64, row: &Value) -> Result<Self> {
         let told = row["count"].as_u64().ok_or("the report has no count")?;
         let low_ns = row["p999"]["low_ns"].as_u64().ok_or("the report has no p99.9")?;
         let longest = &ticks[ticks.len().saturating_sub(told as usize)..];
-        let [own, of_told] = [ticks, longest].map(|all| quantile(all, SHARE));
-        let (own, of_told) = own.zip(of_told).ok_or("the program made no call meanwhile")?;
+        let [own, around, of_told] = [ticks, around, longest].map(|all| quantile(all, SHARE));
+        let found = own.zip(around).zip(of_told);
+        let ((own, around), of_told) = found.ok_or("the program made no call meanwhile")?;
         let ns = |ticks: u64| (ticks as f64 * ns_per_tick).round() as u64;
         Ok(Self {
             made: ticks.len() as u64,
             told,
             own_ns: ns(own),
+            around_ns: ns(around),
             own_of_told_ns: ns(of_told),
             low_ns,
             high_ns: row["p999"]["high_ns"].as_u64(),
         })
     }
 
-    /// Whether what the program measured lies between the report's bounds.
+    /// Whether what the program measured from entry to exit lies between the report's bounds.
     fn is_within(&self) -> bool {
         self.low_ns <= self.own_ns && self.high_ns.is_none_or(|high| self.own_ns <= high)
+    }
+
+    /// Whether the report's bounds and the program's meet: they tell of one call, of which the program times less by its inner clock and
+    /// more by the outer one.
+    fn meets(&self) -> bool {
+        self.low_ns <= self.around_ns && self.high_ns.is_none_or(|high| self.own_ns <= high)
     }
 
     /// How far the bounds are apart, as a share of the middle between them.
@@ -152,10 +169,10 @@ impl Beside {
     }
 
     fn line(&self) -> String {
-        let Self { made, told, own_ns, own_of_told_ns, low_ns, .. } = self;
+        let Self { made, told, own_ns, around_ns, own_of_told_ns, low_ns, .. } = self;
         let high = self.high_ns.map_or_else(|| "?".to_owned(), |high| high.to_string());
         format!(
-            "own p99.9 {own_ns} ns of {made} calls; report {low_ns} to {high} ns of {told} (of the longest so many: \
+            "own p99.9 {own_ns} ns, {around_ns} ns from call to return, of {made} calls; report {low_ns} to {high} ns of {told} (of the longest so many: \
              {own_of_told_ns} ns)"
         )
     }
@@ -164,11 +181,12 @@ impl Beside {
 impl Clocked {
     fn summary(&self) -> String {
         let within = self.runs.iter().filter(|run| run.is_within()).count();
+        let met = self.runs.iter().filter(|run| run.meets()).count();
         let widths: Vec<f64> = self.runs.iter().map(|run| run.width() * 100.0).collect();
         let Spread { min, median, max } = Spread::of(&widths);
         format!(
-            "{}: the report's bounds of the p99.9 of {} hold what the program measured in {within} of {} runs; they are \
-             {median:.1} % [{min:.1}–{max:.1}] wide",
+            "{}: the report's bounds of the p99.9 of {} hold what the program measured in {within} of {} runs, and lie between its entry \
+             and its call in {met}; they are {median:.1} % [{min:.1}–{max:.1}] wide",
             self.title,
             self.function,
             self.runs.len()
@@ -180,24 +198,32 @@ impl Clocked {
 mod tests {
     use super::*;
 
-    fn row(count: u64, high: Option<u64>) -> Value {
-        serde_json::json!({ "count": count, "p999": { "low_ns": 990, "high_ns": high } })
-    }
-
     #[test]
     fn the_programs_own_quantile_is_of_all_calls_and_of_as_many_as_the_report_has() {
         // A thousand of 1 to 1,000 ns, and as many of 1 ns that nobody saw.
         let mut ticks = vec![2; 1_000];
         ticks.extend((1..=1_000).map(|ns| ns * 2));
         ticks.sort_unstable();
-        let found = Beside::of(&ticks, 0.5, &row(1_000, Some(1_010))).expect("a row");
-        assert_eq!((found.made, found.own_ns, found.own_of_told_ns), (2_000, 998, 999));
-        assert!(found.is_within());
+        // From call to return 20 ticks longer.
+        let around: Vec<u64> = ticks.iter().map(|ticks| ticks + 20).collect();
+        let of = |ns_per_tick, low, high| {
+            let row =
+                serde_json::json!({ "count": 1_000, "p999": { "low_ns": low, "high_ns": high } });
+            Beside::of([&ticks, &around], ns_per_tick, &row).expect("a row")
+        };
+        let found = of(0.5, 990, Some(1_010));
+        let told = [found.made, found.own_ns, found.around_ns, found.own_of_told_ns];
+        assert_eq!(told, [2_000, 998, 1_008, 999]);
+        assert!(found.is_within() && found.meets());
         assert!((found.width() - 0.02).abs() < 1e-12);
-        let endless = Beside::of(&ticks, 0.5, &row(1_000, None)).expect("a row");
+        let endless = of(0.5, 990, None);
         assert!(endless.is_within() && endless.width().is_infinite());
-        let longer = Beside::of(&ticks, 1.0, &row(1_000, Some(1_010))).expect("a row");
-        assert!(!longer.is_within(), "{}", longer.line());
-        assert!(Beside::of(&[], 1.0, &row(1, None)).is_err());
+        let between = of(0.5, 1_001, Some(1_020));
+        assert!(!between.is_within() && between.meets(), "{}", between.line());
+        let longer = of(0.5, 1_009, Some(1_010));
+        let shorter = of(0.5, 990, Some(997));
+        assert!(!longer.meets() && !shorter.meets(), "{}", longer.line());
+        let row = serde_json::json!({ "count": 1, "p999": { "low_ns": 1 } });
+        assert!(Beside::of([&[], &[]], 1.0, &row).is_err());
     }
 }

@@ -304,6 +304,7 @@ mod tests {
             number,
             start: number * 1_000_000,
             end: number * 1_000_000 + number * 1_000,
+            around: [0, 0],
         };
         Own { ns_per_tick: 1.0, made: count, left_out: 0, calls: (1..=count).map(call).collect() }
     }

@@ -7,6 +7,7 @@
 mod attached;
 mod clocked;
 mod kept;
+mod killed;
 mod memcached;
 mod options;
 mod own;
@@ -22,6 +23,7 @@ mod watch;
 pub(crate) use attached::{AttachedArgs, attached};
 pub(crate) use clocked::clocked;
 pub(crate) use kept::{KeptArgs, kept};
+pub(crate) use killed::{KilledArgs, killed};
 pub(crate) use options::{OptionsArgs, options};
 pub(crate) use planted::planted;
 pub(crate) use recorded::{RecordedArgs, recorded};

@@ -21,6 +21,8 @@ pub(super) struct OwnCall {
     pub(super) number: u64,
     pub(super) start: u64,
     pub(super) end: u64,
+    /// From what calls it to what it returns to: how much earlier, and how much later. Zeros where that was not noted.
+    pub(super) around: [u64; 2],
 }
 
 impl Own {
@@ -36,13 +38,16 @@ impl Own {
         let words: Vec<u64> = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
         let (head, calls) = words.split_first_chunk::<7>()?;
         let [ticks, ns, ticks_end, ns_end, made, left_out, len] = *head;
-        let (calls, half) = calls.as_chunks::<3>();
+        let (calls, half) = calls.as_chunks::<5>();
         let is_whole = rest.is_empty() && half.is_empty() && calls.len() as u64 == len;
         if !is_whole || ticks_end <= ticks || ns_end <= ns {
             return None;
         }
         let ns_per_tick = (ns_end - ns) as f64 / (ticks_end - ticks) as f64;
-        let calls = calls.iter().map(|&[number, start, end]| OwnCall { number, start, end });
+        let calls = calls.iter().map(|&[number, start, end, before, after]| {
+            let around = [before, after];
+            OwnCall { number, start, end, around }
+        });
         Some(Self { ns_per_tick, made, left_out, calls: calls.collect() })
     }
 
@@ -60,6 +65,11 @@ impl OwnCall {
     pub(super) fn ticks(self) -> u64 {
         self.end.saturating_sub(self.start)
     }
+
+    /// From its call to its return.
+    pub(super) fn ticks_around(self) -> u64 {
+        self.ticks() + self.around.iter().sum::<u64>()
+    }
 }
 
 #[cfg(test)]
@@ -72,10 +82,11 @@ mod tests {
 
     #[test]
     fn a_log_is_read_whole_or_not_at_all() {
-        let words = [100, 5_000, 300, 5_100, 9, 1, 2, 7, 110, 120, 8, 130, 160];
+        let words = [100, 5_000, 300, 5_100, 9, 1, 2, 7, 110, 120, 0, 0, 8, 130, 160, 3, 4];
         let own = Own::decode(&bytes(&words)).expect("a log");
         assert_eq!((own.ns_per_tick, own.left_out, own.calls.len()), (0.5, 1, 2));
         assert_eq!(own.ns(own.calls[1]), 15.0);
+        assert_eq!(own.calls.iter().map(|call| call.ticks_around()).collect::<Vec<_>>(), [10, 37]);
         let within: Vec<u64> = own.within(110, 159).map(|call| call.number).collect();
         assert_eq!(within, [7], "the other ended later");
         for end in 0..words.len() {

@@ -34,6 +34,8 @@ struct Found {
     rank: Option<usize>,
     /// The same among lines of the program's own sources: what a library of the system does has none.
     own_rank: Option<usize>,
+    /// The same among those of slow calls of the function that handles requests alone, with what these call.
+    request_rank: Option<usize>,
     /// That line, and the innermost function that was under way.
     line: String,
     function: String,
@@ -61,11 +63,12 @@ pub(crate) fn planted(args: &RunsArgs) -> Result {
         result.runs.iter().filter(|run| rank(run) == Some(1)).count()
     };
     println!(
-        "{}: the planted line is first of all in {} of {} runs, and of the program's own in {}",
+        "{}: the planted line is first of all in {} of {} runs, of the program's own in {}, of slow requests in {}",
         result.title,
         first(|run| run.rank),
         args.runs,
-        first(|run| run.own_rank)
+        first(|run| run.own_rank),
+        first(|run| run.request_rank)
     );
     Ok(())
 }
@@ -85,12 +88,14 @@ fn one(service: &Service, args: &RunsArgs) -> Result<Found> {
         loaded.map(drop)
     })?;
     server.end()?;
-    Found::in_report(&reported(&trace)?)
+    let of_requests = Found::in_report(&reported(&trace, &["--function", service.function])?)?;
+    let all = Found::in_report(&reported(&trace, &[])?)?;
+    Ok(Found { request_rank: of_requests.rank, ..all })
 }
 
-fn reported(trace: &Path) -> Result<Value> {
+fn reported(trace: &Path, of: &[&str]) -> Result<Value> {
     let mut report = Command::new("tailwater");
-    report.args(["profile", "report", LINES, "--json"]).arg(trace);
+    report.args(["profile", "report", LINES, "--json"]).args(of).arg(trace);
     serde_json::from_str(&output(&mut report)?).map_err(|error| error.to_string())
 }
 
@@ -122,9 +127,12 @@ impl Found {
     }
 
     fn line(&self) -> String {
-        let rank = self.rank.map_or("no".to_owned(), |rank| rank.to_string());
+        let [all, requests] = [self.rank, self.request_rank]
+            .map(|rank| rank.map_or("none".to_owned(), |rank| rank.to_string()));
         let Self { line, function, planted, samples, .. } = self;
-        format!("place {rank}: {line} in {function}; {planted} of {samples} samples of slow calls")
+        format!(
+            "place {all}, {requests} in slow requests: {line} in {function}; {planted} of {samples} samples of slow calls"
+        )
     }
 }
 

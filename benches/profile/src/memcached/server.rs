@@ -29,6 +29,7 @@ pub(super) fn make(place: &Place, build: Build) -> Result<PathBuf> {
     let source = place.source("memcached")?;
     let _ = std::fs::remove_dir_all(&folder);
     output(Command::new("cp").args(["--archive", "--"]).arg(source).arg(&folder))?;
+    clean(&folder)?;
     let object = build.object(place)?.map(|object| object.display().to_string());
     let flags = build.flags().join(" ");
     let compiler = build.compiler(place, true);
@@ -39,7 +40,27 @@ pub(super) fn make(place: &Place, build: Build) -> Result<PathBuf> {
     output(configure.envs(build.environment()))?;
     let mut made = Command::new("make");
     output(made.envs(build.environment()).current_dir(&folder).args(["--silent", "memcached"]))?;
+    let sections = output(Command::new("llvm-readelf-22").arg("--sections").arg(&program))?;
+    let has = |name: &str| sections.contains(name);
+    if has("tw_desc") != build.is_ours() || has("xray_instr_map") != (build == Build::Xray) {
+        let (program, build) = (program.display(), build.name());
+        return Err(format!("{program} is not what {build} builds; remove {}", folder.display()));
+    }
     Ok(program)
+}
+
+/// Removes what was built there: the examples of the profiler build in the folder of the sources, and `make` would find it up to date.
+fn clean(folder: &Path) -> Result {
+    let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
+    let names = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_built = |path: &PathBuf| {
+        path.extension().is_some_and(|end| end == "o")
+            || ["Makefile", "memcached"].iter().any(|name| path.ends_with(name))
+    };
+    for path in names.filter(is_built) {
+        std::fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// Where a recorded server's trace lies.

@@ -83,7 +83,7 @@ pub(crate) struct ReportOptions {
     by_line: bool,
     /// Below each function, at which lines its threads were in its slow calls, and in no call within these that was seen (at
     /// most five): those above this percentile of its calls, p99 where none is given. A last table has the lines of slow calls of
-    /// all functions, whatever --function and --limit say. Needs samples (`record --lines`). The lines are read from the
+    /// all functions, or of those that --function names, with what they call; --limit does not cut it. Needs samples (`record --lines`). The lines are read from the
     /// program's file, which must still be there.
     #[arg(
         long,
@@ -192,6 +192,7 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     });
     let mut report = functions.finish(&ending);
     let seen = report.functions.len();
+    leave_out_unasked(&mut report, options);
     let mut changed = match options.lines {
         Some(above) => find(&mut report, above, &options.trace, &header)?,
         None => vec![],
@@ -199,7 +200,7 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     if let Some(above) = options.counters {
         counters::find(&mut report, above, &options.trace)?;
     }
-    select(&mut report, options);
+    order(&mut report, options);
     changed.extend(name_places(&mut report, options));
     changed.sort_unstable();
     changed.dedup();
@@ -215,14 +216,18 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Filters, sorts and cuts as asked.
-fn select(report: &mut Report, options: &ReportOptions) {
-    let rows = &mut report.functions;
-    rows.retain(|row| {
+/// Keeps the functions that are asked for. Before lines and counts are read: these are of slow calls of those alone.
+fn leave_out_unasked(report: &mut Report, options: &ReportOptions) {
+    report.functions.retain(|row| {
         let is_asked_for =
             options.function.is_empty() || is_named(&options.function, &row.name, &row.symbol);
         is_asked_for && row.calls.count >= options.min_count
     });
+}
+
+/// Sorts and cuts as asked.
+fn order(report: &mut Report, options: &ReportOptions) {
+    let rows = &mut report.functions;
     rows.sort_by_key(|row| (is_around(row, report.length_ns), Reverse(options.sort.key(row))));
     if options.limit > 0 {
         rows.truncate(options.limit);

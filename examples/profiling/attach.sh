@@ -17,6 +17,9 @@ redis=$(cargo xtask source redis | tail -n 1)
 cargo build --quiet --release --locked --package tailwater-cli --package profile
 bench=${CARGO_TARGET_DIR:-target}/release/profile
 [ -e "$memcached/Makefile" ] || (cd "$memcached" && tailwater profile build -- ./configure --quiet)
+# What was built before may be of another runtime, which is not attached to.
+make --silent -C "$memcached" clean >/dev/null
+make --silent -C "$redis" distclean >/dev/null
 tailwater profile build -- make --silent -C "$memcached" CFLAGS='-O2 -g -pthread -Wno-error' memcached
 tailwater profile build -- make --silent -C "$redis" MALLOC=libc redis-server
 

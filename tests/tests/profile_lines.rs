@@ -99,6 +99,38 @@ fn a_slow_path_that_was_inlined_is_told_by_its_line() {
     );
 }
 
+/// Where no core is left for a scanner, and no function times itself, the program's own clock still interrupts it.
+#[test]
+fn where_no_call_was_seen_lines_are_told_all_the_same() {
+    let _alone = alone();
+    let folder = folder("lines-unscanned");
+    let program = folder.join("lines");
+    tools().compiled("CC", "-g -pthread", "lines.c", &program);
+    let trace = folder.join("x.trace");
+    let found = in_time(1_000, |calls| {
+        let mut record = record_with(&folder, &["--lines=5000", "--scanners", "0"], &program);
+        let done = succeeds(record.arg(calls));
+        if text(&done.stderr).contains(WITHOUT) {
+            return Some(Err(text(&done.stderr)));
+        }
+        let report = json(&trace, &["report", "--lines"]);
+        (samples(&report["sampled"]) >= SAMPLES).then_some(Ok(report))
+    });
+    let report = match found {
+        Ok(report) => report,
+        Err(why) => return passed_over(&why),
+    };
+    assert_eq!(report["functions"].as_array().map(Vec::len), Some(0));
+    assert!(first_line(&report["sampled"]).contains("lines.c:"), "{}", report["sampled"]);
+    let told = tailwater(&trace, &["report", "--lines"]);
+    assert!(told.contains("of where threads were, in calls or not:"), "{told}");
+    let told = tailwater(&trace, &["report"]);
+    assert!(
+        told.contains("--lines tells where threads were") && !told.contains("lines.c:"),
+        "{told}"
+    );
+}
+
 #[test]
 fn without_samples_the_report_says_what_to_type() {
     let _alone = alone();

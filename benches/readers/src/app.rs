@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use tiny_http::{Response, Server};
 
-/// Those that it reads of ours, with stacks. (It has a reader of Firefox's, too, which does not end on ours.)
+/// Those that it reads of ours, with stacks. What it reads of Firefox' is of 2018, and another format than ours.
 pub(crate) const FORMATS: [&str; 3] = ["folded", "speedscope", "pprof"];
 /// The page draws for so long by the browser's own clock, which does not stand still for a busy machine.
 const BUDGET: &str = "--virtual-time-budget=10000";

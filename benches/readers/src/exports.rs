@@ -43,6 +43,14 @@ impl Exports {
         self.folder.join(format)
     }
 
+    /// Writes the page of the slowest requests, and reads it.
+    pub(crate) fn page(&self, page: &Path) -> Result<String> {
+        let mut requests = Command::new(&self.program);
+        requests.args(["profile", "requests", "--slowest", "3", "--page"]).arg(page);
+        command::output(requests.arg(&self.trace))?;
+        std::fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))
+    }
+
     /// The report of all functions, as JSON.
     pub(crate) fn report(&self) -> Result<serde_json::Value> {
         let mut report = Command::new(&self.program);

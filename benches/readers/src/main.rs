@@ -12,6 +12,7 @@ mod stacks;
 mod tools;
 mod app;
 mod calls;
+mod page;
 mod pprof;
 mod svg;
 mod schema;
@@ -90,6 +91,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
     for format in app::FORMATS {
         rows.push(row(format, app::tool(), app::read(&exports, format)));
     }
+    rows.push(row("page", page::tool(), page::read(&exports)));
     for row in &rows {
         let said = if row.agrees { "reads it" } else { "DOES NOT" };
         println!("{:<11} {:<28} {said}: {}", row.format, row.tool, row.found);

@@ -11,7 +11,7 @@ use crate::clock::TickRate;
 use crate::names::Names;
 use crate::quality::Quality;
 use crate::record::{FunctionId, Ticks, WaitKind};
-use crate::sampled::{SampleCoverage, SlowLine};
+use crate::sampled::{SampleCoverage, Sampled, SlowLine};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -45,6 +45,8 @@ pub struct Report {
     pub together: Option<Together>,
     /// What is not in the samples, filled in by whoever has them; `null` where there are none.
     pub samples: Option<SampleCoverage>,
+    /// The lines at which threads were at all, where no call was seen and there are samples; `null` elsewhere. Filled in as `samples` is.
+    pub sampled: Option<Sampled>,
     /// The lines at which threads were in slow calls of whichever function, most samples first, filled in by whoever has them. Each
     /// sample counts once, for the innermost function that was known by then.
     pub slow_lines: Vec<SlowLine>,
@@ -102,6 +104,7 @@ pub(super) fn build(
         holds: Vec::new(),
         together: None,
         samples: None,
+        sampled: None,
         slow_lines: Vec::new(),
         unclear_samples: 0,
         names,

@@ -1,9 +1,11 @@
 //! What was sampled beside a trace, by thread and time.
 
+use super::Addresses;
 use crate::hash::Map;
 use crate::names::Names;
 use crate::record::{Figure, Loss, LossKind, Measured, Record};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Samples kept, of 16 bytes each: those of an hour of four busy threads, a thousand a second. Later ones are counted.
 const KEPT_MAX: usize = 1 << 24;
@@ -38,7 +40,12 @@ pub struct Samples {
     by_tid: Map<u32, Vec<Moment>>,
     names: Names,
     coverage: SampleCoverage,
+    /// The profiler's own threads.
+    own: BTreeSet<u32>,
 }
+
+/// What the profiler's runtime calls its threads in the program that it records.
+const OWN: [&str; 3] = ["tw-child", "tw-output", "tw-scanner"];
 
 impl Samples {
     /// Takes the next record of the file.
@@ -51,6 +58,9 @@ impl Samples {
                 if self.coverage.samples > KEPT_MAX as u64 {
                     self.coverage.left_out += 1;
                     return;
+                }
+                if OWN.contains(&self.names.own_name(sample.thread)) {
+                    self.own.insert(tid);
                 }
                 let moment = Moment { at_ns: sample.at, address: sample.address };
                 self.by_tid.entry(tid).or_default().push(moment);
@@ -84,6 +94,15 @@ impl Samples {
     #[must_use]
     pub const fn coverage(&self) -> SampleCoverage {
         self.coverage
+    }
+
+    /// Those of all threads but the profiler's own, at any time.
+    #[must_use]
+    pub fn all(&self) -> Addresses {
+        let mut all = Addresses::default();
+        let others = self.by_tid.iter().filter(|(tid, _)| !self.own.contains(tid));
+        others.for_each(|(_, moments)| all.add(moments));
+        all
     }
 
     /// Those of a thread from one time to another, both included.

@@ -3,7 +3,7 @@
 use super::above::Above;
 use super::{NAME_MAX, is_around};
 use crate::failure::Failure;
-use crate::profile::lines::{beside, named};
+use crate::profile::lines::{beside, named, samples, told};
 use crate::profile::reading::{Trace, near};
 use crate::profile::symbols::Symbols;
 use std::cmp::Reverse;
@@ -13,7 +13,7 @@ use tailwater_profile::functions::{FunctionRow, Report};
 use tailwater_profile::lines::{InCalls, Slow};
 use tailwater_profile::names::clipped_apart;
 use tailwater_profile::record::FunctionId;
-use tailwater_profile::sampled::{Addresses, SlowLine, SlowLines};
+use tailwater_profile::sampled::{Addresses, Samples, SlowLine, SlowLines};
 use tailwater_profile::trace::Header;
 use tailwater_report::{count, grid};
 
@@ -27,12 +27,7 @@ pub(super) fn find(
     trace: &Path,
     header: &Header,
 ) -> Result<Vec<String>, Failure> {
-    let Some(samples) = beside(trace, header) else {
-        let trace = trace.display();
-        return Err(Failure::usage(format!(
-            "{trace}: found no samples of it ({trace}.lines); they come by `tailwater profile record --lines`"
-        )));
-    };
+    let samples = samples_of(trace, header)?;
     report.samples = Some(samples.coverage());
     // Where nothing is known of the percentile but an upper bound, any call might be slow.
     let known = report.functions.iter().filter(|row| above.of(row) > 0);
@@ -70,9 +65,36 @@ pub(super) fn find(
     Ok(changed)
 }
 
+/// Fills in where threads were at all, of a trace in which no call was seen; tells which files could not serve.
+pub(super) fn find_all(
+    report: &mut Report,
+    trace: &Path,
+    header: &Header,
+) -> Result<Vec<String>, Failure> {
+    let samples = samples_of(trace, header)?;
+    let mut symbols = Symbols::new(&report.names);
+    let sampled = named(&samples.all(), &mut symbols);
+    let changed = symbols.changed().to_vec();
+    (report.samples, report.sampled) = (Some(samples.coverage()), Some(sampled));
+    Ok(changed)
+}
+
+fn samples_of(trace: &Path, header: &Header) -> Result<Samples, Failure> {
+    beside(trace, header).ok_or_else(|| {
+        let trace = trace.display();
+        Failure::usage(format!(
+            "{trace}: found no samples of it ({trace}.lines); they come by `tailwater profile record --lines`"
+        ))
+    })
+}
+
 /// Below the functions: where threads were in slow calls, whichever they are of, and which calls are slow for that.
 pub(super) fn table(report: &Report, above: Above) -> String {
-    let samples: u64 = report.slow_lines.iter().map(|one| one.line.samples).sum();
+    if let Some(sampled) = &report.sampled {
+        let lines: String = told(sampled).map(|line| format!("  {line}\n")).collect();
+        return format!("\n{} of where threads were, in calls or not:\n{lines}", samples(sampled));
+    }
+    let in_all: u64 = report.slow_lines.iter().map(|one| one.line.samples).sum();
     let unclear = match report.unclear_samples {
         0 => String::new(),
         unclear => format!(
@@ -81,7 +103,7 @@ pub(super) fn table(report: &Report, above: Above) -> String {
         ),
     };
     let (percentile, calls) = (above.name(), above.calls());
-    if samples == 0 {
+    if in_all == 0 {
         let lower =
             if above == Above::P50 { "" } else { "take a lower percentile (--lines=p50), or " };
         return format!(
@@ -92,7 +114,7 @@ pub(super) fn table(report: &Report, above: Above) -> String {
     let shown = &report.slow_lines[..report.slow_lines.len().min(LINES_MAX)];
     let names: Vec<&str> = shown.iter().map(|one| one.function.as_str()).collect();
     let row = |(function, one): (String, &SlowLine)| {
-        let share = one.line.samples as f64 / samples as f64 * 100.0;
+        let share = one.line.samples as f64 / in_all as f64 * 100.0;
         vec![
             function,
             near(&one.line.line).to_owned(),

@@ -17,7 +17,7 @@ use crate::failure::{Failure, say};
 use above::Above;
 use calls::{calls_table, shown_names};
 use clap::{Args, ValueEnum};
-use lines::find;
+use lines::{find, find_all};
 use locks::locks_tables;
 use places::name_places;
 use std::cmp::Reverse;
@@ -194,6 +194,7 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     let seen = report.functions.len();
     leave_out_unasked(&mut report, options);
     let mut changed = match options.lines {
+        Some(_) if seen == 0 => find_all(&mut report, &options.trace, &header)?,
         Some(above) => find(&mut report, above, &options.trace, &header)?,
         None => vec![],
     };
@@ -273,7 +274,8 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
         ));
     } else if report.functions.is_empty() {
         out.push_str(if report.quality.unscanned {
-            "No function timed its calls, and no scanner looked (--scanners 0). Build with --clock, or record with a scanner.\n"
+            "No function timed its calls, and no scanner looked (--scanners 0). Build with --clock, or record with a scanner. \
+             --lines tells where threads were, if there are samples (record --lines).\n"
         } else {
             "No call was seen. Did the program run for some milliseconds, unfiltered?\n"
         });

@@ -20,7 +20,8 @@ pub(super) fn make(place: &Place, build: Build) -> Result<PathBuf> {
     let program = folder.join("memcached");
     let changed = |path: &PathBuf| std::fs::metadata(path).and_then(|data| data.modified()).ok();
     let newest = place.profiler().iter().map(changed).max().flatten();
-    if program.exists() && (!build.is_ours() || changed(&program) > newest) {
+    let is_current = !build.is_ours() || changed(&program) > newest;
+    if program.exists() && is_current && is_of(build, &program)? {
         return Ok(program);
     }
     if !place.compiles("clang++-22", &["-include", "event.h"]) {
@@ -40,13 +41,22 @@ pub(super) fn make(place: &Place, build: Build) -> Result<PathBuf> {
     output(configure.envs(build.environment()))?;
     let mut made = Command::new("make");
     output(made.envs(build.environment()).current_dir(&folder).args(["--silent", "memcached"]))?;
-    let sections = output(Command::new("llvm-readelf-22").arg("--sections").arg(&program))?;
-    let has = |name: &str| sections.contains(name);
-    if has("tw_desc") != build.is_ours() || has("xray_instr_map") != (build == Build::Xray) {
-        let (program, build) = (program.display(), build.name());
-        return Err(format!("{program} is not what {build} builds; remove {}", folder.display()));
+    if is_of(build, &program)? {
+        Ok(program)
+    } else {
+        Err(format!("{} is not what {} builds", program.display(), build.name()))
     }
-    Ok(program)
+}
+
+/// Whether this build made it, by what tools leave in a program.
+fn is_of(build: Build, program: &Path) -> Result<bool> {
+    let mut read = Command::new("llvm-readelf-22");
+    let said = output(read.args(["--sections", "--symbols"]).arg(program))?;
+    let of = |trace: &str, is_wanted: bool| said.contains(trace) == is_wanted;
+    Ok(of("tw_desc", build.is_ours())
+        && of("xray_instr_map", build == Build::Xray)
+        && of("__cyg_profile_func_enter", build == Build::Hooks)
+        && of("mcount", build == Build::Pg))
 }
 
 /// Removes what was built there: the examples of the profiler build in the folder of the sources, and `make` would find it up to date.

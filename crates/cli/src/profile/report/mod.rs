@@ -83,7 +83,7 @@ pub(crate) struct ReportOptions {
     by_line: bool,
     /// Below each function, at which lines its threads were in its slow calls, and in no call within these that was seen (at
     /// most five): those above this percentile of its calls, p99 where none is given. A last table has the lines of slow calls of
-    /// all functions, or of those that --function names, with what they call; --limit does not cut it. Needs samples (`record --lines`). The lines are read from the
+    /// all functions, or of those that --function names, with what they call, whatever --min-count and --limit say. Needs samples (`record --lines`). The lines are read from the
     /// program's file, which must still be there.
     #[arg(
         long,
@@ -217,18 +217,17 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Keeps the functions that are asked for. Before lines and counts are read: these are of slow calls of those alone.
+/// Keeps the functions that are asked for by name. Before lines and counts are read: these are of slow calls of those alone.
 fn leave_out_unasked(report: &mut Report, options: &ReportOptions) {
-    report.functions.retain(|row| {
-        let is_asked_for =
-            options.function.is_empty() || is_named(&options.function, &row.name, &row.symbol);
-        is_asked_for && row.calls.count >= options.min_count
-    });
+    if !options.function.is_empty() {
+        report.functions.retain(|row| is_named(&options.function, &row.name, &row.symbol));
+    }
 }
 
-/// Sorts and cuts as asked.
+/// Keeps those with calls enough, sorts and cuts as asked.
 fn order(report: &mut Report, options: &ReportOptions) {
     let rows = &mut report.functions;
+    rows.retain(|row| row.calls.count >= options.min_count);
     rows.sort_by_key(|row| (is_around(row, report.length_ns), Reverse(options.sort.key(row))));
     if options.limit > 0 {
         rows.truncate(options.limit);
@@ -273,9 +272,11 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
              is known.\n"
         ));
     } else if report.functions.is_empty() {
-        out.push_str(if report.quality.unscanned {
-            "No function timed its calls, and no scanner looked (--scanners 0). Build with --clock, or record with a scanner. \
-             --lines tells where threads were, if there are samples (record --lines).\n"
+        out.push_str(if report.sampled.is_some() {
+            "No call was seen.\n"
+        } else if report.quality.unscanned {
+            "No function timed its calls, and no scanner looked (--scanners 0). Build with --clock, or record with a scanner. Of a \
+             recording with --lines, `report --lines` tells where threads were.\n"
         } else {
             "No call was seen. Did the program run for some milliseconds, unfiltered?\n"
         });

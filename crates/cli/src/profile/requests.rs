@@ -1,6 +1,6 @@
 //! `tailwater profile requests`: the slowest requests, and where their time went.
 
-use super::blame::{name_request, within};
+use super::blame::{name_request, shorten_names, within};
 use super::bounds::shown;
 use super::footer::footer;
 use super::incomplete::{given_up, under_way};
@@ -74,9 +74,13 @@ fn of_one(path: &Path, options: &RequestsOptions) -> Result<(), Failure> {
     report.kernel = kernel::account(path, &header, report.rate, rows);
     report.samples = sampled.coverage();
     name_places(&mut report, &sampled);
+    // It has whole names.
+    let json = options.json.then(|| serde_json::to_string_pretty(&report));
+    let json = json.transpose().map_err(Failure::work)?;
+    shorten_names(&mut report.slowest);
     let lines = timelines_of(&report, path, &header.program, options)?;
-    if options.json {
-        return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
+    if let Some(json) = json {
+        return say(&json);
     }
     say(&format!("{}{}", text(&report, &header.program, &lines), lines::lacking(report.samples)))
 }

@@ -6,6 +6,7 @@ mod counters;
 mod lines;
 mod locks;
 mod places;
+mod short;
 mod slowest;
 
 use super::bounds::{bounded, shown};
@@ -15,11 +16,12 @@ use super::lines::lacking;
 use super::reading::{Trace, near};
 use crate::failure::{Failure, say};
 use above::Above;
-use calls::{calls_table, shown_names};
+use calls::calls_table;
 use clap::{Args, ValueEnum};
 use lines::find;
 use locks::locks_tables;
 use places::name_places;
+use short::shorten_names;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use tailwater_profile::functions::{FunctionRow, Functions, Report, Together};
@@ -206,6 +208,7 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
+    shorten_names(&mut report, options);
     let text = text(&report, &program, seen, options);
     say(&format!("{text}{}", lacking(report.samples)))?;
     for path in changed {
@@ -348,9 +351,8 @@ fn meaning(report: &Report, options: &ReportOptions) -> String {
 
 /// Which functions of the table have timed their own calls.
 fn clocked(rows: &[FunctionRow]) -> String {
-    let names = shown_names(rows).into_iter().zip(rows);
-    let names = names.filter(|(_, row)| row.calls.clocked > 0).map(|(name, _)| name);
-    match names.collect::<Vec<String>>().join(", ") {
+    let names = rows.iter().filter(|row| row.calls.clocked > 0).map(|row| row.name.as_str());
+    match names.collect::<Vec<&str>>().join(", ") {
         none if none.is_empty() => none,
         names => format!("Timed by the program itself, every call however short: {names}.\n"),
     }

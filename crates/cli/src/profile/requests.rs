@@ -18,6 +18,9 @@ use tailwater_profile::kernel::Coverage;
 use tailwater_profile::requests::{Report, RequestRow, Requests};
 use tailwater_report::{count, grid, timelines};
 
+/// What to ask of a trace without marks.
+pub(super) const UNMARKED: &str = "`tailwater profile report --slowest 20 -f NAME` needs none";
+
 #[derive(Args, Debug)]
 pub(crate) struct RequestsOptions {
     /// What `tailwater profile record` wrote. Of several, recorded at once in processes that call each other, the slowest
@@ -120,7 +123,7 @@ fn text(report: &Report, program: &str, lines: &[String]) -> String {
         return format!(
             "{program}: no request was marked. Call tw_req_start and tw_req_end of \
              tailwater/profile.h where the program begins and ends one; in Rust, wrap its future in \
-             tailwater_marks::Marked.\n\n{footer}"
+             tailwater_marks::Marked. {UNMARKED}.\n\n{footer}"
         );
     }
     let mut out = format!(

@@ -90,6 +90,10 @@ fn locks_table(report: &Report, options: &ReportOptions) -> String {
             rows.push(lock_cells(name, lock, options.by_line));
         }
     }
+    if rows.is_empty() && report.locks.is_empty() {
+        // That no lock is known is said above.
+        return String::new();
+    }
     if rows.is_empty() {
         return "\nNo wait above the recorder's threshold lay within these calls.\n".to_owned();
     }

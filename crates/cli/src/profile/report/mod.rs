@@ -110,6 +110,9 @@ pub(crate) struct ReportOptions {
     /// Print the result as one JSON object.
     #[arg(long)]
     json: bool,
+    /// Whether it is of the last moments of a program that goes on.
+    #[arg(skip)]
+    live: bool,
 }
 
 /// What `top` shows of a trace.
@@ -149,6 +152,7 @@ impl ReportOptions {
             lines: None,
             counters: None,
             json,
+            live: true,
         }
     }
 }
@@ -264,14 +268,21 @@ impl Sort {
 fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) -> String {
     let mut out = format!("{}: functions by {}\n\n", near(program), options.sort.name());
     if report.functions.is_empty() && seen > 0 {
-        let seen = count(seen as u64);
-        out.push_str(&format!(
-            "None of {seen} functions matches. --min-count 0 also lists those of whose calls no duration \
-             is known.\n"
-        ));
+        out.push_str(&match &report.together {
+            Some(together) if together.functions == 0 => {
+                let asked = options.function.join(" or ");
+                format!("None of the trace's {} functions is called {asked}. {UNNAMED}\n", count(seen as u64))
+            }
+            _ => format!(
+                "None of {} functions matches. --min-count 0 also lists those of whose calls no duration is known.\n",
+                count(seen as u64)
+            ),
+        });
     } else if report.functions.is_empty() {
         out.push_str(if report.quality.unscanned {
             "No function timed its calls, and no scanner looked (--scanners 0). Build with --clock, or record with a scanner.\n"
+        } else if options.live {
+            "No call has ended since the last look: the program is idle, or in calls that go on. A longer --every sees more.\n"
         } else {
             "No call was seen. Did the program run for some milliseconds, unfiltered?\n"
         });
@@ -282,7 +293,7 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
     if let Some(above) = options.lines {
         out.push_str(&lines::table(report, above));
     }
-    if let Some(together) = &report.together {
+    if let Some(together) = report.together.as_ref().filter(|it| it.functions > 0) {
         out.push_str(&as_one(together, report.length_ns));
     }
     if options.locks {
@@ -293,6 +304,10 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
     out
 }
 
+/// Said where no function has the name that was asked for.
+const UNNAMED: &str = "`tailwater profile report --limit 0` lists those that are in it; what was inlined is not. `--callees` and \
+                       `--lines` (of `record --lines`) of the function around it name that.";
+
 /// Said of sums.
 const SUMS: &str = "In all: the time of all calls, of one within another of the same function twice. Self: without the \
                     calls that the function made and that were seen; those too short for that are in it.\n";
@@ -301,16 +316,24 @@ const SUMS: &str = "In all: the time of all calls, of one within another of the 
 fn as_one(together: &Together, length_ns: u64) -> String {
     let nested = match together.nested {
         0 => String::new(),
+        1 => "; one more was within these, and counts once".to_owned(),
         nested => format!("; {} more were within these, and count once", count(nested)),
     };
     format!(
-        "\nTogether, {} functions took {} of the {} recorded, in {} calls{nested}. Threads add up; calls too short to \
-         be seen are not in it.\n",
-        count(together.functions),
+        "\nTogether, {} took {} of the {} recorded, in {}, {} on average{nested}. Self time, without the calls of \
+         other functions that were seen: {}. Threads add up. Calls too short to be seen count for their callers alone.\n",
+        several(together.functions, "function"),
         bounded(together.total),
         shown(length_ns),
-        count(together.calls),
+        several(together.calls, "call"),
+        bounded(together.mean),
+        bounded(together.itself),
     )
+}
+
+/// A number of things, with their noun.
+fn several(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// What the numbers mean, and what is not in them.
@@ -383,6 +406,26 @@ impl Sort {
             Self::Itself => "time in themselves",
         }
     }
+}
+
+#[test]
+fn of_a_program_that_goes_on_and_is_idle_it_is_not_asked_whether_it_ran() {
+    use tailwater_profile::record::Clock;
+    use tailwater_profile::trace::{Ending, Header};
+    let header = Header {
+        architecture: "x86_64".into(),
+        pid: 1,
+        program: "server".into(),
+        build_id: vec![],
+        clock: Clock { ticks: 0, raw_ns: 0, real_ns: 0 },
+    };
+    let report = Functions::new(&header).finish(&Ending::Unfinished);
+    let shown = Shown { sort: Sort::P999, function: vec![], limit: 20, json: false };
+    let top = ReportOptions::of(Path::new("top.trace"), &shown);
+    let told = text(&report, "server", 0, &top);
+    assert!(told.contains("No call has ended since the last look"), "{told}");
+    let told = text(&report, "server", 0, &ReportOptions { live: false, ..top });
+    assert!(told.contains("Did the program run for some milliseconds"), "{told}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `report --slowest`: single calls, and where the time of each went.
 
-use super::ReportOptions;
 use super::counters::amount;
+use super::{ReportOptions, UNNAMED};
 use crate::failure::{Failure, say};
 use crate::profile::blame::{blame, functions, name_calls, name_wait};
 use crate::profile::bounds::{bounded, shown};
@@ -141,10 +141,7 @@ fn text(report: &Report, program: &str, globs: &[String], lines: &[String]) -> S
                 "no call of {asked} timed itself, and no scanner looked (--scanners 0). Build with --clock, or record with a \
                  scanner."
             ),
-            (0, _) => format!(
-                "no function of the trace is called {asked}. `tailwater profile report --limit 0` lists those that are \
-                 in it; what was inlined is not."
-            ),
+            (0, _) => format!("no function of the trace is called {asked}. {UNNAMED}"),
             (_, 0) => format!("no call of {asked} was seen."),
             (_, left_out) => format!(
                 "of {asked} {} calls were seen, and of none is known how long it took.",

@@ -126,7 +126,7 @@ fn where_no_call_was_seen_lines_are_told_all_the_same() {
     assert!(told.contains("of where threads were, in calls or not:"), "{told}");
     let told = tailwater(&trace, &["report"]);
     assert!(
-        told.contains("--lines tells where threads were") && !told.contains("lines.c:"),
+        told.contains("`report --lines` tells where threads were") && !told.contains("lines.c:"),
         "{told}"
     );
 }

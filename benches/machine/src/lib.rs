@@ -35,19 +35,35 @@ impl Machine {
     }
 }
 
-/// What a bench and all that it measures were built from.
+/// Where, when and of what state of the checkout something is measured.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub struct Origin {
+    machine: Machine,
+    started_unix: u64,
+    /// What the checkout stood at then. Programs that are measured may be older; scripts build them before.
+    #[serde(flatten)]
+    checkout: Option<Checkout>,
+}
+
+impl Origin {
+    /// To be taken before anything is measured: a commit may come meanwhile.
+    #[must_use]
+    pub fn now() -> Self {
+        let started_unix = result::now_unix();
+        Self { machine: Machine::here(), started_unix, checkout: Checkout::here() }
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
-pub struct Checkout {
-    /// Its commit.
-    pub commit: String,
+struct Checkout {
+    commit: String,
     /// It had changes that are not of the commit, in what git knows.
-    pub dirty: bool,
+    dirty: bool,
 }
 
 impl Checkout {
-    /// This one, now; `None` where it is none of git's.
-    #[must_use]
-    pub fn here() -> Option<Self> {
+    /// `None` where it is none of git's.
+    fn here() -> Option<Self> {
         let git = |words: &[&str]| {
             let mut git = Command::new("git");
             git.args(["--no-optional-locks", "-C", concat!(env!("CARGO_MANIFEST_DIR"), "/../..")]);
@@ -102,6 +118,14 @@ mod tests {
         assert_eq!(cpu(""), "");
         assert_eq!(number("6.1.0-18-acme-amd64\n"), "6.1.0");
         assert_eq!(number("6.1.0\n"), "6.1.0");
+    }
+
+    #[test]
+    fn a_result_says_of_which_commit_it_is_where_there_is_one() {
+        let origin = serde_json::to_value(Origin::now()).unwrap();
+        let commit = origin.get("commit").and_then(|commit| commit.as_str());
+        assert_eq!(commit.map(str::len), Checkout::here().map(|here| here.commit.len()));
+        assert_eq!(origin["machine"], serde_json::to_value(Machine::here()).unwrap());
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Results of benches as files of JSON, for `results/`.
 
-use crate::Checkout;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -19,28 +18,11 @@ pub fn read<T: Default + DeserializeOwned>(path: &Path) -> Result<T, String> {
     read.map_err(|error| format!("{}: {error}; remove it, or name another file", path.display()))
 }
 
-/// A result, and what it was measured with.
-#[derive(Serialize)]
-struct Made<'a, T> {
-    #[serde(flatten)]
-    result: &'a T,
-    #[serde(flatten)]
-    checkout: Option<Checkout>,
-}
-
-/// Writes a result and the commit of the checkout: the file whole, or it stays as it was.
+/// Writes the file whole, or leaves it as it was.
 ///
 /// # Errors
 /// What could not be written.
 pub fn write(path: &Path, result: &impl Serialize) -> Result<(), String> {
-    write_parts(path, &Made { result, checkout: Checkout::here() })
-}
-
-/// Writes a result whose parts are of several runs, each with what it has to say of its own.
-///
-/// # Errors
-/// What could not be written.
-pub fn write_parts(path: &Path, result: &impl Serialize) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let text = serde_json::to_string_pretty(result).map_err(|error| failed(&error))?;
     let fresh = path.with_extension("new");
@@ -92,31 +74,18 @@ pub fn now_unix() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     #[test]
     fn what_was_written_is_read_and_what_is_broken_is_named() {
         let path = std::env::temp_dir().join(format!("machine-result-{}", std::process::id()));
         assert_eq!(read::<Vec<u64>>(&path), Ok(vec![]));
-        write_parts(&path, &[1, 2]).unwrap();
+        write(&path, &[1, 2]).unwrap();
         assert_eq!(read::<Vec<u64>>(&path), Ok(vec![1, 2]));
         std::fs::write(&path, "[1,").unwrap();
         let error = read::<Vec<u64>>(&path).unwrap_err();
         std::fs::remove_file(&path).unwrap();
         assert!(error.contains("machine-result-") && error.contains("remove it"), "{error}");
-        assert!(write_parts(Path::new("/nowhere/at/all"), &1).is_err());
-    }
-
-    #[test]
-    fn a_result_says_of_which_commit_it_is_where_there_is_one() {
-        let path = std::env::temp_dir().join(format!("machine-commit-{}", std::process::id()));
-        let result = BTreeMap::from([("found".to_owned(), 7)]);
-        write(&path, &result).unwrap();
-        let written: BTreeMap<String, serde_json::Value> = read(&path).unwrap();
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!(written["found"], 7);
-        let commit = written.get("commit").and_then(|commit| commit.as_str());
-        assert_eq!(commit.map(str::len), Checkout::here().map(|here| here.commit.len()));
+        assert!(write(Path::new("/nowhere/at/all"), &1).is_err());
     }
 
     #[test]

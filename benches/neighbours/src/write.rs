@@ -38,5 +38,5 @@ pub(crate) fn all(known: &Known, folder: &Path) -> Result<(), String> {
         let path = folder.join(name);
         fs::write(&path, bytes).map_err(|why| format!("{}: {why}", path.display()))?;
     }
-    machine::result::write_parts(&folder.join("shape.json"), &shape)
+    machine::result::write(&folder.join("shape.json"), &shape)
 }

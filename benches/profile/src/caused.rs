@@ -4,7 +4,7 @@
 use crate::Result;
 use crate::trial::Trial;
 use clap::Args;
-use machine::Machine;
+use machine::Origin;
 use machine::command;
 use serde::Serialize;
 use serde_json::Value;
@@ -47,7 +47,8 @@ struct Kind {
 #[derive(Debug, Default, Serialize)]
 struct Caused {
     title: String,
-    machine: Machine,
+    #[serde(flatten)]
+    origin: Origin,
     rounds: usize,
     rows: Vec<Row>,
 }
@@ -133,7 +134,7 @@ pub(crate) fn caused(args: &CausedArgs) -> Result {
     };
     let mut found = Caused {
         title: args.of.title.clone(),
-        machine: Machine::here(),
+        origin: Origin::now(),
         rounds: args.rounds,
         rows: KINDS.iter().map(row).collect(),
     };

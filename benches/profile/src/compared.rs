@@ -5,7 +5,7 @@
 use crate::Result;
 use crate::trial::Trial;
 use clap::Args;
-use machine::Machine;
+use machine::Origin;
 use machine::command;
 use serde::Serialize;
 use serde_json::Value;
@@ -43,7 +43,8 @@ pub(crate) struct ComparedArgs {
 #[derive(Debug, Default, Serialize)]
 struct Compared {
     title: String,
-    machine: Machine,
+    #[serde(flatten)]
+    origin: Origin,
     recordings: usize,
     seconds: f64,
     function: String,
@@ -69,7 +70,7 @@ pub(crate) fn compared(args: &ComparedArgs) -> Result {
     args.of.make_folder()?;
     let mut found = Compared {
         title: args.of.title.clone(),
-        machine: Machine::here(),
+        origin: Origin::now(),
         recordings: args.recordings,
         seconds: args.seconds,
         function: args.function.clone(),

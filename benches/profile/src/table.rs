@@ -1,8 +1,7 @@
 //! What was measured, for people and as JSON.
 
 use crate::Result;
-use machine::result::now_unix;
-use machine::{Checkout, Machine};
+use machine::Origin;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,10 +14,8 @@ use tailwater_stats::result::Spread;
 pub(crate) struct Section {
     pub(crate) name: &'static str,
     /// Where it was measured.
-    machine: Machine,
     #[serde(flatten)]
-    checkout: Option<Checkout>,
-    started_unix: u64,
+    origin: Origin,
     /// How to read it, one sentence.
     pub(crate) about: String,
     /// Names of the numbers, in order, with their decimals.
@@ -49,20 +46,8 @@ impl Section {
         columns: &'static [(&'static str, usize)],
     ) -> Self {
         let about = about.into();
-        let (machine, started_unix) = (Machine::here(), now_unix());
         let (lines, left_out) = (vec![], vec![]);
-        let checkout = Checkout::here();
-        Self {
-            name,
-            machine,
-            checkout,
-            started_unix,
-            about,
-            columns,
-            lines,
-            left_out,
-            quoted: None,
-        }
+        Self { name, origin: Origin::now(), about, columns, lines, left_out, quoted: None }
     }
 
     /// A heading, a table, what was left out.
@@ -140,7 +125,7 @@ pub(crate) fn keep(path: &Path, section: &Section) -> Result {
         Some(earlier) => *earlier = value,
         None => kept.sections.push(value),
     }
-    machine::result::write_parts(path, &kept)
+    machine::result::write(path, &kept)
 }
 
 #[cfg(test)]

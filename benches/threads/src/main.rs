@@ -82,7 +82,7 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
         if args.only.is_empty() || args.only.contains(&part) {
             measure(part, args, &mut report)?;
             // Each part for itself: a later one may fail.
-            args.out.as_ref().map_or(Ok(()), |path| result::write_parts(path, &report))?;
+            args.out.as_ref().map_or(Ok(()), |path| result::write(path, &report))?;
         }
     }
     Ok(args.short || report.has_met_all())

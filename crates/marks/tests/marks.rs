@@ -259,3 +259,36 @@ fn a_service_works_in_its_call_and_in_its_future() {
     });
     assert_eq!(told, ["start", "called", "block", "start", "finish"]);
 }
+
+/// As on the page: `docs/profiling.md`, "Mark requests".
+#[cfg(feature = "tower")]
+#[test]
+fn each_request_that_a_router_of_axum_answers_is_marked() {
+    use axum::Router;
+    use axum::body::Body;
+    use axum::http::{Request, StatusCode};
+    use axum::routing::get;
+    use tailwater_marks::MarkLayer;
+    use tower_service::Service as _;
+
+    async fn handle() -> &'static str {
+        let mut told = TOLD.lock().unwrap();
+        let of = told[0].0;
+        told.push((of, "handled".into()));
+        "an answer"
+    }
+
+    let mut app: Router = Router::new().route("/", get(handle)).layer(MarkLayer);
+    let mut ask = |path: &str| {
+        let request = Request::get(path).body(Body::empty()).expect("a request");
+        match poll(pin!(app.call(request))) {
+            Poll::Ready(answer) => answer.expect("it cannot fail").status(),
+            Poll::Pending => panic!("the handler waits for nothing"),
+        }
+    };
+    let answered = told(|| assert_eq!(ask("/"), StatusCode::OK));
+    assert_eq!(answered, ["start", "block", "start", "handled", "finish"]);
+    // What no route answers is a request, too.
+    let unrouted = told(|| assert_eq!(ask("/nowhere"), StatusCode::NOT_FOUND));
+    assert_eq!(unrouted, ["start", "block", "start", "finish"]);
+}

@@ -135,8 +135,7 @@ pub fn demangled(symbol: &str) -> String {
 
 /// `name` in at most `width` characters: argument lists and template arguments go first, innermost
 /// first, then the middle.
-#[must_use]
-pub fn clipped(name: &str, width: usize) -> String {
+fn clipped(name: &str, width: usize) -> String {
     let mut text = name.to_owned();
     // One character stands for what went, so that it is not found again.
     while shown_len(&text) > width {
@@ -147,7 +146,7 @@ pub fn clipped(name: &str, width: usize) -> String {
     middle_cut(&text.replace('\u{1}', "<…>").replace('\u{2}', "(…)"), width)
 }
 
-/// [`clipped`], but names that are not the same stay distinct: those that would look alike get more room.
+/// Names in about `width` characters. Those that are not the same stay distinct: what would look alike gets more room.
 #[must_use]
 pub fn clipped_apart(names: &[&str], width: usize) -> Vec<String> {
     let mut shown: Vec<String> = names.iter().map(|name| clipped(name, width)).collect();
@@ -168,6 +167,14 @@ pub fn clipped_apart(names: &[&str], width: usize) -> Vec<String> {
             shown[at] = clipped(names[at], wider);
         }
     }
+}
+
+/// The same in their places: all names that a reader sees in one text.
+pub fn shorten<'a>(names: impl IntoIterator<Item = &'a mut String>, width: usize) {
+    let places: Vec<&mut String> = names.into_iter().collect();
+    let names: Vec<&str> = places.iter().map(|place| place.as_str()).collect();
+    let shown = clipped_apart(&names, width);
+    places.into_iter().zip(shown).for_each(|(place, shown)| *place = shown);
 }
 
 /// The first bracket that has no bracket in it.

@@ -275,6 +275,41 @@ fn what_one_look_alone_has_seen_is_short_however_wide_its_bounds_are() {
     assert_eq!((told("glimpsed"), told("watched")), ((200, 200), (200, 0)));
 }
 
+/// Of 100 µs, `outer` is 40 in `inner`, which is 10 of these in `other`, and 20 in one that is of no set.
+#[test]
+fn a_set_itself_is_without_what_others_took_though_these_call_it_again() {
+    let call = |nth, path: &[u32], start: u64, end: u64| {
+        Record::Call(sample::call_on(nth, path, start * 1_000, end * 1_000))
+    };
+    let records = [
+        sample::function(1, "outer"),
+        sample::function(2, "inner"),
+        sample::function(3, "other"),
+        call(2, &[1, 2, 3], 20, 30),
+        call(1, &[1, 2], 10, 50),
+        call(3, &[1, 4], 70, 90),
+        call(0, &[1], 0, 100),
+    ];
+    for (set, calls, nested, itself_us) in [
+        (&["outer"][..], 1, 0, 40),
+        (&["outer", "inner"], 1, 1, 70),
+        // `inner` stands between them.
+        (&["outer", "other"], 1, 1, 50),
+        (&["outer", "inner", "other"], 1, 2, 80),
+        (&["inner", "other"], 1, 1, 40),
+    ] {
+        let mut functions = Functions::new(&sample::header())
+            .together(move |function| set.contains(&function.name.as_str()));
+        functions.add(&sample::second_clock());
+        records.iter().for_each(|record| functions.add(record));
+        let found = functions.finish(&Ending::Unfinished).together.expect("it was asked for");
+        assert_eq!((found.calls, found.nested), (calls, nested), "{set:?}");
+        assert_eq!(found.itself.low_ns, itself_us * 1_000, "{set:?}");
+        assert_eq!(found.itself.high_ns, Some(itself_us * 1_000), "{set:?}");
+        assert_eq!(found.mean, found.total, "of one call");
+    }
+}
+
 /// Of 100 µs, `outer` is 40 in `inner`, which is 10 of these in a function of no interest, and 20 in one that was cut.
 #[test]
 fn a_function_itself_is_without_all_calls_that_were_seen_within() {

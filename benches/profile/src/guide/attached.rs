@@ -7,7 +7,7 @@ use super::service::{Server, Service};
 use super::{Tried, Variant};
 use crate::Result;
 use clap::Args;
-use machine::Machine;
+use machine::Origin;
 use serde::Serialize;
 use std::thread;
 use std::time::Duration;
@@ -31,7 +31,8 @@ type Round = [Reading; 3];
 #[derive(Debug, Default, Serialize)]
 struct Attached {
     title: String,
-    machine: Machine,
+    #[serde(flatten)]
+    origin: Origin,
     /// Of each reading.
     seconds: u64,
     /// Not attached to, and attached to during the second reading.
@@ -43,8 +44,8 @@ struct Attached {
 /// Measures the pairs, every other one the other way round, and writes them.
 pub(crate) fn attached(args: &AttachedArgs) -> Result {
     let service = args.of.server()?;
-    let (title, machine) = (args.of.trial.title.clone(), Machine::here());
-    let mut found = Attached { title, machine, seconds: args.seconds, ..Attached::default() };
+    let (title, origin) = (args.of.trial.title.clone(), Origin::now());
+    let mut found = Attached { title, origin, seconds: args.seconds, ..Attached::default() };
     for number in 0..args.pairs {
         let mut pair = [Round::default(); 2];
         for at in if number % 2 == 0 { [0, 1] } else { [1, 0] } {

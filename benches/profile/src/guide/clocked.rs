@@ -7,7 +7,7 @@ use super::service::{Server, Service};
 use super::{RunsArgs, Variant};
 use crate::Result;
 use crate::quantile::quantile;
-use machine::Machine;
+use machine::Origin;
 use machine::command::output;
 use serde::Serialize;
 use serde_json::Value;
@@ -27,7 +27,8 @@ const SHARE: f64 = 0.999;
 #[derive(Debug, Serialize)]
 struct Clocked {
     title: String,
-    machine: Machine,
+    #[serde(flatten)]
+    origin: Origin,
     seconds: u64,
     function: &'static str,
     runs: Vec<Beside>,
@@ -53,15 +54,15 @@ struct Beside {
 /// Measures the runs, and writes them.
 pub(crate) fn clocked(args: &RunsArgs) -> Result {
     let service = args.of.server()?;
-    let mut runs = Vec::new();
+    let (origin, mut runs) = (Origin::now(), Vec::new());
     for _ in 0..args.runs {
         let run = one(service, args)?;
         println!("{}", run.line());
         runs.push(run);
     }
-    let (title, machine) = (args.of.trial.title.clone(), Machine::here());
+    let title = args.of.trial.title.clone();
     let result =
-        Clocked { title, machine, seconds: args.seconds, function: service.function, runs };
+        Clocked { title, origin, seconds: args.seconds, function: service.function, runs };
     machine::result::write(&args.of.trial.out, &result)?;
     println!("{}", result.summary());
     Ok(())
@@ -156,9 +157,9 @@ impl Beside {
         self.low_ns <= self.own_ns && self.high_ns.is_none_or(|high| self.own_ns <= high)
     }
 
-    /// Whether the report's bounds and the program's meet: they tell of one call, of which the program times less by its inner clock and
-    /// more by the outer one.
-    fn meets(&self) -> bool {
+    /// Whether the report's bounds overlap the time from the inner clock's to the outer one's. What the report times begins before the one and
+    /// ends before the other.
+    fn overlaps(&self) -> bool {
         self.low_ns <= self.around_ns && self.high_ns.is_none_or(|high| self.own_ns <= high)
     }
 
@@ -181,12 +182,12 @@ impl Beside {
 impl Clocked {
     fn summary(&self) -> String {
         let within = self.runs.iter().filter(|run| run.is_within()).count();
-        let met = self.runs.iter().filter(|run| run.meets()).count();
+        let met = self.runs.iter().filter(|run| run.overlaps()).count();
         let widths: Vec<f64> = self.runs.iter().map(|run| run.width() * 100.0).collect();
         let Spread { min, median, max } = Spread::of(&widths);
         format!(
-            "{}: the report's bounds of the p99.9 of {} hold what the program measured in {within} of {} runs, and lie between its entry \
-             and its call in {met}; they are {median:.1} % [{min:.1}–{max:.1}] wide",
+            "{}: the report's bounds of the p99.9 of {} hold what the program measured in {within} of {} runs, and overlap the time \
+             from that to what its caller measured in {met}; they are {median:.1} % [{min:.1}–{max:.1}] wide",
             self.title,
             self.function,
             self.runs.len()
@@ -214,15 +215,15 @@ mod tests {
         let found = of(0.5, 990, Some(1_010));
         let told = [found.made, found.own_ns, found.around_ns, found.own_of_told_ns];
         assert_eq!(told, [2_000, 998, 1_008, 999]);
-        assert!(found.is_within() && found.meets());
+        assert!(found.is_within() && found.overlaps());
         assert!((found.width() - 0.02).abs() < 1e-12);
         let endless = of(0.5, 990, None);
         assert!(endless.is_within() && endless.width().is_infinite());
         let between = of(0.5, 1_001, Some(1_020));
-        assert!(!between.is_within() && between.meets(), "{}", between.line());
+        assert!(!between.is_within() && between.overlaps(), "{}", between.line());
         let longer = of(0.5, 1_009, Some(1_010));
         let shorter = of(0.5, 990, Some(997));
-        assert!(!longer.meets() && !shorter.meets(), "{}", longer.line());
+        assert!(!longer.overlaps() && !shorter.overlaps(), "{}", longer.line());
         let row = serde_json::json!({ "count": 1, "p999": { "low_ns": 1 } });
         assert!(Beside::of([&[], &[]], 1.0, &row).is_err());
     }

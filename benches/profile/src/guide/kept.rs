@@ -9,7 +9,7 @@ use super::{Tried, Variant};
 use crate::Result;
 use crate::quantile::quantile;
 use clap::Args;
-use machine::Machine;
+use machine::Origin;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -61,7 +61,8 @@ pub(crate) struct KeptArgs {
 #[derive(Debug, Serialize)]
 struct KeptResult {
     title: String,
-    machine: Machine,
+    #[serde(flatten)]
+    origin: Origin,
     seconds: u64,
     requests_per_second: f64,
     above: &'static str,
@@ -117,7 +118,7 @@ struct Recorded {
 
 /// Learns, records and checks, and writes what came of it.
 pub(crate) fn kept(args: &KeptArgs) -> Result {
-    let service = args.of.server()?;
+    let (service, origin) = (args.of.server()?, Origin::now());
     let trace = args.of.trial.folder.join("kept.trace");
     let learnt = record(service, args, &trace, LEARNT_FOR, 0)?;
     let mut ticks: Vec<u64> = learnt.own.calls.iter().copied().map(OwnCall::ticks).collect();
@@ -129,7 +130,7 @@ pub(crate) fn kept(args: &KeptArgs) -> Result {
     let found = part.check(&own, least as f64 * own.ns_per_tick)?;
     let result = KeptResult {
         title: args.of.trial.title.clone(),
-        machine: Machine::here(),
+        origin,
         seconds: args.seconds,
         requests_per_second: args.rate,
         above: KEEP,

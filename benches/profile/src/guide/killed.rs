@@ -6,7 +6,7 @@ use super::service::{Server, Service};
 use super::{Tried, Variant};
 use crate::Result;
 use clap::Args;
-use machine::Machine;
+use machine::Origin;
 use machine::command::output;
 use serde::Serialize;
 use std::fs::File;
@@ -17,10 +17,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tailwater_core::rng::Rng;
 use tailwater_profile::record::Record;
-use tailwater_profile::trace::{Reader, Trouble};
+use tailwater_profile::trace::{Ending, Reader, Trouble};
 
 /// A death comes so long after the recorder has begun its trace, at most.
 const LATEST: Duration = Duration::from_millis(300);
+/// Attaching takes a tenth of a second or so, and then comes the death.
+const LOADED_FOR: Duration = Duration::from_millis(600);
 /// How long a server must go on answering after its recorder's death.
 const AFTERWARDS: Duration = Duration::from_millis(200);
 /// How long a recorder may take to begin, and to end after its server's death.
@@ -41,8 +43,8 @@ pub(crate) struct KilledArgs {
 #[derive(Debug, Default, Serialize)]
 struct Killed {
     title: String,
-    machine: Machine,
-    started_unix: u64,
+    #[serde(flatten)]
+    origin: Origin,
     recorders: Deaths,
     servers: Deaths,
 }
@@ -51,9 +53,9 @@ struct Killed {
 #[derive(Debug, Default, PartialEq, Serialize)]
 struct Deaths {
     killed: u64,
-    /// The other side gave right answers for a while, or ended the recording and said so by its code.
+    /// The other side gave right answers for a while after it, or ended the recording and said so by its code.
     survived: u64,
-    /// Traces that could be read, up to the block that was being written then.
+    /// Traces that could be read: up to the block that was being written where the recorder was killed, else to their end.
     readable: u64,
     /// Calls in all of these.
     calls: u64,
@@ -62,14 +64,13 @@ struct Deaths {
 /// Kills them, and writes what was left.
 pub(crate) fn killed(args: &KilledArgs) -> Result {
     let service = args.of.server()?;
-    let (title, machine) = (args.of.trial.title.clone(), Machine::here());
-    let started_unix = machine::result::now_unix();
+    let (title, origin) = (args.of.trial.title.clone(), Origin::now());
     let trace = args.of.trial.folder.join("killed.trace");
     let mut chance = Rng::from_seed(1);
     let times: Vec<Duration> = (0..args.kills).map(|_| LATEST.mul_f64(chance.unit())).collect();
     let recorders = recorders(service, args, &trace, &times)?;
     let servers = servers(service, args, &trace, &times)?;
-    let found = Killed { title, machine, started_unix, recorders, servers };
+    let found = Killed { title, origin, recorders, servers };
     machine::result::write(&args.of.trial.out, &found)?;
     println!("{}", found.summary());
     Ok(())
@@ -86,17 +87,17 @@ fn recorders(
     fill(service, server.address())?;
     let mut deaths = Deaths::default();
     for after in times {
-        let answers = thread::scope(|scope| {
-            let load = scope.spawn(|| closed(service, server.address(), *after + AFTERWARDS));
+        thread::scope(|scope| {
+            let load = scope.spawn(|| closed(service, server.address(), LOADED_FOR));
             let mut attached = start(&server, args, trace)?;
             thread::sleep(*after);
             output(Command::new("kill").args(["-KILL", &recorder(&attached)?]))?;
             ends(&mut attached)?.ok_or("tailwater goes on without its recorder")?;
-            Ok::<_, String>(load.join().expect("it does not panic"))
+            load.join().expect("it does not panic")
         })?;
         deaths.killed += 1;
-        deaths.survived += u64::from(answers.is_ok());
-        deaths.take(trace)?;
+        deaths.survived += u64::from(closed(service, server.address(), AFTERWARDS).is_ok());
+        deaths.take(trace, &[Ending::Unfinished, Ending::Cut])?;
     }
     // The next one finds all as it should be.
     output(&mut server.attach(AFTERWARDS, trace))?;
@@ -126,7 +127,7 @@ fn servers(
         })?;
         deaths.killed += 1;
         deaths.survived += u64::from(code == Some(0));
-        deaths.take(trace)?;
+        deaths.take(trace, &[])?;
     }
     Ok(deaths)
 }
@@ -173,19 +174,23 @@ fn ends(attached: &mut Child) -> Result<Option<i32>> {
 }
 
 impl Deaths {
-    fn take(&mut self, trace: &Path) -> Result {
+    /// A trace may be finished, or end in these ways.
+    fn take(&mut self, trace: &Path, unfinished: &[Ending]) -> Result {
         let file = File::open(trace).map_err(|error| format!("{}: {error}", trace.display()))?;
         // Nothing of it was written, not even which program it is of.
-        let Ok(reader) = Reader::new(BufReader::new(file)) else { return Ok(()) };
-        let mut is_readable = true;
-        for record in reader {
+        let Ok(mut reader) = Reader::new(BufReader::new(file)) else { return Ok(()) };
+        let (mut is_readable, before) = (true, self.calls);
+        for record in reader.by_ref() {
             match record {
                 Ok(Record::Call(_)) => self.calls += 1,
                 Ok(_) => {}
                 Err(error) => is_readable &= matches!(error.trouble, Trouble::Cut { .. }),
             }
         }
-        self.readable += u64::from(is_readable);
+        let ending = reader.ending();
+        // A recorder that lives on must have told of calls; one that is killed has written its first ones after a tenth of a second.
+        let is_whole = matches!(ending, Ending::Finished(_)) && self.calls > before;
+        self.readable += u64::from(is_readable && (is_whole || unfinished.contains(&ending)));
         Ok(())
     }
 
@@ -210,7 +215,7 @@ impl Killed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_profile::record::Clock;
+    use tailwater_profile::record::{Call, CallFlags, Clock, FunctionId, ThreadId};
     use tailwater_profile::trace::{Header, Writer};
 
     #[test]
@@ -224,24 +229,39 @@ mod tests {
             build_id: vec![],
             clock,
         };
+        let call = Call {
+            thread: ThreadId(0),
+            function: FunctionId(0),
+            parent: None,
+            depth: 0,
+            generation: 1,
+            start: 2,
+            start_slack: 0,
+            end: 3,
+            end_slack: 0,
+            flags: CallFlags::default(),
+            site: 0,
+        };
         let mut whole = Vec::new();
         let mut writer = Writer::new(&mut whole, &header).expect("memory");
         writer.write(&Record::Clock(clock)).expect("memory");
+        writer.write(&Record::Call(call)).expect("memory");
         writer.finish().expect("memory");
         drop(writer);
         let readable = |bytes: &[u8]| {
             std::fs::write(&path, bytes).expect("a place");
-            let mut deaths = Deaths::default();
-            deaths.take(&path).expect("it is there");
-            deaths.readable
+            let of = |unfinished: &[Ending]| {
+                let mut deaths = Deaths::default();
+                deaths.take(&path, unfinished).expect("it is there");
+                deaths.readable
+            };
+            [of(&[Ending::Unfinished, Ending::Cut]), of(&[])]
         };
-        assert_eq!(
-            [readable(&whole), readable(&whole[..whole.len() - 3]), readable(&[])],
-            [1, 1, 0]
-        );
+        assert_eq!(readable(&whole), [1, 1]);
+        assert_eq!([readable(&whole[..whole.len() - 3]), readable(&[])], [[1, 0], [0, 0]]);
         let middle = whole.len() / 2;
         whole[middle] ^= 1;
-        assert_eq!(readable(&whole), 0);
+        assert_eq!(readable(&whole), [0, 0]);
         std::fs::remove_file(&path).expect("it is there");
     }
 }

@@ -31,7 +31,7 @@ pub(crate) use recorded::{RecordedArgs, recorded};
 use crate::Result;
 use crate::trial::Trial;
 use clap::{Args, ValueEnum};
-use machine::Machine;
+use machine::Origin;
 use machine::command::output;
 use result::{GuideResult, Reading, Said};
 use service::Service;
@@ -137,7 +137,7 @@ pub(crate) fn guide(args: &GuideArgs) -> Result {
     args.of.trial.make_folder()?;
     let result = GuideResult {
         title: args.of.trial.title.clone(),
-        machine: Machine::here(),
+        origin: Origin::now(),
         seconds: args.seconds,
         change: args.of.subject.change().to_owned(),
         said: asked(args)?,

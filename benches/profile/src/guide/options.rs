@@ -5,7 +5,7 @@ use super::recorded::{TRACE, one};
 use super::result::Reading;
 use crate::Result;
 use clap::Args;
-use machine::Machine;
+use machine::Origin;
 use serde::Serialize;
 use std::fs::File;
 use std::io::BufReader;
@@ -43,8 +43,8 @@ pub(crate) struct OptionsArgs {
 #[derive(Debug, Serialize)]
 struct Costs {
     title: String,
-    machine: Machine,
-    started_unix: u64,
+    #[serde(flatten)]
+    origin: Origin,
     seconds: u64,
     /// What each way of recording adds.
     ways: Vec<&'static str>,
@@ -63,7 +63,7 @@ struct Round {
 /// Measures the rounds, each beginning with another run, and writes them.
 pub(crate) fn options(args: &OptionsArgs) -> Result {
     let service = args.of.server()?;
-    let started_unix = machine::result::now_unix();
+    let origin = Origin::now();
     let mut rounds = Vec::new();
     for number in 0..args.rounds {
         let mut readings = [Reading::default(); RUNS];
@@ -89,9 +89,9 @@ pub(crate) fn options(args: &OptionsArgs) -> Result {
         let Spread { min, median, max } = Spread::of(&rounds.iter().map(base).collect::<Vec<_>>());
         println!("{name}: p99.9 × {median:.2} [{min:.2}–{max:.2}] while recorded");
     }
-    let (title, machine) = (args.of.trial.title.clone(), Machine::here());
+    let title = args.of.trial.title.clone();
     let seconds = args.seconds;
-    let costs = Costs { title, machine, started_unix, seconds, ways, rounds };
+    let costs = Costs { title, origin, seconds, ways, rounds };
     machine::result::write(&args.of.trial.out, &costs)
 }
 

@@ -5,7 +5,7 @@ use super::recorded::{SETTLES, closed, fill};
 use super::service::{Server, Service};
 use super::{RunsArgs, Variant};
 use crate::Result;
-use machine::Machine;
+use machine::Origin;
 use machine::command::output;
 use serde::Serialize;
 use serde_json::Value;
@@ -22,7 +22,8 @@ const LINES: &str = "--lines=p99.9";
 #[derive(Debug, Serialize)]
 struct Planted {
     title: String,
-    machine: Machine,
+    #[serde(flatten)]
+    origin: Origin,
     seconds: u64,
     runs: Vec<Found>,
 }
@@ -50,14 +51,14 @@ struct Found {
 /// Measures the runs, and writes them.
 pub(crate) fn planted(args: &RunsArgs) -> Result {
     let service = args.of.server()?;
-    let mut runs = Vec::new();
+    let (origin, mut runs) = (Origin::now(), Vec::new());
     for _ in 0..args.runs {
         let run = one(service, args)?;
         println!("{}", run.line());
         runs.push(run);
     }
-    let (title, machine) = (args.of.trial.title.clone(), Machine::here());
-    let result = Planted { title, machine, seconds: args.seconds, runs };
+    let title = args.of.trial.title.clone();
+    let result = Planted { title, origin, seconds: args.seconds, runs };
     machine::result::write(&args.of.trial.out, &result)?;
     let first = |rank: fn(&Found) -> Option<usize>| {
         result.runs.iter().filter(|run| rank(run) == Some(1)).count()
@@ -103,7 +104,12 @@ impl Found {
     fn in_report(report: &Value) -> Result<Self> {
         let lines = report["slow_lines"].as_array().ok_or("the report has no lines")?;
         let samples = |one: &Value| one["samples"].as_u64().unwrap_or(0);
-        let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+        // Paths from here: others would name a machine.
+        let here = std::env::current_dir().map_err(|error| error.to_string())?;
+        let here = format!("{}/", here.display());
+        let text = |one: &Value, key: &str| {
+            one[key].as_str().unwrap_or_default().replace(&here, "")
+        };
         let is_planted = |one: &&Value| text(one, "line").contains(PLANTED);
         let first = |key: &str| lines.first().map(|one| text(one, key)).unwrap_or_default();
         let mut found = Self {

@@ -6,7 +6,7 @@ use super::service::{Server, Service};
 use super::{Tried, Variant};
 use crate::Result;
 use clap::Args;
-use machine::Machine;
+use machine::Origin;
 use serde::Serialize;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -42,8 +42,8 @@ pub(crate) struct RecordedArgs {
 #[derive(Debug, Serialize)]
 struct Recorded {
     title: String,
-    machine: Machine,
-    started_unix: u64,
+    #[serde(flatten)]
+    origin: Origin,
     seconds: u64,
     /// Not recorded, and recorded.
     pairs: Vec<[Reading; 2]>,
@@ -52,7 +52,7 @@ struct Recorded {
 /// Measures the pairs, every other one the other way round, and writes them.
 pub(crate) fn recorded(args: &RecordedArgs) -> Result {
     let service = args.of.server()?;
-    let started_unix = machine::result::now_unix();
+    let origin = Origin::now();
     let mut pairs = Vec::new();
     for number in 0..args.pairs {
         let mut pair = [Reading::default(); 2];
@@ -64,8 +64,8 @@ pub(crate) fn recorded(args: &RecordedArgs) -> Result {
         pairs.push(pair);
     }
     let ratios: Vec<f64> = pairs.iter().map(|[plain, seen]| seen.p999_us / plain.p999_us).collect();
-    let (title, machine) = (args.of.trial.title.clone(), Machine::here());
-    let result = Recorded { title, machine, started_unix, seconds: args.seconds, pairs };
+    let title = args.of.trial.title.clone();
+    let result = Recorded { title, origin, seconds: args.seconds, pairs };
     machine::result::write(&args.of.trial.out, &result)?;
     let Spread { min, median, max } = Spread::of(&ratios);
     println!("{}: p99.9 × {median:.2} [{min:.2}–{max:.2}] while recorded", args.of.trial.title);

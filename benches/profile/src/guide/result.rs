@@ -1,6 +1,6 @@
 //! What is kept of a program: what the profiler said, and what clients saw before and after.
 
-use machine::Machine;
+use machine::Origin;
 use serde::Serialize;
 use tailwater_stats::Histogram;
 use tailwater_stats::result::Spread;
@@ -46,7 +46,8 @@ pub(super) struct Said {
 #[derive(Debug, Serialize)]
 pub(super) struct GuideResult {
     pub(super) title: String,
-    pub(super) machine: Machine,
+    #[serde(flatten)]
+    pub(super) origin: Origin,
     /// Counted of each run.
     pub(super) seconds: u64,
     /// What distinguishes *after*.
@@ -87,7 +88,7 @@ mod tests {
         let of = |p99_us| Reading { p99_us, ..Reading::default() };
         let result = GuideResult {
             title: "x".into(),
-            machine: Machine::default(),
+            origin: Origin::default(),
             seconds: 1,
             change: String::new(),
             said: vec![],

@@ -21,7 +21,9 @@ pub(super) fn make(place: &Place, build: Build) -> Result<PathBuf> {
     let changed = |path: &PathBuf| std::fs::metadata(path).and_then(|data| data.modified()).ok();
     let newest = place.profiler().iter().map(changed).max().flatten();
     let is_current = !build.is_ours() || changed(&program) > newest;
-    if program.exists() && is_current && is_of(build, &program)? {
+    let stamp = folder.join("built");
+    let is_of_it = std::fs::read_to_string(&stamp).is_ok_and(|said| said == stamped(build));
+    if program.exists() && is_current && is_of_it {
         return Ok(program);
     }
     if !place.compiles("clang++-22", &["-include", "event.h"]) {
@@ -41,11 +43,17 @@ pub(super) fn make(place: &Place, build: Build) -> Result<PathBuf> {
     output(configure.envs(build.environment()))?;
     let mut made = Command::new("make");
     output(made.envs(build.environment()).current_dir(&folder).args(["--silent", "memcached"]))?;
-    if is_of(build, &program)? {
-        Ok(program)
-    } else {
-        Err(format!("{} is not what {} builds", program.display(), build.name()))
+    if !is_of(build, &program)? {
+        return Err(format!("{} is not what {} builds", program.display(), build.name()));
     }
+    std::fs::write(&stamp, stamped(build))
+        .map_err(|error| format!("{}: {error}", stamp.display()))?;
+    Ok(program)
+}
+
+/// What a folder says of the build that made it.
+fn stamped(build: Build) -> String {
+    format!("{} {}", build.name(), build.flags().join(" "))
 }
 
 /// Whether this build made it, by what tools leave in a program.

@@ -1,9 +1,10 @@
 //! What was waited for and what its holder did meanwhile, in words.
 
 use super::bounds::shown;
+use super::kernel;
 use super::reading::near;
 use super::symbols::Symbols;
-use tailwater_profile::names::clipped;
+use tailwater_profile::names::shorten;
 use tailwater_profile::requests::{RequestRow, Share, WaitRow};
 use tailwater_report::count;
 
@@ -36,6 +37,28 @@ pub(super) fn name_calls(shares: &mut [Share], symbols: &mut Symbols<'_>) {
     }
 }
 
+/// Shortens the names of functions in what is told of requests: one short name each, in all of them.
+pub(super) fn shorten_names<'a>(rows: impl IntoIterator<Item = &'a mut RequestRow>) {
+    let mut names = vec![];
+    for RequestRow { waits, running, kernel, .. } in rows {
+        names.extend(waits.iter_mut().flat_map(functions));
+        names.extend(running.iter_mut().map(|one| &mut one.function));
+        names.extend(kernel::functions(kernel));
+    }
+    shorten(names, NAME_MAX);
+}
+
+/// The functions that are told of in a wait.
+pub(super) fn functions(wait: &mut WaitRow) -> Vec<&mut String> {
+    let mut names: Vec<&mut String> = wait.function.iter_mut().collect();
+    if let Some(held) = &mut wait.holder {
+        names.extend(&mut held.function);
+        names.extend(held.doing.iter_mut().map(|one| &mut one.function));
+        names.extend(kernel::functions(&mut held.kernel));
+    }
+    names
+}
+
 /// What was waited for, how long, and what its holder did meanwhile, in lines.
 pub(super) fn blame(wait: &WaitRow) -> String {
     let lock = wait.lock.clone().unwrap_or_else(|| format!("{:#x}", wait.object));
@@ -44,7 +67,7 @@ pub(super) fn blame(wait: &WaitRow) -> String {
         out.push_str(&format!(" ({} times)", wait.waits));
     }
     if let Some(function) = &wait.function {
-        out.push_str(&format!(" in {}", clipped(function, NAME_MAX)));
+        out.push_str(&format!(" in {function}"));
     }
     match &wait.line {
         Some(line) => out.push_str(&format!(" at {}", near(line))),
@@ -55,7 +78,7 @@ pub(super) fn blame(wait: &WaitRow) -> String {
     if let Some(held) = &wait.holder {
         out.push_str(&format!("    held by thread {}", held.thread));
         if let Some(function) = &held.function {
-            out.push_str(&format!(" in {}", clipped(function, NAME_MAX)));
+            out.push_str(&format!(" in {function}"));
         }
         if let Some(line) = &held.line {
             out.push_str(&format!(" at {}", near(line)));
@@ -72,8 +95,7 @@ pub(super) fn blame(wait: &WaitRow) -> String {
 pub(super) fn shares(shares: &[Share]) -> String {
     let named = |one: &Share| {
         let called = one.line.as_ref().map(|line| format!(" (called at {})", near(line)));
-        let name = clipped(&one.function, NAME_MAX);
-        format!("{name} {}{}", shown(one.ns), called.unwrap_or_default())
+        format!("{} {}{}", one.function, shown(one.ns), called.unwrap_or_default())
     };
     shares.iter().map(named).collect::<Vec<_>>().join(", ")
 }

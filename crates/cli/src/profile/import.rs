@@ -131,7 +131,14 @@ impl Recorded {
 }
 
 fn read(path: &Path) -> Result<PerfEvents, Failure> {
-    let trouble = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
+    let trouble = |error: io::Error| {
+        let failure = Failure::usage(format!("{}: {error}", path.display()));
+        match error.kind() {
+            io::ErrorKind::NotFound => failure
+                .and(&format!("record it while the program is recorded; type: {PERF_RECORD}")),
+            _ => failure,
+        }
+    };
     let mut magic = [0; 8];
     let is_perfs_own =
         File::open(path).map_err(trouble)?.read_exact(&mut magic).is_ok() && magic == *MAGIC;

@@ -3,6 +3,7 @@
 use super::output::Output;
 use super::percentile::{percentile, percentile_name};
 use super::reading::Trace;
+use super::requests::UNMARKED;
 use crate::failure::{Failure, say};
 use clap::Args;
 use std::io::{self, Write};
@@ -67,7 +68,7 @@ impl Kept {
         let found = retention.finish(above, |_| {});
         if found.requests == 0 {
             return Err(Failure::usage(format!(
-                "{}: no request was marked, so none is slowest; docs/profiling.md, \"Mark requests\"",
+                "{}: no request was marked, so none is slowest; docs/profiling.md, \"Mark requests\"; {UNMARKED}",
                 trace.display()
             )));
         }
@@ -82,8 +83,9 @@ impl Kept {
     /// In words, without a full stop.
     pub(super) fn text(&self, above: f64) -> String {
         if self.found.requests == 0 {
-            return "nothing, as no request was marked; docs/profiling.md, \"Mark requests\""
-                .into();
+            return format!(
+                "nothing, as no request was marked; docs/profiling.md, \"Mark requests\"; {UNMARKED}, of a recording without --keep"
+            );
         }
         let Found { requests, at_least_ns, is_short, incomplete, .. } = &self.found;
         let mut text = format!(

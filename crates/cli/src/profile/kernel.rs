@@ -8,13 +8,10 @@ use tailwater_profile::clock::TickRate;
 use tailwater_profile::kernel::{
     Account, Accounts, Cause, Coverage, HadBy, Sleeps, Stretch, Wakers, Woken,
 };
-use tailwater_profile::names::clipped;
 use tailwater_profile::requests::WaitRow;
 use tailwater_profile::trace::Header;
 use tailwater_report::count;
 
-/// Characters of a function's name.
-const NAME_MAX: usize = 56;
 /// Rows told of what had a core, what ended sleeps and what interrupted.
 const ROWS_MAX: usize = 3;
 
@@ -71,6 +68,12 @@ pub(super) fn holders(
 ) -> impl Iterator<Item = (&mut Vec<Stretch>, &mut Option<Account>)> {
     let held = waits.iter_mut().filter_map(|wait| wait.holder.as_mut());
     held.map(|held| (&mut held.stretches, &mut held.kernel))
+}
+
+/// The functions that an account tells of.
+pub(super) fn functions(account: &mut Option<Account>) -> impl Iterator<Item = &mut String> {
+    let sleeps = account.iter_mut().flat_map(|account| &mut account.sleeps);
+    sleeps.filter_map(|one| one.function.as_mut())
 }
 
 /// What the kernel's file lacks, in a sentence.
@@ -183,7 +186,7 @@ fn sleeps(account: &Account) -> Vec<String> {
 fn woken_by(sleeps: &Sleeps) -> Option<String> {
     let by = sleeps.woken_by.as_deref()?;
     Some(match &sleeps.function {
-        Some(function) => format!("{by} in {}", clipped(function, NAME_MAX)),
+        Some(function) => format!("{by} in {function}"),
         None => by.to_owned(),
     })
 }

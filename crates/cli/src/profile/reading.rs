@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs::File;
-use std::io::IsTerminal as _;
+use std::io::{ErrorKind, IsTerminal as _};
 use std::path::Path;
 use tailwater_profile::record::Record;
 use tailwater_profile::trace::{Ending, Header, Reader, TraceError};
@@ -20,7 +20,10 @@ pub(crate) struct Trace {
 impl Trace {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let trouble = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        let file = File::open(path).map_err(|error| Failure::usage(trouble(&error)))?;
+        let file = File::open(path).map_err(|error| {
+            let failure = Failure::usage(trouble(&error));
+            if error.kind() == ErrorKind::NotFound { failure.and(&making(path)) } else { failure }
+        })?;
         let size = file.metadata().map_or(0, |metadata| metadata.len());
         let reader = Reader::new(file).map_err(|error| Failure::usage(trouble(&error)))?;
         Ok(Self { reader, bar: bar(size) })
@@ -41,6 +44,15 @@ impl Trace {
         self.bar.finish_and_clear();
         self.reader.ending()
     }
+}
+
+/// How a trace comes to be.
+fn making(path: &Path) -> String {
+    let output = match path == Path::new("tailwater.trace") {
+        true => String::new(),
+        false => format!(" -o {}", path.display()),
+    };
+    format!("record one: `tailwater profile record{output} -- ./program`")
 }
 
 fn bar(size: u64) -> ProgressBar {

@@ -1,6 +1,6 @@
 //! `tailwater profile requests`: the slowest requests, and where their time went.
 
-use super::blame::{name_request, within};
+use super::blame::{name_request, shorten_names, within};
 use super::bounds::shown;
 use super::footer::footer;
 use super::incomplete::{given_up, under_way};
@@ -17,6 +17,9 @@ use std::path::{Path, PathBuf};
 use tailwater_profile::kernel::Coverage;
 use tailwater_profile::requests::{Report, RequestRow, Requests};
 use tailwater_report::{count, grid, timelines};
+
+/// What to ask of a trace without marks.
+pub(super) const UNMARKED: &str = "`tailwater profile report --slowest 20 -f NAME` needs none";
 
 #[derive(Args, Debug)]
 pub(crate) struct RequestsOptions {
@@ -74,9 +77,13 @@ fn of_one(path: &Path, options: &RequestsOptions) -> Result<(), Failure> {
     report.kernel = kernel::account(path, &header, report.rate, rows);
     report.samples = sampled.coverage();
     name_places(&mut report, &sampled);
+    // It has whole names.
+    let json = options.json.then(|| serde_json::to_string_pretty(&report));
+    let json = json.transpose().map_err(Failure::work)?;
+    shorten_names(&mut report.slowest);
     let lines = timelines_of(&report, path, &header.program, options)?;
-    if options.json {
-        return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
+    if let Some(json) = json {
+        return say(&json);
     }
     say(&format!("{}{}", text(&report, &header.program, &lines), lines::lacking(report.samples)))
 }
@@ -116,7 +123,7 @@ fn text(report: &Report, program: &str, lines: &[String]) -> String {
         return format!(
             "{program}: no request was marked. Call tw_req_start and tw_req_end of \
              tailwater/profile.h where the program begins and ends one; in Rust, wrap its future in \
-             tailwater_marks::Marked.\n\n{footer}"
+             tailwater_marks::Marked. {UNMARKED}.\n\n{footer}"
         );
     }
     let mut out = format!(

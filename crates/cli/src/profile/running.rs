@@ -3,7 +3,10 @@
 use crate::failure::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 use signal_hook::iterator::Signals;
+use std::ffi::OsStr;
+use std::io;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 
 /// Signals that someone else sends to this program go to the one that is recorded.
@@ -22,9 +25,7 @@ pub(super) fn run_and_tell(
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut signals = Signals::new(handled(&status)).map_err(Failure::work)?;
     let handle = signals.handle();
-    let mut child = command
-        .spawn()
-        .map_err(|error| Failure::usage(format!("{}: {error}", command.get_program().display())))?;
+    let mut child = command.spawn().map_err(|error| unstarted(command.get_program(), &error))?;
     tell(child.id());
     let forward = forwarder(&child);
     let forwarding = std::thread::spawn(move || signals.forever().for_each(forward));
@@ -32,6 +33,16 @@ pub(super) fn run_and_tell(
     handle.close();
     let _ = forwarding.join();
     status
+}
+
+/// Shells, too, look for a name without a slash on the PATH alone.
+fn unstarted(program: &OsStr, error: &io::Error) -> Failure {
+    let failure = Failure::usage(format!("{}: {error}", program.display()));
+    let is_name = Path::new(program).components().count() == 1;
+    if error.kind() == io::ErrorKind::NotFound && is_name && Path::new(program).is_file() {
+        return failure.and(&format!("`./{}`?", program.display()));
+    }
+    failure
 }
 
 /// What is ignored here is so in the program too, as `nohup` wants it: were it handled here, it would be at its default

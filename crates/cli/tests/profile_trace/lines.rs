@@ -61,3 +61,18 @@ fn functions_of_the_last_table_are_told_apart() {
     let cell = |line: &str| line.split("  ").next().map(str::to_owned);
     assert_ne!(cell(names[0]), cell(names[1]), "{text}");
 }
+
+#[test]
+fn the_last_table_keeps_to_the_functions_that_are_named() {
+    let path = recorded("asked.trace", &[("often", 100), ("other", 100)]);
+    let asked = |words: &[&str]| {
+        let words: Vec<&str> = [&["--lines", "--json"], words].concat();
+        let report: Value = serde_json::from_str(&told(&profile("report", &path, &words))).expect("an object");
+        let lines = report["slow_lines"].as_array().expect("a list").iter();
+        lines.map(|one| one["function"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(&[]), ["often", "other"]);
+    assert_eq!(asked(&["--function", "other"]), ["other"]);
+    // Functions of too few calls are in no other table, and slow all the same.
+    assert_eq!(asked(&["--min-count", "101"]), ["often", "other"]);
+}

@@ -2,6 +2,7 @@
 
 mod made;
 mod report;
+mod names;
 mod slowest;
 mod export;
 mod diff;

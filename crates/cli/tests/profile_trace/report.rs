@@ -96,10 +96,111 @@ fn sums_stand_in_the_place_of_quantiles_where_it_is_sorted_by_one() {
     // 199 of 20 µs and one of 71.7 to 84.3 ms; of one more nothing is known but that it ended.
     assert!(text.contains("75.7–88.3 ms"), "{text}");
     assert!(
-        text.contains("Together, 2 functions took ") && text.contains("in 202 calls."),
+        text.contains("Together, 2 functions took ") && text.contains("in 202 calls, "),
         "{text}"
     );
     assert!(!text.contains("event_loop"), "{text}");
+}
+
+/// Two calls of `outer` of 1 ms and 3 ms, in which `inner` takes half; within that, half is another's.
+#[test]
+fn of_a_set_of_functions_the_mean_and_the_self_time_are_told() {
+    let mut records =
+        vec![Record::Clock(Clock { ticks: 1 << 30, raw_ns: 1 << 30, real_ns: 1 << 30 })];
+    records.extend([function(1, "outer"), function(2, "inner"), function(3, "other")]);
+    let call = |path: &[u32], generation, (start, end): (u64, u64)| {
+        let parent = path.iter().rev().nth(1).map(|id| FunctionId(*id));
+        let depth = path.len() as u32 - 1;
+        let id = path[path.len() - 1];
+        Record::Call(Call { parent, depth, generation, ..vague(id, (start, 0), (end, 0), 0) })
+    };
+    for (nth, start, length) in [(0, 1_000, 1_000), (1, 5_000, 3_000)] {
+        records.push(call(&[1, 2, 3], 3 * nth + 3, (start, start + length / 4)));
+        records.push(call(&[1, 2], 3 * nth + 2, (start, start + length / 2)));
+        records.push(call(&[1], 3 * nth + 1, (start, start + length)));
+    }
+    let path = trace("set.trace", &records, 0);
+    let text = head(&path, &["-f", "outer", "-f", "inner"]);
+    for part in [
+        "Together, 2 functions took 4.00 ms of the ",
+        "in 2 calls, 2.00 ms on average; 2 more were within these, and count once. Self time, without",
+        "that were seen: 3.00 ms.",
+    ] {
+        assert!(text.contains(part), "{part} in:\n{text}");
+    }
+    let flags = ["-f", "outer", "-f", "inner", "--json"];
+    let json: serde_json::Value = serde_json::from_str(&head(&path, &flags)).expect("JSON");
+    let ns = |key: &str| (&json["together"][key]["low_ns"], &json["together"][key]["high_ns"]);
+    assert_eq!(ns("mean"), (&2_000_000.into(), &2_000_000.into()));
+    assert_eq!(ns("self"), (&3_000_000.into(), &3_000_000.into()));
+    let one = head(&path, &["-f", "other"]);
+    assert!(one.contains("Together, 1 function took 1.00 ms of the "), "{one}");
+}
+
+#[test]
+fn what_was_inlined_is_said_to_be_in_no_table() {
+    let path = trace("inlined.trace", &fig1(), 0);
+    let text = head(&path, &["-f", "*planted*"]);
+    for part in
+        ["is called *planted*. ", "--limit 0` lists", "inlined is not", "`--callees`", "`--lines`"]
+    {
+        assert!(text.contains(part), "{part} in:\n{text}");
+    }
+    assert!(!text.contains("--min-count 0") && !text.contains("Together"), "{text}");
+}
+
+#[test]
+fn a_trace_without_marks_is_told_what_needs_none() {
+    let unmarked: Vec<Record> =
+        fig1().into_iter().filter(|one| !matches!(one, Record::Mark(_))).collect();
+    let path = trace("unmarked.trace", &unmarked, 0);
+    let instead = "`tailwater profile report --slowest 20 -f NAME` needs none";
+    assert!(told(&profile("requests", &path, &[])).contains(instead));
+    let kept = path.with_file_name("unmarked-kept.trace");
+    let kept = profile("keep", &path, &["-o", kept.to_str().expect("a path")]);
+    assert_eq!(kept.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&kept.stderr).contains(instead), "{kept:?}");
+}
+
+/// Runs it in a folder of its own, and gives what it said when it was refused.
+fn refused(folder: &str, arguments: &[&str]) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater"));
+    let done = command.current_dir(&folder).arg("profile").args(arguments).output();
+    let done = done.expect("it starts");
+    assert_eq!(done.status.code(), Some(2), "{done:?}");
+    String::from_utf8_lossy(&done.stderr).into_owned()
+}
+
+#[test]
+fn where_no_trace_is_it_is_said_how_one_is_made() {
+    let record = "record one: `tailwater profile record -- ./program`";
+    for verb in
+        [&["report"][..], &["requests"], &["keep", "-o", "x"], &["export", "--to", "folded"]]
+    {
+        let said = refused("fresh", verb);
+        assert!(said.contains("tailwater.trace: No such file") && said.contains(record), "{said}");
+    }
+    let said = refused("fresh", &["report", "out/my.trace"]);
+    assert!(said.contains("`tailwater profile record -o out/my.trace -- ./program`"), "{said}");
+    let trace = trace("before-perf.trace", &fig1(), 0);
+    let said = refused("fresh", &["import", "--trace", trace.to_str().expect("a path")]);
+    assert!(
+        said.contains("perf.data: No such file") && said.contains("type: perf sched record -k"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_program_that_lies_in_the_folder_is_named_as_shells_want_it() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unslashed");
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    std::fs::write(folder.join("my-server"), "").expect("room");
+    let said = refused("unslashed", &["record", "--", "my-server"]);
+    assert!(said.contains("my-server: No such file") && said.contains("`./my-server`?"), "{said}");
+    let said = refused("unslashed", &["record", "--", "no-server"]);
+    assert!(said.contains("no-server: No such file") && !said.contains('`'), "{said}");
 }
 
 #[test]
@@ -198,6 +299,10 @@ fn a_trace_without_locks_says_which_are_known() {
     let records = [function(1, "main"), Record::Call(vague(1, (1_000, 1), (9_000, 1), 0))];
     let text = head(&trace("lockless.trace", &records, 0), &["--locks"]);
     assert!(text.contains("No wait for a lock of pthreads is in the trace"), "{text}");
+    assert!(!text.contains("above the recorder's threshold lay within"), "{text}");
+    // A trace with locks says of which functions none is told.
+    let text = head(&trace("elsewhere.trace", &fig1(), 0), &["--locks", "-f", "*snapshot"]);
+    assert!(text.contains("No wait above the recorder's threshold lay within these"), "{text}");
 }
 
 #[test]

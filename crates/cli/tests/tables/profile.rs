@@ -47,6 +47,11 @@ pub(super) fn programs(result: &str) -> String {
     by_tool(&[section(result, "programs"), section(result, "memcached")], "factor")
 }
 
+/// CPU time over the unscanned program's, beside what else makes it dearer.
+pub(super) fn scanned(result: &str) -> String {
+    by_tool(&[section(result, "scanned")], "factor")
+}
+
 /// A part as it is: a line for each contender, a column for each number.
 pub(super) fn by_line(result: &str, part: &str) -> String {
     let section = section(result, part);

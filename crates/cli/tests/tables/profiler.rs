@@ -106,6 +106,7 @@ pub(super) fn planted(results: &[String]) -> String {
         "planted in",
         "first of all lines",
         "first of its own lines",
+        "first in slow requests",
         "samples of slow calls",
         "in the planted path, %",
     ];
@@ -125,9 +126,32 @@ pub(super) fn planted(results: &[String]) -> String {
             format!("`{}`", runs[0]["function"].as_str().expect("a name")),
             first("rank"),
             first("own_rank"),
+            first("request_rank"),
             format!("{:.0} [{:.0}–{:.0}]", samples.median, samples.min, samples.max),
             format!("{:.0} [{:.0}–{:.0}]", shares.median, shares.min, shares.max),
         ]);
+    }
+    text
+}
+
+/// A line for each server and each side that is killed.
+pub(super) fn killed(results: &[String]) -> String {
+    let heads = ["server", "killed", "times", "the other goes on", "traces readable", "calls in them"];
+    let mut text = head(&heads.map(Into::into));
+    for result in results.iter().map(|result| read(result)) {
+        for (key, who) in [("recorders", "its recorder"), ("servers", "the server")] {
+            let number = |of: &str| {
+                tailwater_report::count(result[key][of].as_u64().expect("a number"))
+            };
+            text += &line(&[
+                word(&result, "title").to_owned(),
+                who.to_owned(),
+                number("killed"),
+                number("survived"),
+                number("readable"),
+                number("calls"),
+            ]);
+        }
     }
     text
 }
@@ -137,9 +161,11 @@ pub(super) fn clocked(results: &[String]) -> String {
     let heads = [
         "function",
         "own p99.9",
+        "call to return",
         "report",
         "width %",
         "holds the own",
+        "overlaps both",
         "calls told %",
         "holds theirs",
     ];
@@ -149,13 +175,19 @@ pub(super) fn clocked(results: &[String]) -> String {
         let of = |key: &str| -> Vec<f64> {
             runs.iter().map(|run| run[key].as_f64().unwrap_or(f64::INFINITY)).collect()
         };
-        let (low, high, own) = (of("low_ns"), of("high_ns"), of("own_ns"));
+        let (low, high) = (of("low_ns"), of("high_ns"));
+        let (own, around) = (of("own_ns"), of("around_ns"));
         let bounds: Vec<(f64, f64)> = low.into_iter().zip(high).collect();
         let holds = |values: &[f64]| {
             let within = |((low, high), value): (&(f64, f64), &f64)| low <= value && value <= high;
             let holding = bounds.iter().zip(values).filter(|&pair| within(pair)).count();
             format!("{holding} of {}", values.len())
         };
+        let clocks = own.iter().zip(&around);
+        let meets = |((low, high), (own, around)): &(&(f64, f64), (&f64, &f64))| {
+            low <= *around && *own <= high
+        };
+        let meeting = bounds.iter().zip(clocks).filter(meets).count();
         let median = |values: Vec<f64>| Spread::of(&values).median;
         let (lows, highs): (Vec<f64>, Vec<f64>) = bounds.iter().copied().unzip();
         let widths: Vec<f64> = bounds.iter().map(|&(low, high)| width(low, high)).collect();
@@ -168,9 +200,11 @@ pub(super) fn clocked(results: &[String]) -> String {
                 word(&result, "function")
             ),
             time(median(own.clone()) / 1e3),
+            time(median(around.clone()) / 1e3),
             format!("{} to {}", time(median(lows) / 1e3), time(median(highs) / 1e3)),
             format!("{} [{}–{}]", percent(middle), percent(min), percent(max)),
             holds(&own),
+            format!("{meeting} of {}", own.len()),
             percent(median(told)),
             holds(&of("own_of_told_ns")),
         ]);
@@ -272,16 +306,18 @@ fn read(result: &str) -> Value {
 
 #[test]
 fn bounds_hold_what_lies_between_them_and_no_upper_bound_is_infinitely_wide() {
-    let run = |own: u64, high: Option<u64>| serde_json::json!({ "made": 200, "told": 100, "own_ns": own, "own_of_told_ns": 1_000, "low_ns": 900, "high_ns": high });
+    let run = |own: u64, high: Option<u64>| serde_json::json!({ "made": 200, "told": 100, "own_ns": own, "around_ns": own + 50, "own_of_told_ns": 1_000, "low_ns": 900, "high_ns": high });
     let result = |runs: &[Value]| {
         serde_json::json!({ "title": "x 1", "function": "f", "runs": runs }).to_string()
     };
-    let narrow = result(&[run(1_000, Some(1_100)), run(800, Some(1_100)), run(1_000, Some(1_100))]);
+    let narrow = result(&[run(880, Some(1_100)), run(800, Some(1_100)), run(1_000, Some(1_100))]);
     let endless = result(&[run(1_000, None)]);
     let table = clocked(&[narrow, endless]);
     let lines: Vec<&str> = table.lines().skip(2).collect();
     assert!(
-        lines[0].starts_with("| x 1, `f` | 1.00 µs | 0.90 µs to 1.10 µs | 20 [20–20] | 2 of 3 |"),
+        lines[0].starts_with(
+            "| x 1, `f` | 0.88 µs | 0.93 µs | 0.90 µs to 1.10 µs | 20 [20–20] | 1 of 3 | 2 of 3 |"
+        ),
         "{table}"
     );
     assert!(lines[0].ends_with("| 50 | 3 of 3 |"), "{table}");

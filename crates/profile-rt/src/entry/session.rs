@@ -248,8 +248,8 @@ fn start_team(recording: Recording<'_>, settings: &Settings, us: Ticks) -> io::R
         let at_work = AtWork;
         process::has_started();
         let is_alone = programs.keep_alone();
-        let _ = kept.send(());
-        is_alone.map(|()| at_work)
+        let _ = kept.send(is_alone);
+        is_alone.then_some(at_work).ok_or_else(trace_file::taken)
     };
     let over = || {
         if process::is_outlived() {
@@ -259,7 +259,11 @@ fn start_team(recording: Recording<'_>, settings: &Settings, us: Ticks) -> io::R
     let team = recording.start(Around { place, writes, over })?;
     // The program may close all that it has as soon as it goes on, and open a file of its own in the trace's place. Not for ever: where
     // a library that is being loaded brought the runtime, the thread waits for the loader's lock, which this one has.
-    let _ = is_kept.recv_timeout(KEPT_WITHIN);
+    if is_kept.recv_timeout(KEPT_WITHIN) == Ok(false) {
+        // They have been told to end.
+        let _ = team.join();
+        return Err(trace_file::taken());
+    }
     if is_measured {
         // A few milliseconds, from the core that the program runs on.
         rig.look(us);

@@ -117,7 +117,6 @@ pub(crate) fn close() {
                 shim::close_counter(page.cast());
             }
         }
-        // Last: until then a handler opens none.
         compiler_fence(SeqCst);
         (*open).tried = 0;
     }
@@ -145,7 +144,10 @@ unsafe fn page<'a>(open: *mut Open, counter: Counter, missing: Missing) -> Optio
             (*open).tried |= 1 << at;
             let page = shim::open_counter(HARDWARE, event(counter));
             let page = page.map_or(std::ptr::null_mut(), |page| page.as_ptr().cast());
-            (*open).pages[at].store(page, Relaxed);
+            // One is there where a handler of a signal has opened it while this thread closed all.
+            if let Some(before) = NonNull::new((*open).pages[at].swap(page, Relaxed)) {
+                shim::close_counter(before.cast());
+            }
         }
         (*open).pages[at].load(Relaxed).as_ref()
     }

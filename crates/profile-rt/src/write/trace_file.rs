@@ -39,15 +39,22 @@ pub(crate) fn create(path: &Path, pid: u32) -> io::Result<(File, Programs)> {
             _ => break,
         }
     }
-    let opened = result?;
+    let mut file = result?;
     // Which file it is, at once: the program may run, close all that it has and open others, as a daemon does.
-    let found = fstat(&opened)?;
-    let file = File::from(fcntl_dupfd_cloexec(opened, NUMBER_MIN)?);
+    let found = fstat(&file)?;
+    if file.as_raw_fd() < NUMBER_MIN {
+        file = File::from(fcntl_dupfd_cloexec(file, NUMBER_MIN)?);
+    }
     let programs = Programs { number: file.as_raw_fd(), file: (found.st_dev, found.st_ino) };
     // For as long as this process writes it, `tailwater profile record` replaces no such file. Some file systems have
     // no locks.
     let _ = file.try_lock();
     Ok((file, programs))
+}
+
+/// Where that could not be kept.
+pub(crate) fn taken() -> io::Error {
+    io::Error::other("the program closed the trace's descriptor as the recording began")
 }
 
 /// Removes the trace of before and what lies beside it of the same recording, for a recorder that has the right to its program: one
@@ -82,17 +89,11 @@ pub(crate) struct Programs {
 
 impl Programs {
     /// The calling thread keeps the trace open, and nothing else that the program has. Since Linux 5.9; before, and where a filter
-    /// of system calls refuses it, the descriptors stay those of the program.
-    ///
-    /// # Errors
-    ///
-    /// The program has closed the trace. The number may be that of a file of its own.
-    pub(crate) fn keep_alone(self) -> io::Result<()> {
+    /// of system calls refuses it, the descriptors stay those of the program. False: the program has closed the trace, and the number may
+    /// be that of a file of its own.
+    pub(crate) fn keep_alone(self) -> bool {
         shim::keep_open(self.number);
-        if self.is_there() {
-            return Ok(());
-        }
-        Err(io::Error::other("the program closed the trace's descriptor as the recording began"))
+        self.is_there()
     }
 
     /// Whether the number is still that of the trace.
@@ -132,10 +133,10 @@ mod tests {
         };
         let (file, programs) = create(&folder.join("trace"), 1).expect("new");
         let own = File::create(folder.join("own")).expect("a place");
-        assert!(kept(programs).is_ok());
-        assert!(kept(Programs { number: own.as_raw_fd(), ..programs }).is_err(), "replaced");
+        assert!(kept(programs));
+        assert!(!kept(Programs { number: own.as_raw_fd(), ..programs }), "replaced");
         drop(file);
-        assert!(kept(programs).is_err(), "closed");
+        assert!(!kept(programs), "closed");
         std::fs::remove_dir_all(&folder).expect("it was made");
     }
 

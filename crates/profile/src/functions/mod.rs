@@ -170,7 +170,7 @@ impl Functions {
         let length = self.until - self.began;
         let locks = self.contended.rows(&self.names, rate);
         let holds = self.holds.rows(&self.names, rate);
-        let together = self.set.map(|set| set.finish(rate));
+        let together = self.set.map(|set| set.finish(&self.pairs, rate));
         let report = report::build(
             self.pairs,
             self.locks,

@@ -1,5 +1,6 @@
 //! A set of functions as one: how long a thread was in any of them.
 
+use super::Pair;
 use super::interval::Interval;
 use super::nested::{Nested, Sum};
 use super::rows::Bounds;
@@ -24,6 +25,12 @@ pub struct Together {
     pub nested: u64,
     /// How long the former took of the recording. Calls that were not seen are not in it.
     pub total: Bounds,
+    /// That divided by the calls.
+    pub mean: Bounds,
+    /// Time in functions of the set and in no call of another: `total` of whole calls, without what these had of functions that are not
+    /// of the set. Calls that were not seen are in it.
+    #[serde(rename = "self")]
+    pub itself: Bounds,
 }
 
 /// The same in the making.
@@ -70,14 +77,32 @@ impl Set {
         self.beyond
     }
 
-    pub(super) fn finish(self, rate: TickRate) -> Together {
+    /// `pairs` are all calls of the trace.
+    pub(super) fn finish(self, pairs: &[Pair], rate: TickRate) -> Together {
         let mut sum = Sum::default();
         self.threads.values().for_each(|thread| sum.add(thread.sum()));
+        let itself = self.itself(pairs);
         Together {
             functions: self.seen.len() as u64,
             calls: sum.calls,
             nested: self.nested,
             total: bounds(sum.time, rate),
+            mean: bounds(sum.time.divided(sum.calls), rate),
+            itself: bounds(itself, rate),
         }
+    }
+
+    /// Calls from one of the set to another are within the set: they add nothing, and take nothing away.
+    fn itself(&self, pairs: &[Pair]) -> Interval {
+        let (mut into_it, mut out_of_it) = (Interval::NONE, Interval::NONE);
+        for pair in pairs {
+            let is_called_by_it = pair.caller.is_some_and(|id| self.members.contains(&id));
+            match (self.members.contains(&pair.function), is_called_by_it) {
+                (true, false) => into_it.add(pair.within),
+                (false, true) => out_of_it.add(pair.within),
+                _ => {}
+            }
+        }
+        into_it.without(out_of_it)
     }
 }

@@ -118,3 +118,18 @@ impl Samples {
         self.by_tid
     }
 }
+
+#[test]
+fn threads_of_the_profiler_itself_are_in_no_sum_of_all() {
+    use crate::record::{Sample, Thread, ThreadId};
+    let mut samples = Samples::default();
+    for (id, name) in [(1, "worker"), (2, "tw-scanner")] {
+        let thread = ThreadId(id);
+        samples.add(&Record::Thread(Thread { id: thread, tid: 10 + id, name: name.into() }));
+        samples.add(&Record::Sample(Sample { thread, at: 5, address: u64::from(id) }));
+    }
+    let all = samples.sorted();
+    assert_eq!(all.coverage().samples, 2);
+    let told = all.all().named(|address| address.to_string());
+    assert_eq!((told.samples, told.lines[0].line.as_str()), (1, "1"));
+}

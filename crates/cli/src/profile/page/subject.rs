@@ -3,14 +3,10 @@
 use super::{LOCK, PENDING, QUEUED, RUNNING, SERIES, UNKNOWN};
 use crate::profile::bounds::{bounded, shown};
 use std::collections::BTreeMap;
-use tailwater_profile::names::clipped;
 use tailwater_profile::record::{ThreadId, Ticks};
 use tailwater_profile::requests::{RequestRow, State, Step, WaitRow};
 use tailwater_profile::slowest::CallRow;
 use tailwater_report::TimelineBar;
-
-/// Characters of a name.
-const NAME_MAX: usize = 56;
 
 /// A request or a call.
 pub(in crate::profile) struct Subject<'a> {
@@ -73,7 +69,7 @@ impl<'a> Subject<'a> {
             to: row.start_ns.saturating_add(length_ns).saturating_add(after),
             zero: row.start_ns,
         };
-        let function = clipped(&row.tree.function, NAME_MAX);
+        let function = &row.tree.function;
         Self {
             id: format!("call-{}", nth + 1),
             title: format!("Call {} of {function}, {}", nth + 1, bounded(row.took)),

@@ -187,7 +187,10 @@ impl Samples {
         let id = ThreadId(self.numbered);
         self.numbered += 1;
         self.threads.insert(tid, id);
-        self.file.add(Record::Thread(Thread { id, tid, name: String::new() }));
+        // The profiler's own are told by their names. One that has ended has none.
+        let name = std::fs::read_to_string(format!("/proc/{tid}/comm")).unwrap_or_default();
+        let name = name.trim_end().to_owned();
+        self.file.add(Record::Thread(Thread { id, tid, name }));
         Some(id)
     }
 

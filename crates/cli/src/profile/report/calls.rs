@@ -1,19 +1,18 @@
 //! How long calls took, function by function.
 
-use super::{NAME_MAX, ReportOptions, counters};
+use super::{ReportOptions, counters};
 use crate::profile::bounds::{bounded, shown};
 use crate::profile::lines::{samples, told};
 use crate::profile::reading::near;
 use tailwater_profile::functions::{Bounds, Durations, FunctionRow, Report};
-use tailwater_profile::names::{clipped, clipped_apart};
 use tailwater_report::{count, grid};
 
 /// Places listed from which a function was called.
-const CALLERS_MAX: usize = 5;
+pub(super) const CALLERS_MAX: usize = 5;
 /// Lines of a table above its first row: its heads, and the rule.
 const HEAD: usize = 2;
 /// Places listed at which it called.
-const CALLEES_MAX: usize = 8;
+pub(super) const CALLEES_MAX: usize = 8;
 
 pub(super) fn calls_table(report: &Report, options: &ReportOptions) -> String {
     let mut heads = vec!["function"];
@@ -27,8 +26,8 @@ pub(super) fn calls_table(report: &Report, options: &ReportOptions) -> String {
         vec!["calls", "p50", "p99", "p99.9", "p99.99", "max", "open"]
     });
     let (mut rows, mut below) = (Vec::new(), Vec::new());
-    for (name, row) in shown_names(&report.functions).into_iter().zip(&report.functions) {
-        let mut cells = vec![name];
+    for row in &report.functions {
+        let mut cells = vec![row.name.clone()];
         if options.by_line {
             cells.push(format!("{}:{}", row.file, row.line));
         }
@@ -66,12 +65,6 @@ fn interleaved(
     text
 }
 
-/// What functions are called in a table: no two look alike that are not.
-pub(super) fn shown_names(rows: &[FunctionRow]) -> Vec<String> {
-    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    clipped_apart(&names, NAME_MAX)
-}
-
 /// From where a function was called, and what it called, as asked.
 fn places<'a>(
     row: &'a FunctionRow,
@@ -80,13 +73,11 @@ fn places<'a>(
     let callers = row.callers.iter().take(if options.callers { CALLERS_MAX } else { 0 });
     let callers = callers.map(|one| {
         let name = one.caller.as_deref().unwrap_or("(bottom of the stack)");
-        (format!("  ← {}{}", clipped(name, NAME_MAX - 4), at(one.line.as_deref())), &one.calls)
+        (format!("  ← {name}{}", at(one.line.as_deref())), &one.calls)
     });
     let callees = row.callees.iter().take(if options.callees { CALLEES_MAX } else { 0 });
-    let callees = callees.map(|one| {
-        let name = clipped(&one.callee, NAME_MAX - 4);
-        (format!("  → {name}{}", at(one.line.as_deref())), &one.calls)
-    });
+    let callees =
+        callees.map(|one| (format!("  → {}{}", one.callee, at(one.line.as_deref())), &one.calls));
     callers.chain(callees)
 }
 

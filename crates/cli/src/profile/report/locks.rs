@@ -1,18 +1,16 @@
 //! What was waited for, and who held it.
 
-use super::calls::shown_names;
-use super::{NAME_MAX, ReportOptions};
+use super::ReportOptions;
 use crate::profile::bounds::shown;
 use crate::profile::reading::near;
 use crate::terminal::{style, wrapped};
 use tailwater_profile::functions::{ContendedRow, FunctionRow, HoldRow, LockRow, Report};
-use tailwater_profile::names::clipped;
 use tailwater_report::{count, grid_within};
 
 /// Locks listed for a function.
 const LOCKS_MAX: usize = 5;
 /// Locks listed of the program, waited for or held.
-const LISTED_MAX: usize = 10;
+pub(super) const LISTED_MAX: usize = 10;
 
 /// The locks of the program, and below them those that each function waited for.
 pub(super) fn locks_tables(report: &Report, options: &ReportOptions) -> String {
@@ -85,12 +83,16 @@ fn holds_table(report: &Report, options: &ReportOptions) -> String {
 
 fn locks_table(report: &Report, options: &ReportOptions) -> String {
     let mut rows = Vec::new();
-    for (name, row) in shown_names(&report.functions).iter().zip(&report.functions) {
+    for row in &report.functions {
         let own = row.locks.iter().filter(|lock| !is_repeated(report, row, lock));
         for (at, lock) in own.take(LOCKS_MAX).enumerate() {
-            let name = if at == 0 { name.clone() } else { String::new() };
+            let name = if at == 0 { row.name.clone() } else { String::new() };
             rows.push(lock_cells(name, lock, options.by_line));
         }
+    }
+    if rows.is_empty() && report.locks.is_empty() {
+        // That no lock is known is said above.
+        return String::new();
     }
     if rows.is_empty() {
         return "\nNo wait above the recorder's threshold lay within these calls.\n".to_owned();
@@ -119,17 +121,17 @@ fn lock_cells(first: String, lock: &LockRow, by_line: bool) -> Vec<String> {
 
 /// A function, and where in it.
 fn function(name: Option<&str>, line: Option<&str>) -> String {
-    let name = name.map_or_else(|| "?".to_owned(), |name| clipped(name, NAME_MAX));
+    let name = name.unwrap_or("?");
     match line {
         Some(line) => format!("{name} at {}", near(line)),
-        None => name,
+        None => name.to_owned(),
     }
 }
 
 /// A lock by its variable, or by its address.
 fn what(kind: &str, lock: Option<&str>, object: u64) -> String {
     match lock {
-        Some(lock) => format!("{kind} {}", clipped(lock, NAME_MAX / 2)),
+        Some(lock) => format!("{kind} {}", lock),
         None => format!("{kind} {object:#x}"),
     }
 }

@@ -6,6 +6,7 @@ mod counters;
 mod lines;
 mod locks;
 mod places;
+mod short;
 mod slowest;
 
 use super::bounds::{bounded, shown};
@@ -15,11 +16,12 @@ use super::lines::lacking;
 use super::reading::{Trace, near};
 use crate::failure::{Failure, say};
 use above::Above;
-use calls::{calls_table, shown_names};
+use calls::calls_table;
 use clap::{Args, ValueEnum};
 use lines::{find, find_all};
 use locks::locks_tables;
 use places::name_places;
+use short::shorten_names;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use tailwater_profile::functions::{FunctionRow, Functions, Report, Together};
@@ -83,7 +85,7 @@ pub(crate) struct ReportOptions {
     by_line: bool,
     /// Below each function, at which lines its threads were in its slow calls, and in no call within these that was seen (at
     /// most five): those above this percentile of its calls, p99 where none is given. A last table has the lines of slow calls of
-    /// all functions, or of those that --function names, with what they call; --limit does not cut it. Needs samples (`record --lines`). The lines are read from the
+    /// all functions, or of those that --function names, with what they call, whatever --min-count and --limit say. Needs samples (`record --lines`). The lines are read from the
     /// program's file, which must still be there.
     #[arg(
         long,
@@ -108,6 +110,9 @@ pub(crate) struct ReportOptions {
     /// Print the result as one JSON object.
     #[arg(long)]
     json: bool,
+    /// Whether it is of the last moments of a program that goes on.
+    #[arg(skip)]
+    live: bool,
 }
 
 /// What `top` shows of a trace.
@@ -147,6 +152,7 @@ impl ReportOptions {
             lines: None,
             counters: None,
             json,
+            live: true,
         }
     }
 }
@@ -208,6 +214,7 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     if options.json {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
+    shorten_names(&mut report, options);
     let text = text(&report, &program, seen, options);
     say(&format!("{text}{}", lacking(report.samples)))?;
     for path in changed {
@@ -217,18 +224,17 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Keeps the functions that are asked for. Before lines and counts are read: these are of slow calls of those alone.
+/// Keeps the functions that are asked for by name. Before lines and counts are read: these are of slow calls of those alone.
 fn leave_out_unasked(report: &mut Report, options: &ReportOptions) {
-    report.functions.retain(|row| {
-        let is_asked_for =
-            options.function.is_empty() || is_named(&options.function, &row.name, &row.symbol);
-        is_asked_for && row.calls.count >= options.min_count
-    });
+    if !options.function.is_empty() {
+        report.functions.retain(|row| is_named(&options.function, &row.name, &row.symbol));
+    }
 }
 
-/// Sorts and cuts as asked.
+/// Keeps those with calls enough, sorts and cuts as asked.
 fn order(report: &mut Report, options: &ReportOptions) {
     let rows = &mut report.functions;
+    rows.retain(|row| row.calls.count >= options.min_count);
     rows.sort_by_key(|row| (is_around(row, report.length_ns), Reverse(options.sort.key(row))));
     if options.limit > 0 {
         rows.truncate(options.limit);
@@ -267,15 +273,24 @@ impl Sort {
 fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) -> String {
     let mut out = format!("{}: functions by {}\n\n", near(program), options.sort.name());
     if report.functions.is_empty() && seen > 0 {
-        let seen = count(seen as u64);
-        out.push_str(&format!(
-            "None of {seen} functions matches. --min-count 0 also lists those of whose calls no duration \
-             is known.\n"
-        ));
+        out.push_str(&match &report.together {
+            Some(together) if together.functions == 0 => {
+                let asked = options.function.join(" or ");
+                format!("None of the trace's {} functions is called {asked}. {UNNAMED}\n", count(seen as u64))
+            }
+            _ => format!(
+                "None of {} functions matches. --min-count 0 also lists those of whose calls no duration is known.\n",
+                count(seen as u64)
+            ),
+        });
     } else if report.functions.is_empty() {
-        out.push_str(if report.quality.unscanned {
-            "No function timed its calls, and no scanner looked (--scanners 0). Build with --clock, or record with a scanner. \
-             --lines tells where threads were, if there are samples (record --lines).\n"
+        out.push_str(if report.sampled.is_some() {
+            "No call was seen.\n"
+        } else if report.quality.unscanned {
+            "No function timed its calls, and no scanner looked (--scanners 0). Build with --clock, or record with a scanner. Of a \
+             recording with --lines, `report --lines` tells where threads were.\n"
+        } else if options.live {
+            "No call has ended since the last look: the program is idle, or in calls that go on. A longer --every sees more.\n"
         } else {
             "No call was seen. Did the program run for some milliseconds, unfiltered?\n"
         });
@@ -286,7 +301,7 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
     if let Some(above) = options.lines {
         out.push_str(&lines::table(report, above));
     }
-    if let Some(together) = &report.together {
+    if let Some(together) = report.together.as_ref().filter(|it| it.functions > 0) {
         out.push_str(&as_one(together, report.length_ns));
     }
     if options.locks {
@@ -297,6 +312,10 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
     out
 }
 
+/// Said where no function has the name that was asked for.
+const UNNAMED: &str = "`tailwater profile report --limit 0` lists those that are in it; what was inlined is not. `--callees` and \
+                       `--lines` (of `record --lines`) of the function around it name that.";
+
 /// Said of sums.
 const SUMS: &str = "In all: the time of all calls, of one within another of the same function twice. Self: without the \
                     calls that the function made and that were seen; those too short for that are in it.\n";
@@ -305,16 +324,24 @@ const SUMS: &str = "In all: the time of all calls, of one within another of the 
 fn as_one(together: &Together, length_ns: u64) -> String {
     let nested = match together.nested {
         0 => String::new(),
+        1 => "; one more was within these, and counts once".to_owned(),
         nested => format!("; {} more were within these, and count once", count(nested)),
     };
     format!(
-        "\nTogether, {} functions took {} of the {} recorded, in {} calls{nested}. Threads add up; calls too short to \
-         be seen are not in it.\n",
-        count(together.functions),
+        "\nTogether, {} took {} of the {} recorded, in {}, {} on average{nested}. Self time, without the calls of \
+         other functions that were seen: {}. Threads add up. Calls too short to be seen count for their callers alone.\n",
+        several(together.functions, "function"),
         bounded(together.total),
         shown(length_ns),
-        count(together.calls),
+        several(together.calls, "call"),
+        bounded(together.mean),
+        bounded(together.itself),
     )
+}
+
+/// A number of things, with their noun.
+fn several(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// What the numbers mean, and what is not in them.
@@ -355,9 +382,8 @@ fn meaning(report: &Report, options: &ReportOptions) -> String {
 
 /// Which functions of the table have timed their own calls.
 fn clocked(rows: &[FunctionRow]) -> String {
-    let names = shown_names(rows).into_iter().zip(rows);
-    let names = names.filter(|(_, row)| row.calls.clocked > 0).map(|(name, _)| name);
-    match names.collect::<Vec<String>>().join(", ") {
+    let names = rows.iter().filter(|row| row.calls.clocked > 0).map(|row| row.name.as_str());
+    match names.collect::<Vec<&str>>().join(", ") {
         none if none.is_empty() => none,
         names => format!("Timed by the program itself, every call however short: {names}.\n"),
     }
@@ -388,6 +414,26 @@ impl Sort {
             Self::Itself => "time in themselves",
         }
     }
+}
+
+#[test]
+fn of_a_program_that_goes_on_and_is_idle_it_is_not_asked_whether_it_ran() {
+    use tailwater_profile::record::Clock;
+    use tailwater_profile::trace::{Ending, Header};
+    let header = Header {
+        architecture: "x86_64".into(),
+        pid: 1,
+        program: "server".into(),
+        build_id: vec![],
+        clock: Clock { ticks: 0, raw_ns: 0, real_ns: 0 },
+    };
+    let report = Functions::new(&header).finish(&Ending::Unfinished);
+    let shown = Shown { sort: Sort::P999, function: vec![], limit: 20, json: false };
+    let top = ReportOptions::of(Path::new("top.trace"), &shown);
+    let told = text(&report, "server", 0, &top);
+    assert!(told.contains("No call has ended since the last look"), "{told}");
+    let told = text(&report, "server", 0, &ReportOptions { live: false, ..top });
+    assert!(told.contains("Did the program run for some milliseconds"), "{told}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! `report --slowest`: single calls, and where the time of each went.
 
-use super::ReportOptions;
 use super::counters::amount;
+use super::{ReportOptions, UNNAMED};
 use crate::failure::{Failure, say};
-use crate::profile::blame::{blame, name_calls, name_wait};
+use crate::profile::blame::{blame, functions, name_calls, name_wait};
 use crate::profile::bounds::{bounded, shown};
 use crate::profile::footer::footer;
 use crate::profile::glob::is_named;
@@ -14,7 +14,7 @@ use crate::profile::page::{Subject, Told};
 use crate::profile::reading::{Trace, near};
 use crate::profile::symbols::Symbols;
 use tailwater_profile::kernel::Coverage;
-use tailwater_profile::names::{clipped, demangled};
+use tailwater_profile::names::{demangled, shorten};
 use tailwater_profile::record::Function;
 use tailwater_profile::slowest::{CallRow, Node, Report, Slowest};
 use tailwater_report::{count, grid, timelines};
@@ -58,9 +58,13 @@ pub(super) fn slowest(options: &ReportOptions, slowest: usize) -> Result<(), Fai
     report.kernel = kernel::account(&options.trace, &header, report.rate, rows);
     report.samples = sampled.coverage();
     let changed = name_places(&mut report, &sampled);
+    // It has whole names.
+    let json = options.json.then(|| serde_json::to_string_pretty(&report));
+    let json = json.transpose().map_err(Failure::work)?;
+    shorten_names(&mut report.slowest);
     let told = timelines_of(&report, &header.program, options)?;
-    if options.json {
-        return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
+    if let Some(json) = json {
+        return say(&json);
     }
     let text = text(&report, &header.program, &options.function, &told);
     say(&format!("{text}{}", lines::lacking(report.samples)))?;
@@ -107,6 +111,24 @@ fn name_node(node: &mut Node, symbols: &mut Symbols<'_>) {
     node.callees.iter_mut().for_each(|one| name_node(one, symbols));
 }
 
+/// Functions have one short name in all that is told of the calls.
+fn shorten_names(rows: &mut [CallRow]) {
+    let mut names = vec![];
+    for CallRow { waits, kernel, tree, .. } in rows {
+        let least = least(tree);
+        name_branch(tree, 0, least, &mut names);
+        names.extend(waits.iter_mut().flat_map(functions));
+        names.extend(kernel::functions(kernel));
+    }
+    shorten(names, NAME_MAX);
+}
+
+fn name_branch<'a>(node: &'a mut Node, depth: usize, least: u64, names: &mut Vec<&'a mut String>) {
+    names.push(&mut node.function);
+    let told = node.callees.iter_mut().filter(|one| is_worth(one, least)).take(told_at(depth));
+    told.for_each(|one| name_branch(one, depth + 1, least, names));
+}
+
 /// With a time line below each call, if there are any.
 fn text(report: &Report, program: &str, globs: &[String], lines: &[String]) -> String {
     let program = near(program);
@@ -119,10 +141,7 @@ fn text(report: &Report, program: &str, globs: &[String], lines: &[String]) -> S
                 "no call of {asked} timed itself, and no scanner looked (--scanners 0). Build with --clock, or record with a \
                  scanner."
             ),
-            (0, _) => format!(
-                "no function of the trace is called {asked}. `tailwater profile report --limit 0` lists those that are \
-                 in it; what was inlined is not."
-            ),
+            (0, _) => format!("no function of the trace is called {asked}. {UNNAMED}"),
             (_, 0) => format!("no call of {asked} was seen."),
             (_, left_out) => format!(
                 "of {asked} {} calls were seen, and of none is known how long it took.",
@@ -159,7 +178,7 @@ fn table(rows: &[CallRow]) -> String {
     let row = |(nth, row): (usize, &CallRow)| {
         let parts = row.parts;
         let mut cells = vec![
-            format!("{} {}", nth + 1, clipped(&row.tree.function, NAME_MAX)),
+            format!("{} {}", nth + 1, row.tree.function),
             format!("+{}", shown(row.start_ns)),
             bounded(row.took),
         ];
@@ -209,6 +228,15 @@ fn least(root: &Node) -> u64 {
     (took as f64 * SHARE_MIN) as u64
 }
 
+fn is_worth(node: &Node, least: u64) -> bool {
+    node.total.high_ns.is_none_or(|high_ns| high_ns >= least)
+}
+
+/// How many callees are told of there.
+const fn told_at(depth: usize) -> usize {
+    if depth < DEPTH_MAX { CALLEES_MAX } else { 0 }
+}
+
 fn branch(node: &Node, depth: usize, least: u64, out: &mut String) {
     let indent = "  ".repeat(depth + 1);
     let arrow = if depth == 0 { "" } else { "→ " };
@@ -222,13 +250,10 @@ fn branch(node: &Node, depth: usize, least: u64, out: &mut String) {
         true => String::new(),
         false => format!(", self {}", bounded(node.itself)),
     };
-    let name = clipped(&node.function, NAME_MAX);
+    let name = &node.function;
     out.push_str(&format!("{indent}{arrow}{name}{line}: {}{itself}{times}\n", bounded(node.total)));
-    let is_worth = |one: &&Node| one.total.high_ns.is_none_or(|high_ns| high_ns >= least);
-    let told: Vec<&Node> = match depth {
-        DEPTH_MAX.. => vec![],
-        _ => node.callees.iter().filter(is_worth).take(CALLEES_MAX).collect(),
-    };
+    let told = node.callees.iter().filter(|one| is_worth(one, least)).take(told_at(depth));
+    let told: Vec<&Node> = told.collect();
     told.iter().for_each(|one| branch(one, depth + 1, least, out));
     let more = node.callees.len() - told.len();
     if more > 0 {

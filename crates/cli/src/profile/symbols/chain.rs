@@ -1,7 +1,7 @@
 //! A place in a function, and through which inlined functions it was reached, in words.
 
 use std::path::Path;
-use tailwater_profile::names::clipped;
+use tailwater_profile::names::clipped_apart;
 
 /// Of the name of an inlined function, in characters.
 const INLINED_WIDTH: usize = 64;
@@ -22,9 +22,10 @@ pub(super) fn told(chain: &[Link]) -> Option<String> {
     let (own, inlined) = chain.split_first()?;
     let (file, line) = own.place.as_ref()?;
     let mut before = file.as_str();
+    let functions: Vec<&str> = inlined.iter().map(|link| link.function.as_str()).collect();
     let mut names = Vec::with_capacity(inlined.len());
-    for link in inlined {
-        names.push(format!("{}{}", clipped(&link.function, INLINED_WIDTH), at(link, before)));
+    for (function, link) in clipped_apart(&functions, INLINED_WIDTH).iter().zip(inlined) {
+        names.push(format!("{function}{}", at(link, before)));
         before = link.place.as_ref().map_or(before, |(file, _)| file);
     }
     let hidden = names.len().saturating_sub(INLINED_MAX);

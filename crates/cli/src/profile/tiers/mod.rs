@@ -3,7 +3,7 @@
 mod text;
 mod page;
 
-use super::blame::name_request;
+use super::blame::{name_request, shorten_names};
 use super::output::write_whole;
 use super::reading::Trace;
 use super::symbols::Symbols;
@@ -38,11 +38,16 @@ pub(super) fn requests(
     }
     let mut report = read(traces, shown.slowest)?;
     name_places(&mut report);
+    // It has whole names.
+    let json = shown.json.then(|| serde_json::to_string_pretty(&report));
+    let json = json.transpose().map_err(Failure::work)?;
+    let met = report.slowest.iter_mut().flat_map(|root| &mut root.requests);
+    shorten_names(met.filter_map(|one| one.row.as_mut()));
     if let Some(path) = page {
         write_whole(path, &traces[0], &page::page(&report, &text::text(&report, false)))?;
     }
-    if shown.json {
-        return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
+    if let Some(json) = json {
+        return say(&json);
     }
     say(&text::text(&report, shown.timeline))
 }

@@ -61,8 +61,7 @@ pub(crate) fn clocked(args: &RunsArgs) -> Result {
         runs.push(run);
     }
     let title = args.of.trial.title.clone();
-    let result =
-        Clocked { title, origin, seconds: args.seconds, function: service.function, runs };
+    let result = Clocked { title, origin, seconds: args.seconds, function: service.function, runs };
     machine::result::write(&args.of.trial.out, &result)?;
     println!("{}", result.summary());
     Ok(())

@@ -107,9 +107,8 @@ impl Found {
         // Paths from here: others would name a machine.
         let here = std::env::current_dir().map_err(|error| error.to_string())?;
         let here = format!("{}/", here.display());
-        let text = |one: &Value, key: &str| {
-            one[key].as_str().unwrap_or_default().replace(&here, "")
-        };
+        let text =
+            |one: &Value, key: &str| one[key].as_str().unwrap_or_default().replace(&here, "");
         let is_planted = |one: &&Value| text(one, "line").contains(PLANTED);
         let first = |key: &str| lines.first().map(|one| text(one, key)).unwrap_or_default();
         let mut found = Self {

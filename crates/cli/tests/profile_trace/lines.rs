@@ -67,7 +67,8 @@ fn the_last_table_keeps_to_the_functions_that_are_named() {
     let path = recorded("asked.trace", &[("often", 100), ("other", 100)]);
     let asked = |words: &[&str]| {
         let words: Vec<&str> = [&["--lines", "--json"], words].concat();
-        let report: Value = serde_json::from_str(&told(&profile("report", &path, &words))).expect("an object");
+        let report: Value =
+            serde_json::from_str(&told(&profile("report", &path, &words))).expect("an object");
         let lines = report["slow_lines"].as_array().expect("a list").iter();
         lines.map(|one| one["function"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
     };

@@ -136,13 +136,13 @@ pub(super) fn planted(results: &[String]) -> String {
 
 /// A line for each server and each side that is killed.
 pub(super) fn killed(results: &[String]) -> String {
-    let heads = ["server", "killed", "times", "the other goes on", "traces readable", "calls in them"];
+    let heads =
+        ["server", "killed", "times", "the other goes on", "traces readable", "calls in them"];
     let mut text = head(&heads.map(Into::into));
     for result in results.iter().map(|result| read(result)) {
         for (key, who) in [("recorders", "its recorder"), ("servers", "the server")] {
-            let number = |of: &str| {
-                tailwater_report::count(result[key][of].as_u64().expect("a number"))
-            };
+            let number =
+                |of: &str| tailwater_report::count(result[key][of].as_u64().expect("a number"));
             text += &line(&[
                 word(&result, "title").to_owned(),
                 who.to_owned(),

@@ -85,8 +85,8 @@ pub(crate) struct ReportOptions {
     by_line: bool,
     /// Below each function, at which lines its threads were in its slow calls, and in no call within these that was seen (at
     /// most five): those above this percentile of its calls, p99 where none is given. A last table has the lines of slow calls of
-    /// all functions, or of those that --function names, with what they call, whatever --min-count and --limit say. Needs samples (`record --lines`). The lines are read from the
-    /// program's file, which must still be there.
+    /// all functions, with what they call, whatever --min-count and --limit say. With --function it has those of these functions.
+    /// Needs samples (`record --lines`). The lines are read from the program's file, which must still be there.
     #[arg(
         long,
         value_enum,

@@ -3,8 +3,7 @@
 use crate::Result;
 use crate::service::Service;
 use crate::usage::Used;
-use machine::Machine;
-use machine::result::now_unix;
+use machine::Origin;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
@@ -22,8 +21,8 @@ const AWAY_MAX: f64 = 0.05;
 /// All of it.
 #[derive(Serialize)]
 pub(crate) struct Found {
-    machine: Machine,
-    started_unix: u64,
+    #[serde(flatten)]
+    origin: Origin,
     seconds: u64,
     pub(crate) services: Vec<Broken>,
 }
@@ -71,12 +70,7 @@ struct Part {
 
 impl Found {
     pub(crate) fn begin(length: Duration) -> Self {
-        Self {
-            machine: Machine::here(),
-            started_unix: now_unix(),
-            seconds: length.as_secs(),
-            services: Vec::new(),
-        }
+        Self { origin: Origin::now(), seconds: length.as_secs(), services: Vec::new() }
     }
 
     pub(crate) fn is_good(&self) -> bool {

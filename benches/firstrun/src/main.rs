@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 use clap::Parser;
-use machine::{Machine, command};
+use machine::{Origin, command};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -33,8 +33,8 @@ struct Arguments {
 
 #[derive(Serialize)]
 struct Found {
-    machine: Machine,
-    started_unix: u64,
+    #[serde(flatten)]
+    origin: Origin,
     services: Vec<First>,
 }
 
@@ -76,7 +76,7 @@ fn measure(Arguments { short, out }: &Arguments) -> Result<(), String> {
     if let Some(path) = out {
         machine::result::refuse_unwritable(path)?;
     }
-    let (machine, started_unix) = (Machine::here(), machine::result::now_unix());
+    let origin = Origin::now();
     let program = machine::tailwater()?;
     println!("service      first run, s   of it data, s   runs that count");
     let measured = |service: &'static str| {
@@ -91,7 +91,7 @@ fn measure(Arguments { short, out }: &Arguments) -> Result<(), String> {
     };
     let services: &[&'static str] = if *short { &[SHORT.0] } else { &SERVICES };
     let services = services.iter().copied().map(measured).collect::<Result<_, _>>()?;
-    let found = Found { machine, started_unix, services };
+    let found = Found { origin, services };
     out.as_ref().map_or(Ok(()), |path| machine::result::write(path, &found))
 }
 

@@ -63,8 +63,10 @@ pub(crate) fn measure(place: &Place, effort: Effort) -> Result<Section> {
 /// What of the cost of being scanned is not the scanner's.
 pub(crate) fn measure_scanned(place: &Place, effort: Effort) -> Result<Section> {
     let about = "the thread's CPU time, median [range], and its quotient within a repetition to the \
-                 same program unscanned, with nothing beside it";
+                 same program unscanned, with nothing beside it; beside a process that spins it has the second core to itself";
     let mut section = Section::new("scanned", about, &COLUMNS);
+    let (tools, left_out) = present(place, &Tool::SCANNED);
+    section.left_out = left_out;
     compile(
         place,
         Build::Clang,
@@ -75,7 +77,7 @@ pub(crate) fn measure_scanned(place: &Place, effort: Effort) -> Result<Section> 
     for program in programs(place, effort.short, &mut section.left_out)? {
         let file = make(place, &program.make, Build::Pass)?;
         if !effort.build_only {
-            let (tools, files) = (Tool::SCANNED, [(); 5].map(|()| file.clone()));
+            let files = vec![file; tools.len()];
             let base = |_| Tool::Unscanned;
             section.lines.extend(compare(place, effort, &program, (&tools, base), &files)?);
         }

@@ -216,6 +216,13 @@ impl Tool {
         };
         let starts = |program: &str| works(Command::new(program).arg("--version"));
         match self {
+            Self::Beside
+                if !works(
+                    Command::new("taskset").args(["-c", "0", "taskset", "-c", "1", "true"]),
+                ) =>
+            {
+                Some(format!("{}: found no `taskset`, or not the cores 0 and 1", self.name()))
+            }
             Self::Gcc | Self::Pg if !starts("g++") => lacking("g++", "g++"),
             Self::Uftrace if !starts("g++") || !starts("uftrace") => {
                 lacking("uftrace with g++", "uftrace g++")

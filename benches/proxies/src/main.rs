@@ -10,7 +10,7 @@ mod programs;
 
 use blocks::{Block, Quad, Rate};
 use clap::{Parser, Subcommand};
-use machine::Machine;
+use machine::Origin;
 use programs::{Folder, Memcached, Programs, Proxy};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -52,7 +52,8 @@ enum Role {
 
 #[derive(Serialize)]
 struct Report {
-    machine: Machine,
+    #[serde(flatten)]
+    origin: Origin,
     nutcracker: String,
     goal: f64,
     rates: Vec<Rate>,
@@ -96,7 +97,7 @@ fn measure(arguments: &Arguments) -> Result<bool, String> {
         false => (arguments.quads, arguments.window_ms, &RATES[..]),
     };
     let mut report = Report {
-        machine: Machine::here(),
+        origin: Origin::now(),
         nutcracker: programs.nutcracker_version()?,
         goal: GOAL,
         rates: Vec::new(),

@@ -19,7 +19,7 @@ mod schema;
 
 use clap::Parser;
 use exports::Exports;
-use machine::Machine;
+use machine::Origin;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -47,8 +47,8 @@ struct Arguments {
 
 #[derive(Serialize)]
 struct Found {
-    machine: Machine,
-    started_unix: u64,
+    #[serde(flatten)]
+    origin: Origin,
     rows: Vec<Row>,
 }
 
@@ -78,7 +78,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
     if let Some(path) = &arguments.out {
         machine::result::refuse_unwritable(path)?;
     }
-    let started_unix = machine::result::now_unix();
+    let origin = Origin::now();
     tools::look_for_all(&arguments.folder)?;
     let exports = Exports::make(&arguments.folder, arguments.trace.as_deref(), arguments.short)?;
     println!("{}\n", exports.stacks.told());
@@ -98,7 +98,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
     }
     let agree = rows.iter().all(|row| row.agrees);
     if let Some(path) = &arguments.out {
-        let found = Found { machine: Machine::here(), started_unix, rows };
+        let found = Found { origin, rows };
         machine::result::write(path, &found)?;
     }
     Ok(agree)

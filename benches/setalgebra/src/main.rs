@@ -9,7 +9,7 @@ mod queries;
 
 use clap::Parser;
 use intersections::Lists;
-use machine::Machine;
+use machine::Origin;
 use postings::Postings;
 use queries::Queries;
 use serde::Serialize;
@@ -38,8 +38,8 @@ struct Arguments {
 
 #[derive(Serialize)]
 struct Found {
-    machine: Machine,
-    started_unix: u64,
+    #[serde(flatten)]
+    origin: Origin,
     documents: usize,
     stop: usize,
     seed: u64,
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
 
 fn measure(short: bool) -> Result<Found, String> {
     let documents = if short { 20_000 } else { 1_000_000 };
-    let (machine, started_unix) = (Machine::here(), machine::result::now_unix());
+    let origin = Origin::now();
     println!("{documents} generated documents, {STOP} words in the stop list, one shard");
     let glosses = Text { length_median: Text::default().length_median, documents, ..TEXT };
     let (_, glosses) = postings::report(&made(&glosses)?, "as long as glosses")?;
@@ -71,7 +71,7 @@ fn measure(short: bool) -> Result<Found, String> {
     let lists = intersections::report(&shard, short)?;
     let queries = queries::report(&collection, &shard, short)?;
     let (stop, seed, postings) = (STOP, SEED, [usual, glosses]);
-    Ok(Found { machine, started_unix, documents, stop, seed, postings, lists, queries })
+    Ok(Found { origin, documents, stop, seed, postings, lists, queries })
 }
 
 fn made(text: &Text) -> Result<Collection, String> {

@@ -76,27 +76,33 @@ pub(crate) fn killed(args: &KilledArgs) -> Result {
     Ok(())
 }
 
-/// One server outlives them all.
+/// One server is to outlive them all.
 fn recorders(
     service: &Service,
     args: &KilledArgs,
     trace: &Path,
     times: &[Duration],
 ) -> Result<Deaths> {
-    let server = Server::start(service, &args.of.trial.program, Variant::After)?;
-    fill(service, server.address())?;
-    let mut deaths = Deaths::default();
+    let filled = || {
+        let server = Server::start(service, &args.of.trial.program, Variant::After)?;
+        fill(service, server.address()).map(|()| server)
+    };
+    let (mut server, mut deaths) = (filled()?, Deaths::default());
     for after in times {
-        thread::scope(|scope| {
+        let loaded = thread::scope(|scope| {
             let load = scope.spawn(|| closed(service, server.address(), LOADED_FOR));
             let mut attached = start(&server, args, trace)?;
             thread::sleep(*after);
             output(Command::new("kill").args(["-KILL", &recorder(&attached)?]))?;
             ends(&mut attached)?.ok_or("tailwater goes on without its recorder")?;
-            load.join().expect("it does not panic")
+            Ok::<_, String>(load.join().expect("it does not panic"))
         })?;
+        let goes_on = loaded.is_ok() && closed(service, server.address(), AFTERWARDS).is_ok();
         deaths.killed += 1;
-        deaths.survived += u64::from(closed(service, server.address(), AFTERWARDS).is_ok());
+        deaths.survived += u64::from(goes_on);
+        if !goes_on {
+            server = filled()?;
+        }
         deaths.take(trace, &[Ending::Unfinished, Ending::Cut])?;
     }
     // The next one finds all as it should be.

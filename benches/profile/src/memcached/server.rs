@@ -53,7 +53,7 @@ pub(super) fn make(place: &Place, build: Build) -> Result<PathBuf> {
 
 /// What a folder says of the build that made it.
 fn stamped(build: Build) -> String {
-    format!("{} {}", build.name(), build.flags().join(" "))
+    format!("{} {} {:?}", build.name(), build.flags().join(" "), build.environment())
 }
 
 /// Whether this build made it, by what tools leave in a program.

@@ -125,7 +125,11 @@ pub(crate) fn close() {
 /// The thread ends: nothing reads any more, though a handler may have jumped out of a reading.
 pub(crate) fn end() {
     // SAFETY: the calling thread's own variable, which no reference is to.
-    unsafe { (*open_counters()).is_read = 0 };
+    unsafe {
+        (*open_counters()).is_read = 0;
+        // One that a handler has opened while all were closed is in no bit.
+        (*open_counters()).tried = 1;
+    }
     close();
 }
 

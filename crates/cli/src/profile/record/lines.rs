@@ -256,4 +256,25 @@ mod tests {
         let (left_out, _) = left("longer", Some(Duration::from_millis(70)));
         assert!(left_out < THREADS_MAX as u64 / 2, "{left_out}");
     }
+
+    #[test]
+    fn threads_are_written_with_their_names() {
+        let name = format!("tailwater-samples-named-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let source = Source { teller: "samples", root: 7, began: reading(now_ns()) };
+        let mut samples = Samples::new(Written::create(&path, source, None).expect("a file"));
+        let tid = std::process::id();
+        samples.add(Sample { at_ns: now_ns(), tid, address: 64 });
+        samples.finish(now_ns(), 0, SamplingClocks::Processors).expect("it is written");
+        let reader = Reader::new(File::open(&path).expect("it is there")).expect("a header");
+        let names: Vec<String> = reader
+            .filter_map(|item| match item {
+                Ok(Record::Thread(Thread { tid: its, name, .. })) if its == tid => Some(name),
+                _ => None,
+            })
+            .collect();
+        let own = std::fs::read_to_string(format!("/proc/{tid}/comm")).expect("it is this process");
+        assert_eq!(names, [own.trim_end()]);
+        std::fs::remove_file(&path).expect("it was made");
+    }
 }

@@ -1,7 +1,7 @@
 //! `report --lines`: at which lines threads were in the slow calls of functions.
 
 use super::above::Above;
-use super::{NAME_MAX, is_around};
+use super::is_around;
 use crate::failure::Failure;
 use crate::profile::lines::{beside, named, samples, told};
 use crate::profile::reading::{Trace, near};
@@ -11,14 +11,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use tailwater_profile::functions::{FunctionRow, Report};
 use tailwater_profile::lines::{InCalls, Slow};
-use tailwater_profile::names::clipped_apart;
 use tailwater_profile::record::FunctionId;
 use tailwater_profile::sampled::{Addresses, Samples, SlowLine, SlowLines};
 use tailwater_profile::trace::Header;
 use tailwater_report::{count, grid};
 
 /// Lines told of all functions.
-const LINES_MAX: usize = 5;
+pub(super) const LINES_MAX: usize = 5;
 
 /// Fills in the lines of the report's functions, by one more reading of the trace; tells which files could not serve.
 pub(super) fn find(
@@ -112,18 +111,16 @@ pub(super) fn table(report: &Report, above: Above) -> String {
         );
     }
     let shown = &report.slow_lines[..report.slow_lines.len().min(LINES_MAX)];
-    let names: Vec<&str> = shown.iter().map(|one| one.function.as_str()).collect();
-    let row = |(function, one): (String, &SlowLine)| {
+    let row = |one: &SlowLine| {
         let share = one.line.samples as f64 / in_all as f64 * 100.0;
         vec![
-            function,
+            one.function.clone(),
             near(&one.line.line).to_owned(),
             count(one.line.samples),
             format!("{share:.0}"),
         ]
     };
-    let rows: Vec<Vec<String>> =
-        clipped_apart(&names, NAME_MAX).into_iter().zip(shown).map(row).collect();
+    let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
     let grid = grid(&["function", "at, in slow calls", "samples", "%"], 2, &rows);
     format!(
         "\n{grid}\nSlow: calls of {percentile} or more, of functions of which {calls} calls were seen, with what they call. Of one \

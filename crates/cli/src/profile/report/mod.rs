@@ -273,9 +273,12 @@ impl Sort {
 fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) -> String {
     let mut out = format!("{}: functions by {}\n\n", near(program), options.sort.name());
     if report.functions.is_empty() && seen > 0 {
+        let asked = options.function.join(" or ");
         out.push_str(&match &report.together {
+            Some(together) if together.functions == 0 && options.live => {
+                format!("No call of {asked} has ended since the last look, or no function has that name.\n")
+            }
             Some(together) if together.functions == 0 => {
-                let asked = options.function.join(" or ");
                 format!("None of the trace's {} functions is called {asked}. {UNNAMED}\n", count(seen as u64))
             }
             _ => format!(
@@ -434,6 +437,12 @@ fn of_a_program_that_goes_on_and_is_idle_it_is_not_asked_whether_it_ran() {
     assert!(told.contains("No call has ended since the last look"), "{told}");
     let told = text(&report, "server", 0, &ReportOptions { live: false, ..top });
     assert!(told.contains("Did the program run for some milliseconds"), "{told}");
+    // Functions that are called now and then are not taken for unknown ones.
+    let report = Functions::new(&header).together(|_: &Function| false).finish(&Ending::Unfinished);
+    let shown = Shown { sort: Sort::P999, function: vec!["handle".into()], limit: 20, json: false };
+    let top = ReportOptions::of(Path::new("top.trace"), &shown);
+    let told = text(&report, "server", 3, &top);
+    assert!(told.contains("No call of handle has ended since the last look"), "{told}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Names as the tables have them: short, and no two alike that are not the same.
 
 use super::calls::{CALLEES_MAX, CALLERS_MAX};
+use super::lines::LINES_MAX;
 use super::locks::LISTED_MAX;
 use super::{NAME_MAX, ReportOptions};
 use tailwater_profile::functions::{FunctionRow, Report};
@@ -32,6 +33,7 @@ pub(super) fn shorten_names(report: &mut Report, options: &ReportOptions) {
         functions.extend(&mut one.function);
         variables.extend(&mut one.lock);
     }
+    functions.extend(report.slow_lines.iter_mut().take(LINES_MAX).map(|one| &mut one.function));
     shorten(functions, NAME_MAX);
     shorten(variables, VARIABLE_MAX);
 }

@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     /// `TAILWATER_PROFILE_HOLD_NS`: the shortest time for which a lock must be held to be recorded though nothing waited for it, in
     /// ns. By default, and with 0, none is. Otherwise each lock and each unlock reads the clock. At most as above.
     pub(crate) hold_ns: u64,
-    /// `TAILWATER_PROFILE_COUNTERS`: what clocked calls count, by [`Counter::name`] with commas between, four at most. By default
+    /// `TAILWATER_PROFILE_COUNTERS`: what clocked calls count, by `Counter::name` with commas between, four at most. By default
     /// nothing. Those of the kernel take a microsecond or two of each call.
     pub(crate) counters: Counters,
     /// `TAILWATER_PROFILE_FUNCTIONS`: see [`Filter`]; by default all functions are recorded.

@@ -27,7 +27,8 @@ const key = (name) => figure.dispatchEvent(new KeyboardEvent("keydown", { key: n
   const place = (bar) => ["x", "width", "display"].map((name) => bar.getAttribute(name)).join(" ");
   const read = async () => {
     await drawn();
-    return { shown: figure.querySelector("output").textContent, bars: bars.map(place) };
+    const ticks = Array.from(figure.querySelectorAll(".tw-muted")).map((text) => text.textContent + " " + text.getAttribute("x"));
+    return { shown: figure.querySelector("output").textContent, bars: bars.map(place), ticks };
   };
   const used = { whole: await read() };
   key("+");
@@ -50,11 +51,12 @@ const key = (name) => figure.dispatchEvent(new KeyboardEvent("keydown", { key: n
 /// As of speedscope's page.
 const BUDGET: &str = "--virtual-time-budget=10000";
 
-/// What the time line said it shows, and where its bars were.
+/// What the time line said it shows, and where its bars and the times below them were.
 #[derive(Deserialize, PartialEq, Debug)]
 struct View {
     shown: String,
     bars: Vec<String>,
+    ticks: Vec<String>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -115,8 +117,9 @@ fn judge(used: &Used) -> Result<String> {
     is(!whole.bars.is_empty() && !whole.shown.is_empty(), "it draws nothing")?;
     let differ = |a: &View, b: &View| a.shown != b.shown && a.bars != b.bars;
     is(differ(larger, whole), "`+` does not make it larger")?;
-    // A bar that spans all that is shown lies where it was.
-    is(later.shown != larger.shown, "an arrow does not move it")?;
+    // A bar that spans all that is shown lies where it was, and the times do not.
+    let is_moved = later.shown != larger.shown && later.ticks != larger.ticks;
+    is(is_moved, "an arrow does not move it")?;
     is(restored == whole, "`0` does not show all again")?;
     is(pressed == larger, "the button does not what `+` does")?;
     is(!tip.is_empty(), "the pointer shows no values")?;
@@ -129,7 +132,11 @@ mod tests {
     use super::*;
 
     fn used(larger: &str, restored: &str, tip: &str) -> Used {
-        let view = |shown: &str, bar: &str| View { shown: shown.into(), bars: vec![bar.into()] };
+        let view = |shown: &str, bar: &str| View {
+            shown: shown.into(),
+            bars: vec![bar.into()],
+            ticks: vec![shown.into()],
+        };
         Used {
             whole: view("0 to 4 ms", "0 9"),
             larger: view("1 to 3 ms", larger),
@@ -146,6 +153,9 @@ mod tests {
         assert!(judge(&used("0 18", "0 9", "1 ms")).is_ok());
         assert!(judge(&used("0 9", "0 9", "1 ms")).unwrap_err().contains("larger"));
         assert!(judge(&used("0 18", "0 18", "1 ms")).unwrap_err().contains("all again"));
+        let mut still = used("0 18", "0 9", "1 ms");
+        still.later.ticks.clone_from(&still.larger.ticks);
+        assert!(judge(&still).unwrap_err().contains("arrow"));
         assert!(judge(&used("0 18", "0 9", "")).unwrap_err().contains("pointer"));
     }
 }

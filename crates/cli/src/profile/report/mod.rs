@@ -281,6 +281,9 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
             Some(together) if together.functions == 0 => {
                 format!("None of the trace's {} functions is called {asked}. {UNNAMED}\n", count(seen as u64))
             }
+            _ if options.live => {
+                "Of no call that was seen is known how long it took. A longer --every sees more.\n".to_owned()
+            }
             _ => format!(
                 "None of {} functions matches. --min-count 0 also lists those of whose calls no duration is known.\n",
                 count(seen as u64)
@@ -443,6 +446,9 @@ fn of_a_program_that_goes_on_and_is_idle_it_is_not_asked_whether_it_ran() {
     let top = ReportOptions::of(Path::new("top.trace"), &shown);
     let told = text(&report, "server", 3, &top);
     assert!(told.contains("No call of handle has ended since the last look"), "{told}");
+    let report = Functions::new(&header).finish(&Ending::Unfinished);
+    let told = text(&report, "server", 3, &top);
+    assert!(told.contains("A longer --every") && !told.contains("--min-count"), "{told}");
 }
 
 #[test]

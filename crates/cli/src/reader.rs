@@ -2,7 +2,7 @@
 //! of the pipe however it ended, by SIGKILL too.
 
 use crate::failure::Failure;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 /// Acts once, on a thread of its own, when nothing can read standard output any more. Never, where that is
@@ -19,12 +19,21 @@ pub(crate) fn when_gone(act: impl FnOnce() + Send + 'static) -> Result<(), Failu
 
 /// Waits until it is; false if that cannot be known.
 fn is_gone() -> bool {
+    is_gone_within(None)
+}
+
+/// Whether nothing can read standard output any more.
+pub(crate) fn has_gone() -> bool {
+    is_gone_within(Some(&Timespec::default()))
+}
+
+fn is_gone_within(time: Option<&Timespec>) -> bool {
     let output = std::io::stdout();
     // Asked for nothing, poll tells of errors alone: a pipe without a reader is one.
     let mut watched = [PollFd::new(&output, PollFlags::empty())];
     loop {
-        match poll(&mut watched, None) {
-            Ok(_) => return true,
+        match poll(&mut watched, time) {
+            Ok(ready) => return ready > 0,
             Err(Errno::INTR) => {}
             Err(_) => return false,
         }

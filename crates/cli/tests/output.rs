@@ -400,3 +400,26 @@ fn a_run_without_a_result_fails_and_a_short_one_does_not() {
     assert!(text(&output.stdout).contains("none (default) !"), "{}", text(&output.stdout));
     assert_eq!(simulate(&file, &["--short"]).status.code(), Some(0));
 }
+
+/// In a pipe to `head`, or to a pager that was left: the gate of a script stays one.
+#[test]
+fn a_verdict_does_not_depend_on_a_reader() {
+    let folder = Folder::new("output-unread");
+    let file = folder.write("small.toml", SMALL);
+    let whole = simulate(&file, &["--json"]);
+    let mut other: Value = serde_json::from_slice(&whole.stdout).expect("JSON");
+    for run in other["runs"].as_array_mut().expect("runs") {
+        run["goodput_rps"] = Value::from(0.5 * run["goodput_rps"].as_f64().expect("a number"));
+    }
+    let first = folder.write("first.json", text(&whole.stdout));
+    let second = folder.write("second.json", &other.to_string());
+    let mut compared = tailwater(&["compare", "--within", "1"], &[&first, &second]);
+    let unread = {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        compared.stdout(writer)
+    };
+    let output = unread.output().expect("it starts");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("differ by more than 1 points"));
+}

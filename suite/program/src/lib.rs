@@ -17,13 +17,14 @@ pub fn concluded(name: &str, done: Result<(), String>) -> ExitCode {
     }
 }
 
-/// Prints a line to standard output. A reader that has gone away (`| head`) ends the program quietly.
+/// Prints a line to standard output. Where nothing reads that any more (`| head`), nothing is printed, and the program goes on:
+/// its files and its exit code are what they would have been.
 ///
 /// # Errors
 /// When standard output cannot be written.
 pub fn print(text: &str) -> Result<(), String> {
     match writeln!(std::io::stdout(), "{text}") {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(|error| format!("standard output: {error}")),
     }
 }

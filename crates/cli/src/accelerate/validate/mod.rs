@@ -114,10 +114,12 @@ pub(super) fn validate(options: &ValidateOptions) -> Result<(), Failure> {
     };
     let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
     let text = text::of(&found);
+    // What cannot be written afterwards has been seen by then.
     say(if options.json { &json } else { &text })?;
-    let Some(folder) = folder else { return told(&found) };
-    folder.write("validation.json", &json)?;
-    folder.write("index.html", &text::page(&found, &text))?;
+    if let Some(folder) = folder {
+        folder.write("validation.json", &json)?;
+        folder.write("index.html", &text::page(&found, &text))?;
+    }
     told(&found)
 }
 

@@ -36,7 +36,6 @@ pub(crate) fn guard(options: &GuardOptions) -> Result<(), Failure> {
     set_child_subreaper(Some(getpid())).map_err(Failure::work)?;
     let mut group = Group::start(&mut command).map_err(Failure::work)?;
     let ended = pidfd_open(group.pid()?, PidfdFlags::empty()).map_err(Failure::work)?;
-    // Not by `say`, which ends this program at once and would leave the child behind.
     if !is_heard(&serde_json::json!({ "pid": group.child.id() }).to_string())? {
         return end(&mut group).map(drop);
     }

@@ -18,6 +18,7 @@ mod machine;
 mod data_folder;
 mod group;
 mod guard;
+mod guarded;
 mod scenarios;
 mod applications;
 mod as_word;

@@ -1,6 +1,6 @@
 //! Processes of a run that are programs of others, replicas, or struck by faults. `make test` installs memcached.
 
-use crate::common::{Folder, TAILWATER, children, eventually, found};
+use crate::common::{Folder, TAILWATER, children, eventually, found, is_gone, state};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs::File;
@@ -285,19 +285,8 @@ fn a_front_that_is_killed_is_metered_with_what_came_in_its_place() {
     assert!(!run["invalid_because"].to_string().contains("could not be read"), "{run}");
 }
 
-/// A letter, as in proc_pid_stat(5); `None` where there is no such process.
-fn state(pid: u32) -> Option<char> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(") ")?.1.chars().next()
-}
-
 fn is_stopped(pid: u32) -> bool {
     state(pid) == Some('T')
-}
-
-/// It is no more, or a zombie that its new parent has not waited for.
-fn is_gone(pid: u32) -> bool {
-    matches!(state(pid), None | Some('Z' | 'X'))
 }
 
 /// What stands still hears of no end.

@@ -1,14 +1,13 @@
 //! A node of a tier that is a program of others: a process under guard, which is asked before it counts as there.
 
-use super::process::{ended, myself};
+use super::process::ended;
 use crate::failure::Failure;
 use crate::group::free_port;
+use crate::guarded::Guarded;
 use crate::interrupt::Interrupt;
 use rustix::process::{Pid, Signal, kill_process_group};
-use serde::Deserialize;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, ChildStdout, Command as Process, Stdio};
 use std::time::{Duration, Instant};
 use tailwater_workload::scenario::Command;
 
@@ -26,19 +25,10 @@ const ANSWER: &[u8] = b"END\r\n";
 pub(super) struct ForeignProcess {
     /// As its command has it.
     name: String,
-    guard: Child,
-    /// The guard ends its process when this is closed. `None`: it was.
-    reader: Option<BufReader<ChildStdout>>,
-    /// The program's own; 0 until the guard has said.
-    pub(super) pid: u32,
+    guarded: Guarded,
     pub(super) address: SocketAddr,
     /// By then it must have answered.
     until: Instant,
-}
-
-#[derive(Deserialize)]
-struct Greeting {
-    pid: u32,
 }
 
 impl ForeignProcess {
@@ -54,19 +44,14 @@ impl ForeignProcess {
         core: Option<u32>,
     ) -> Result<Self, Failure> {
         let words = command.at(address.port());
-        let name = &words[0];
-        let mut process = Process::new(myself()?);
-        process.arg("guard");
-        if let Some(core) = core {
-            process.args(["--cpus", &core.to_string()]);
-        }
-        process.arg("--").args(&words).stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut guard = process
-            .spawn()
-            .map_err(|error| Failure::work(format!("cannot start {name}: {error}")))?;
-        let reader = guard.stdout.take().map(BufReader::new);
+        let guarded = Guarded::start(&words, core)?;
         let until = Instant::now() + ANSWERS_WITHIN;
-        Ok(Self { name: name.clone(), guard, reader, pid: 0, address, until })
+        Ok(Self { name: words[0].clone(), guarded, address, until })
+    }
+
+    /// Its process number; 0 until its guard has said it.
+    pub(super) const fn pid(&self) -> u32 {
+        self.guarded.pid()
     }
 
     /// Waits until it answers.
@@ -79,26 +64,10 @@ impl ForeignProcess {
 
     /// Whether it answers by now.
     pub(super) fn serves(&mut self, interrupt: &Interrupt) -> Result<bool, Failure> {
-        if self.pid == 0 && !self.greets(interrupt)? {
+        if !self.guarded.greets(interrupt)? {
             return Ok(false);
         }
         self.answers()
-    }
-
-    /// The guard's one line, once it is there.
-    fn greets(&mut self, interrupt: &Interrupt) -> Result<bool, Failure> {
-        let mut line = String::new();
-        if let Some(reader) = &mut self.reader {
-            if !interrupt.wait_beside_until(reader.get_ref(), Instant::now())? {
-                return Ok(false);
-            }
-            let _ = reader.read_line(&mut line);
-        }
-        let greeting = serde_json::from_str::<Greeting>(&line);
-        let name = &self.name;
-        let unsaid = |_| Failure::work(format!("{name} did not start; its guard has said why"));
-        self.pid = greeting.map_err(unsaid)?.pid;
-        Ok(true)
     }
 
     /// Whether a question of its protocol is answered.
@@ -106,7 +75,7 @@ impl ForeignProcess {
         let (name, address) = (&self.name, self.address);
         let answered = ask(address);
         // What answers may be another's at the same port.
-        if !matches!(self.guard.try_wait(), Ok(None)) {
+        if !self.guarded.is_there() {
             return Err(Failure::work(format!(
                 "{name} ended before it answered; what it said stands above"
             )));
@@ -123,27 +92,20 @@ impl ForeignProcess {
 
     /// How it ended, if it did though nothing asked it to.
     pub(super) fn ended(&mut self) -> Option<String> {
-        ended(&mut self.guard)
+        ended(&mut self.guarded.guard)
     }
 
-    /// It is no more: the guard kills all of its process group.
+    /// It is no more, with all of its process group.
     pub(super) fn kill(&mut self) {
-        drop(self.reader.take());
-        let _ = self.guard.wait();
+        self.guarded.kill();
     }
 
     /// To all of its process group.
     pub(super) fn signal(&self, signal: Signal) {
-        if let Some(group) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {
+        if let Some(group) = i32::try_from(self.pid()).ok().and_then(Pid::from_raw) {
             // One that is gone hears nothing.
             let _ = kill_process_group(group, signal);
         }
-    }
-}
-
-impl Drop for ForeignProcess {
-    fn drop(&mut self) {
-        self.kill();
     }
 }
 

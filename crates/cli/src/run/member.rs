@@ -101,7 +101,7 @@ impl Member {
     pub(super) fn pid(&self) -> u32 {
         match &self.process {
             Process::Ours(server) => server.pid(),
-            Process::Foreign(program) => program.pid,
+            Process::Foreign(program) => program.pid(),
         }
     }
 

@@ -1,15 +1,14 @@
 //! `tailwater tune drive`: one block of a server that is not ours: started afresh, loaded in its own protocol, and ended.
 
-use super::targets::duration;
 use crate::failure::{Failure, say};
-use crate::group::{bound_to_this, free_port};
+use crate::group::free_port;
+use crate::guarded::Guarded;
 use crate::two_cores;
-use crate::values::rate;
+use crate::values::{duration, rate};
 use clap::Args;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::json;
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tailwater_load::foreign::{ForeignFindings, ForeignPlan, Protocol, run};
 
@@ -59,14 +58,14 @@ fn protocol(text: &str) -> Result<Protocol, String> {
 
 pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {
     let cores = Cores::find()?;
-    let (server, address) = Server::start(options, cores.as_ref())?;
+    let (mut server, address) = start(options, cores.as_ref())?;
     if let Some(cores) = &cores {
         cores.take_ours()?;
     }
     let plan = ForeignPlan {
         protocol: options.protocol,
         address,
-        server_pid: server.child.id(),
+        server_pid: server.pid(),
         connections: options.connections as usize,
         keys: options.keys,
         gets: options.gets,
@@ -78,6 +77,12 @@ pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {
         spins: cores.is_some(),
     };
     let found = run(&plan).map_err(Failure::work)?;
+    if !server.is_there() {
+        let name = &options.command[0];
+        return Err(Failure::work(format!(
+            "{name}: it ended while it was measured, or went into the background"
+        )));
+    }
     say(&told(&found).to_string())
 }
 
@@ -120,60 +125,46 @@ impl Cores {
     }
 }
 
-/// Ended when dropped.
-struct Server {
-    child: Child,
+/// Starts the server under a guard, and waits until it listens.
+fn start(options: &DriveOptions, cores: Option<&Cores>) -> Result<(Guarded, SocketAddr), Failure> {
+    if !options.command.iter().any(|word| word.contains("{port}")) {
+        return Err(Failure::usage(
+            "no word of the server's command has {port}; put it where the port to listen on stands",
+        ));
+    }
+    let address = free_port()?;
+    let port = address.port().to_string();
+    let words: Vec<String> =
+        options.command.iter().map(|word| word.replace("{port}", &port)).collect();
+    // The child has the cores of the thread that starts it.
+    if let Some(cores) = cores {
+        sched_setaffinity(None, &cores.servers).map_err(Failure::work)?;
+    }
+    let mut server = Guarded::start(&words, None)?;
+    server.greet()?;
+    listens(&mut server, address, &words[0])?;
+    Ok((server, address))
 }
 
-impl Server {
-    /// Starts it, and waits until it listens.
-    fn start(options: &DriveOptions, cores: Option<&Cores>) -> Result<(Self, SocketAddr), Failure> {
-        if !options.command.iter().any(|word| word.contains("{port}")) {
-            return Err(Failure::usage(
-                "no word of the server's command has {port}; put it where the port to listen on stands",
-            ));
+fn listens(server: &mut Guarded, address: SocketAddr, name: &str) -> Result<(), Failure> {
+    let until = Instant::now() + STARTS_WITHIN;
+    loop {
+        let is_open = TcpStream::connect(address).is_ok();
+        // What listens may be another's at the same port, or a daemon that the server has left behind.
+        if !server.is_there() {
+            return Err(Failure::work(format!(
+                "{name}: it ended before it listened, or went into the background; its guard has said how it ended"
+            )));
         }
-        let address = free_port()?;
-        let port = address.port().to_string();
-        let words: Vec<String> =
-            options.command.iter().map(|word| word.replace("{port}", &port)).collect();
-        // The child has the cores of the thread that starts it.
-        if let Some(cores) = cores {
-            sched_setaffinity(None, &cores.servers).map_err(Failure::work)?;
+        if is_open {
+            return Ok(());
         }
-        // So that it ends with this process, however that ends.
-        let mut command = bound_to_this(&[], &words)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        let child = command.spawn().map_err(Failure::work)?;
-        let mut server = Self { child };
-        server.listens(address, &words[0])?;
-        Ok((server, address))
-    }
-
-    fn listens(&mut self, address: SocketAddr, name: &str) -> Result<(), Failure> {
-        let until = Instant::now() + STARTS_WITHIN;
-        while TcpStream::connect(address).is_err() {
-            if let Some(status) = self.child.try_wait().map_err(Failure::work)? {
-                return Err(Failure::work(format!(
-                    "{name}: it ended before it listened ({status})"
-                )));
-            }
-            if Instant::now() >= until {
-                let time = STARTS_WITHIN.as_secs();
-                return Err(Failure::work(format!(
-                    "{name}: after {time} s it does not listen on {address}"
-                )));
-            }
-            std::thread::sleep(TRIES_EVERY);
+        if Instant::now() >= until {
+            let time = STARTS_WITHIN.as_secs();
+            return Err(Failure::work(format!(
+                "{name}: after {time} s it does not listen on {address}"
+            )));
         }
-        Ok(())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended, and then nothing is left to do.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        std::thread::sleep(TRIES_EVERY);
     }
 }

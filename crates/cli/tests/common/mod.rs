@@ -46,6 +46,17 @@ impl Drop for Folder {
     }
 }
 
+/// A letter, as in proc_pid_stat(5); `None` where there is no such process.
+pub fn state(pid: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+/// It is no more, or a zombie that its new parent has not waited for.
+pub fn is_gone(pid: u32) -> bool {
+    matches!(state(pid), None | Some('Z' | 'X'))
+}
+
 /// Processes that this one started, with their words.
 pub fn children(of: u32) -> Vec<(u32, String)> {
     let entries = fs::read_dir("/proc").expect("processes").flatten();

@@ -1,8 +1,8 @@
 //! Blocks of servers that are not ours, as they are installed.
 
-use super::common::TAILWATER;
+use super::common::{Folder, TAILWATER, eventually, found, is_gone};
 use super::machine::{json, stderr};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 const SHORT: [&str; 8] =
     ["--rate", "2000", "--measure", "100ms", "--warm-up", "20ms", "--connections", "3"];
@@ -41,13 +41,10 @@ fn memcached_and_redis_answer_what_they_are_asked() {
 
 #[test]
 fn a_server_that_does_not_do_is_told() {
-    let cases: [(&str, &[&str], &str); 4] = [
+    let cases: [(&str, &[&str], &str); 5] = [
         ("redis", &MEMCACHED, "which is not the right answer"),
-        (
-            "memcached",
-            &["sh", "-c", "exit 3 # {port}"],
-            "it ended before it listened (exit status: 3)",
-        ),
+        ("memcached", &["sh", "-c", "exit 3 # {port}"], "sh: it ended by itself (exit status: 3)"),
+        ("memcached", &["sh", "-c", "exit 3 # {port}"], "sh: it ended before it listened"),
         ("memcached", &["no-such-server", "{port}"], "no-such-server: it ended before it listened"),
         ("memcached", &["memcached"], "no word of the server's command has {port}"),
     ];
@@ -58,6 +55,32 @@ fn a_server_that_does_not_do_is_told() {
     }
     let wrong = drive("mysql", ("200", "60%"), &MEMCACHED);
     assert!(stderr(&wrong).contains("memcached or redis is needed"), "{}", stderr(&wrong));
+}
+
+/// A block of what has left would be measured under the number of a process that is no more, and each would leave one behind.
+#[test]
+fn a_server_that_goes_into_the_background_is_no_block_and_ends() {
+    let daemon = [&MEMCACHED[..], &["-d"]].concat();
+    let output = drive("memcached", ("200", "60%"), &daemon);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("went into the background"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_server_ends_with_its_block_though_it_is_another_user_s() {
+    let folder = Folder::new("drive-nobody");
+    let file = folder.0.join("pid");
+    // Another user's, as a root's memcached is by default: the kernel forgets that it was to end with its parent.
+    let script = "echo $$ > $0.new; mv $0.new $0; exec \"$@\"";
+    let mut command = Command::new(TAILWATER);
+    command.args(["tune", "drive", "memcached", "--measure", "60s", "--", "sh", "-c", script]);
+    command.arg(&file).args(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", "{port}"]);
+    let mut block = command.stderr(Stdio::null()).spawn().expect("the program starts");
+    let server: u32 =
+        found("it has begun", || std::fs::read_to_string(&file).ok()?.trim().parse().ok());
+    block.kill().expect("it runs");
+    block.wait().expect("it ends");
+    eventually("the server has gone", || is_gone(server));
 }
 
 #[test]

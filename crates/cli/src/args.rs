@@ -346,7 +346,7 @@ pub(crate) struct ServeOptions {
     #[arg(long, default_value_t, value_name = "CLIENTS")]
     pub(crate) introspection: Introspection,
     /// How long a signal waits for accepted requests to be answered. What is not answered by then is told
-    /// on standard error, and the exit status is 1.
+    /// on standard error, and the exit status is 1. A second signal does not wait.
     #[arg(long, default_value = "30s", value_name = "TIME", value_parser = duration)]
     pub(crate) drain_for: Duration,
     /// Speed of this machine in spinning rounds per ns, instead of measuring it: servers that are

@@ -126,8 +126,13 @@ fn ends(while_read: bool) -> Result<(SyncSender<End>, Receiver<End>), Failure> {
     }
     let signalled = tell.clone();
     let wait = move || {
-        if signals.forever().next().is_some() {
+        let mut came = signals.forever();
+        if came.next().is_some() {
             let _ = signalled.send(End::Signal);
+        }
+        // Who asks again does not want to wait for what drains.
+        if let Some(number) = came.next() {
+            std::process::exit(128 + number);
         }
     };
     let thread = std::thread::Builder::new().name("tailwater-signals".into());

@@ -86,6 +86,23 @@ fn a_signal_drains_what_was_admitted_under_load() {
     assert!(expected.contains(&last), "{last}");
 }
 
+#[test]
+fn a_second_signal_does_not_wait_for_what_drains() {
+    let mut serving = Serving::start(&["--controller", "none", "--drain-for", "1h"]);
+    let address: tailwater_rt::Address = serving.address.parse().expect("an address");
+    let client = Client::connect(address).expect("a client");
+    let calls = sleepers(&client, 1);
+    eventually("it was received", || received(&client) > 0);
+    serving.terminate();
+    // Two signals that wait at once are one.
+    let drains = || client.call(work::ECHO.0, "").wait() == Err(CallError::Shed(Reason::Draining));
+    eventually("it drains", drains);
+    serving.terminate();
+    // It would be 0 once the call is answered.
+    assert_eq!(serving.wait().code(), Some(143));
+    drop(calls);
+}
+
 /// At a terminal it printed a line for programs, and no word of what to do next.
 #[test]
 fn at_a_terminal_it_says_what_to_type_and_to_programs_it_does_not() {

@@ -274,6 +274,12 @@ fn a_damaged_journal_is_an_error_and_nothing_of_it_is_lost() {
         assert_eq!(value(&machine.read(RMEM)), "4096 131072 33554432");
         assert_eq!(machine.read(SWAPPINESS), "60\n", "nothing new is turned");
     }
+    // What could not be put back is named: the file that is to be removed is the only record of it.
+    std::fs::rename(machine.path(RMEM), machine.path("away")).expect("in the test's folder");
+    let told = stderr(&machine.tune("undo", &[]));
+    std::fs::rename(machine.path("away"), machine.path(RMEM)).expect("in the test's folder");
+    assert!(told.contains("Of the 1 entries that can be read 0 were put back"), "{told}");
+    assert!(told.contains("and these were not: ") && told.contains("tcp_rmem"), "{told}");
     machine.write(JOURNAL, &text[..text.len() / 2]);
     let output = machine.tune("undo", &[]);
     assert_eq!(output.status.code(), Some(1));

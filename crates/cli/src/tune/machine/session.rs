@@ -231,10 +231,11 @@ fn leftover(root: &Root) -> Result<Leftover, Failure> {
         Stored::Broken(damaged) => {
             let readable = damaged.readable.len();
             let (restored, done) = match &damaged.place {
-                Some(place) => (
-                    restore_each(root, place, &damaged.readable, &none).0,
-                    format!("The {readable} entries that can be read were put back"),
-                ),
+                Some(place) => {
+                    let restored = restore_each(root, place, &damaged.readable, &none).0;
+                    let done = of_readable(&restored, readable);
+                    (restored, done)
+                }
                 None => (
                     Restored::default(),
                     "Nothing of it was put back, as it does not say on which start of the machine, and in which \
@@ -250,6 +251,20 @@ fn leftover(root: &Root) -> Result<Leftover, Failure> {
             Ok(Leftover { restored, elsewhere: Vec::new(), damage: Some(damage) })
         }
     }
+}
+
+/// What came of the entries that can be read of a damaged journal: the file is the only record of what was not put back.
+fn of_readable(restored: &Restored, readable: usize) -> String {
+    let left: Vec<&str> =
+        restored.failed.iter().chain(&restored.elsewhere).map(String::as_str).collect();
+    if left.is_empty() {
+        return format!("The {readable} entries that can be read were put back or kept");
+    }
+    let put = readable - left.len().min(readable);
+    format!(
+        "Of the {readable} entries that can be read {put} were put back or kept, and these were not: {}",
+        left.join("; ")
+    )
 }
 
 /// The same for `tailwater tune undo`.

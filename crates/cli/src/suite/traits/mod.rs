@@ -107,8 +107,8 @@ const JSON: &str = "traits.json";
 pub(super) fn traits(options: &TraitsOptions) -> Result<(), Failure> {
     let names = services(options)?;
     let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
-    let found = match &options.from {
-        Some(file) => earlier(file)?,
+    let (found, ended) = match &options.from {
+        Some(file) => (earlier(file)?, None),
         None => measured(&names, options)?,
     };
     let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
@@ -116,20 +116,30 @@ pub(super) fn traits(options: &TraitsOptions) -> Result<(), Failure> {
         write(folder, &found, &json)?;
     }
     say(&if options.json { json } else { text::text(&found) })?;
+    ended.map_or(Ok(()), Err)?;
     conclusion(&found).verdict(found.short)
 }
 
-fn measured(names: &[&str], options: &TraitsOptions) -> Result<Found, Failure> {
+/// What was found, and what ended it before the last service.
+fn measured(names: &[&str], options: &TraitsOptions) -> Result<(Found, Option<Failure>), Failure> {
     let interrupt = Interrupt::watch()?;
     let switch_us = switching::costs()?;
     let short = is_short(options.short);
     let mut found = Found { manifest: Manifest::default(), short, switch_us, services: Vec::new() };
     for name in names {
-        let (service, manifest) = measure::service(name, options, &interrupt, &found.switch_us)?;
-        found.services.push(service);
-        found.manifest = manifest;
+        match measure::service(name, options, &interrupt, &found.switch_us) {
+            Ok((service, manifest)) => {
+                found.services.push(service);
+                found.manifest = manifest;
+            }
+            Err(failure) if found.services.is_empty() => return Err(failure),
+            Err(failure) => {
+                let failure = failure.and(&format!("{name} and what comes after it is missing"));
+                return Ok((found, Some(failure)));
+            }
+        }
     }
-    Ok(found)
+    Ok((found, None))
 }
 
 /// What a file says that was written before.

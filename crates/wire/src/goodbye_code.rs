@@ -21,7 +21,7 @@ pub enum GoodbyeCode {
     NoCredit = 7,
     /// Nothing came for too long.
     Idle = 8,
-    /// The server has as many connections as it can hold: retry later.
+    /// The server has no room for another connection, or for what connections send: retry later.
     TooManyConnections = 9,
     /// Does not read what it is sent, and the sender's buffer for it is full.
     SlowReader = 10,

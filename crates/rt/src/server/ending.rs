@@ -85,12 +85,14 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         connection.work.bytes -= origin.bytes;
         connection.offer = self.control.done(now, key.session(), done);
         self.control.sent(now, key.session());
-        self.egress.answer(connection, origin, now, done.waited, answer);
+        // The controller has not heard of the time that it was parked. For the client that was no service either.
+        let waited = origin.ready.since(origin.arrived) + done.waited;
+        self.egress.answer(connection, origin, now, waited, answer);
         self.totals.frames_out += 1;
         match answer {
             Answer::Response { .. } => {
                 self.totals.served += 1;
-                self.totals.waited_ns += done.waited.nanos();
+                self.totals.waited_ns += waited.nanos();
             }
             Answer::Reject(reason) => self.totals.count_shed(reason),
         }
@@ -175,11 +177,23 @@ mod tests {
         assert_eq!((refused.served, refused.waited_ns), (0, 0));
     }
 
+    /// It arrived at the first millisecond, was parked, and was recalled just before its worker began at the second.
+    #[test]
+    fn what_was_parked_has_waited_and_its_controller_hears_of_its_queue_alone() {
+        let origin = Origin { bytes: 0, ready: at(2), ..job(0, 1, 1).origin };
+        let (done, totals) = ended_from(origin, Reply::ok(Vec::new()), at(5));
+        assert_eq!((done.waited, totals.waited_ns), (Duration::ZERO, 1_000_000));
+    }
+
     fn told_of(reply: Reply, handled: Instant) -> RequestEnd {
         ended(reply, handled).0
     }
 
     fn ended(reply: Reply, handled: Instant) -> (RequestEnd, Totals) {
+        ended_from(Origin { bytes: 0, ..job(0, 1, 1).origin }, reply, handled)
+    }
+
+    fn ended_from(origin: Origin, reply: Reply, handled: Instant) -> (RequestEnd, Totals) {
         let (tells, told) = channel();
         let admission = Arc::new(Tells(Mutex::new(tells)));
         let mut event_loop: EventLoop<std::future::Pending<Reply>> =
@@ -187,7 +201,6 @@ mod tests {
         let (connection, _client) = open(&mut event_loop.connections);
         connection.work.pending = 1;
         event_loop.unanswered = 1;
-        let origin = Origin { bytes: 0, ..job(0, 1, 1).origin };
         let reply = Ok(reply);
         let ended = Ended { origin, started: at(2), reply, budget: None, mark: Mark::new() };
         event_loop.finish(ended, handled);

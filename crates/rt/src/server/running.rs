@@ -79,7 +79,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         true
     }
 
-    /// A worker has ended a request.
+    /// A request has ended on its thread: a worker, or this loop.
     pub(super) fn land(&mut self, landed: Landed) {
         let key = match landed {
             Landed::Ended(ended, at) => {

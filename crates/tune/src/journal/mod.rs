@@ -24,7 +24,7 @@ use tailwater_core::fnv::{START, fnv1a};
 const HEAD: &str = "tailwater tune journal 2";
 /// What the last line begins with.
 const END: &str = "end ";
-/// Entries of a journal. The catalogue has 34 knobs in files, of which few have one for each CPU.
+/// Entries of a journal. The catalogue has dozens of knobs in files, of which few have one for each CPU.
 pub const ENTRIES_MAX: usize = 16_384;
 /// Bytes of a journal's text.
 pub const BYTES_MAX: usize = 8 * 1024 * 1024;

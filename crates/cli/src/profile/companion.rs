@@ -1,6 +1,7 @@
 //! Files that lie beside a trace, and tell more of the same recording.
 
 use super::reading::Trace;
+use super::record::tell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tailwater_profile::record::Clock;
@@ -39,9 +40,18 @@ impl Companion {
         let is_child = trace.extension().is_some_and(|end| *end == *header.pid.to_string());
         let parent = is_child.then(|| trace.with_extension(""));
         let candidates = std::iter::once(trace.to_owned()).chain(parent);
-        let mut found = candidates.filter_map(|trace| Trace::open(&self.file(&trace)).ok());
+        let mut found = candidates.filter_map(|trace| readable(&self.file(&trace)));
         found.find(|companion| is_of(companion.header().clock, header.clock))
     }
+}
+
+/// The file, if it is there. One that cannot be read is told of: without a word its recording would seem to have had none.
+fn readable(file: &Path) -> Option<Trace> {
+    let opened = Trace::open(file);
+    if let (Err(failure), true) = (&opened, file.exists()) {
+        tell(&format!("tailwater: {failure}; what it has is left out"));
+    }
+    opened.ok()
 }
 
 /// Whether a companion that began at the one time may be of a trace that began at the other: it began before, and in the

@@ -49,6 +49,19 @@ fn of_few_calls_none_is_slow_and_the_table_says_so() {
 }
 
 #[test]
+fn samples_that_cannot_be_read_are_told_and_not_taken_for_none() {
+    let path = recorded("unread.trace", &[("often", 100)]);
+    let samples = PathBuf::from(format!("{}.lines", path.display()));
+    std::fs::write(&samples, "of another kind").expect("in the test's folder");
+    let output = profile("report", &path, &["--lines"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("unread.trace.lines: ") && said.contains("is left out"), "{said}");
+    std::fs::remove_file(&samples).expect("it was written");
+    let output = profile("report", &path, &["--lines"]);
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn functions_of_the_last_table_are_told_apart() {
     let inner = "std::map<int, std::vector<int, std::allocator<int>>>";
     let long = |argument: &str| format!("space::of::names::handle<{argument}, {inner}>(int)");

@@ -9,6 +9,7 @@ mod rust;
 mod wrapper;
 mod tally;
 
+use super::record::tell;
 use super::running::{exit_code, run};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
@@ -120,12 +121,6 @@ pub(crate) fn build(options: &BuildOptions) -> Result<(), Failure> {
         (code, _) => std::process::exit(code),
     }
     Ok(())
-}
-
-/// On standard error: the build's own output belongs to the build.
-#[expect(clippy::print_stderr, reason = "programs may")]
-fn tell(text: &str) {
-    eprintln!("{text}");
 }
 
 /// The program that scans another process.

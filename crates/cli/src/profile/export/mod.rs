@@ -16,6 +16,7 @@ use super::glob::is_named;
 use super::output::Output;
 use super::percentile::{percentile, percentile_name};
 use super::reading::{Trace, near};
+use super::record::tell;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
@@ -236,10 +237,4 @@ fn trouble(options: &ExportOptions, error: &io::Error) -> Failure {
     let place =
         options.output.as_ref().map_or("standard output".into(), |path| path.display().to_string());
     Failure::work(format!("{place}: {error}"))
-}
-
-/// On standard error: the other may be what a pipe reads.
-#[expect(clippy::print_stderr, reason = "programs may")]
-fn tell(text: &str) {
-    eprintln!("{text}");
 }

@@ -12,8 +12,8 @@ use crate::faults::Clocks;
 use crate::slab::Key;
 use crate::space::{Errand, Event, Request, Space};
 use crate::task::Stage;
-pub(crate) use shard::plus;
 use shard::{Ended, Shard};
+use std::ops::Add;
 use std::time::Duration;
 use tailwater_control::retry::HedgeCounts;
 use tailwater_control::{Call, Client, DropReason, Outcome, Reason, Replicas};
@@ -180,7 +180,7 @@ impl Callers {
     /// Second tries of calls to a tier so far.
     pub(crate) fn hedges(&self, tier: usize) -> HedgeCounts {
         let shards = self.routes.get(tier).into_iter().flat_map(|it| it.nodes.iter().flatten());
-        shards.map(Shard::hedges).fold(HedgeCounts::default(), plus)
+        shards.map(Shard::hedges).fold(HedgeCounts::default(), Add::add)
     }
 
     /// An answer was received and parsed.

@@ -1,9 +1,8 @@
 //! What the nodes did in the measured window, each tier's together.
 
-use crate::callers::plus;
 use crate::node::Counts;
 use crate::topology::Topology;
-use std::ops::Range;
+use std::ops::{Add, Range};
 use std::time::Duration;
 use tailwater_control::Reason;
 use tailwater_control::retry::HedgeCounts;
@@ -37,8 +36,9 @@ impl Window {
         let (end, nodes) = (usize::from(!begins), &topology.nodes);
         self.counts[end] = nodes.iter().map(|node| node.counts).collect();
         let tiers = topology.groups().len() - 1;
-        let of =
-            |tier| nodes.iter().map(|node| node.hedges(tier)).fold(HedgeCounts::default(), plus);
+        let of = |tier| {
+            nodes.iter().map(|node| node.hedges(tier)).fold(HedgeCounts::default(), Add::add)
+        };
         self.hedges[end] = (0..tiers).map(of).collect();
         self.delays = nodes.iter().map(|node| node.control().gauges().delay).collect();
     }

@@ -7,6 +7,7 @@
 use super::budget::Budget;
 use crate::asqm::Quantile;
 use crate::config_error::{ConfigError, above_zero, within};
+use std::ops::Add;
 use std::time::Duration;
 use tailwater_core::Ratio;
 
@@ -66,6 +67,19 @@ pub struct HedgeCounts {
     pub won: u64,
     /// Calls that were late while the budget was spent.
     pub over_budget: u64,
+}
+
+/// Of several clients together.
+impl Add for HedgeCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            won: self.won + other.won,
+            over_budget: self.over_budget + other.over_budget,
+        }
+    }
 }
 
 /// One client's second tries: when they are due, and what they may cost. [`Replicas`](super::Replicas) has one. A driver

@@ -24,6 +24,7 @@ use crate::client::Reply;
 use crate::server::Reason;
 use budget::Budget;
 use estimate::Estimate;
+use std::ops::Add;
 use std::time::Duration;
 use tailwater_core::{Instant, Ratio};
 
@@ -91,15 +92,6 @@ pub enum Failure {
     Lost,
 }
 
-/// What becomes of a call whose try has failed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Next {
-    /// It goes to this replica.
-    Try(usize),
-    /// The failure stands.
-    GiveUp(Refusal),
-}
-
 /// Why a call is not tried again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Refusal {
@@ -147,6 +139,20 @@ pub struct RetryCounts {
     pub moved: u64,
     /// Sheds that only the budget kept from being tried again.
     pub over_budget: u64,
+}
+
+/// Of several clients together.
+impl Add for RetryCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            retried: self.retried + other.retried,
+            moved: self.moved + other.moved,
+            over_budget: self.over_budget + other.over_budget,
+        }
+    }
 }
 
 /// One client's view of the replicas of a server.
@@ -200,6 +206,9 @@ impl Replicas {
 
     /// A try has failed: where the call goes now. `tries` is changed only if it goes somewhere, and a
     /// token is spent only then. `deadline` is when the answer is worthless.
+    ///
+    /// # Errors
+    /// With why the failure stands.
     pub fn next(
         &mut self,
         now: Instant,
@@ -207,22 +216,19 @@ impl Replicas {
         tries: &mut Tries,
         failure: Failure,
         load: impl Fn(usize) -> Load,
-    ) -> Next {
-        let replica = match self.candidate(now, deadline, *tries, failure, load) {
-            Ok(replica) => replica,
-            Err(refusal) => return Next::GiveUp(refusal),
-        };
+    ) -> Result<usize, Refusal> {
+        let replica = self.candidate(now, deadline, *tries, failure, load)?;
         if let Failure::Shed(_) = failure {
             if !self.budget.take() {
                 self.counts.over_budget += 1;
-                return Next::GiveUp(Refusal::Budget);
+                return Err(Refusal::Budget);
             }
             self.counts.retried += 1;
         } else {
             self.counts.moved += 1;
         }
         tries.seen |= 1 << replica;
-        Next::Try(replica)
+        Ok(replica)
     }
 
     /// After how long without credit the driver shall ask [`Replicas::next`] whether the call moves on,

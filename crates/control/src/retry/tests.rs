@@ -31,10 +31,10 @@ fn clients_are_divided_over_the_replicas_and_go_on_in_turn() {
         assert_eq!(first, client as usize % 3);
         for step in 1..3 {
             let next = replicas.next(at(0), None, &mut tries, SHED, idle);
-            assert_eq!(next, Next::Try((first + step) % 3));
+            assert_eq!(next, Ok((first + step) % 3));
         }
         let next = replicas.next(at(0), None, &mut tries, SHED, idle);
-        assert_eq!(next, Next::GiveUp(Refusal::Tries));
+        assert_eq!(next, Err(Refusal::Tries));
     }
 }
 
@@ -55,7 +55,7 @@ fn a_replica_whose_server_asked_for_a_pause_comes_after_the_others() {
     let load = |replica| Load { is_paused: replica == 0, ..busy([0, 9, 7][replica]) };
     let (first, mut tries) = replicas.first(load);
     assert_eq!(first, 2);
-    assert_eq!(replicas.next(at(0), None, &mut tries, SHED, load), Next::Try(1));
+    assert_eq!(replicas.next(at(0), None, &mut tries, SHED, load), Ok(1));
     let paused = |replica| Load { is_paused: true, ..load(replica) };
     assert_eq!(replicas.first(paused).0, 0, "where all are, the least loaded");
     replicas.set_up(1, false);
@@ -70,7 +70,7 @@ fn a_replica_that_is_down_is_neither_first_nor_next() {
     let (first, mut tries) = replicas.first(idle);
     assert_eq!(first, 1);
     let next = replicas.next(at(0), None, &mut tries, SHED, idle);
-    assert_eq!(next, Next::GiveUp(Refusal::Replicas));
+    assert_eq!(next, Err(Refusal::Replicas));
     replicas.set_up(1, false);
     assert_eq!(replicas.first(idle).0, 0, "with all down it waits for its own");
 }
@@ -80,7 +80,7 @@ fn what_may_have_been_carried_out_is_not_tried_again() {
     let mut replicas = Replicas::new(config(2), 2, 0);
     let (_, mut tries) = replicas.first(idle);
     let next = replicas.next(at(0), None, &mut tries, Failure::Lost, idle);
-    assert_eq!(next, Next::GiveUp(Refusal::MayBeDone));
+    assert_eq!(next, Err(Refusal::MayBeDone));
 }
 
 #[test]
@@ -101,8 +101,8 @@ fn a_retry_needs_time_for_the_network_and_the_service_of_where_it_goes() {
         let mut tries = tries;
         replicas.next(at(now), Some(at(200)), &mut tries, SHED, idle)
     };
-    assert_eq!(ask(170), Next::Try(1), "10 of network and 20 of service are left");
-    assert_eq!(ask(171), Next::GiveUp(Refusal::Deadline));
+    assert_eq!(ask(170), Ok(1), "10 of network and 20 of service are left");
+    assert_eq!(ask(171), Err(Refusal::Deadline));
 }
 
 #[test]
@@ -112,11 +112,8 @@ fn moving_on_unsent_costs_no_token_and_the_wait_for_credit_ends_with_the_tries()
         Replicas::new(RetryConfig { burst: 0, credit_wait: wait, ..config(2) }, 2, 0);
     let (_, mut tries) = replicas.first(idle);
     assert_eq!(replicas.credit_wait(tries), wait);
-    assert_eq!(
-        replicas.next(at(0), None, &mut tries.clone(), SHED, idle),
-        Next::GiveUp(Refusal::Budget)
-    );
-    assert_eq!(replicas.next(at(0), None, &mut tries, Failure::Unsent, idle), Next::Try(1));
+    assert_eq!(replicas.next(at(0), None, &mut tries.clone(), SHED, idle), Err(Refusal::Budget));
+    assert_eq!(replicas.next(at(0), None, &mut tries, Failure::Unsent, idle), Ok(1));
     assert_eq!(replicas.credit_wait(tries), None, "there it waits as its client has it");
     let counts = RetryCounts { calls: 1, retried: 0, moved: 1, over_budget: 1 };
     assert_eq!(replicas.counts(), counts);
@@ -186,7 +183,7 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<u64, String> {
                 tries.seen = 1 << rng.below(count as u32);
             }
             let next = replicas.next(at(time), judged, &mut tries, told, idle);
-            let Next::Try(replica) = next else { break };
+            let Ok(replica) = next else { break };
             if !seen.insert(replica) {
                 return Err(format!("{seed}: replica {replica} was tried twice"));
             }
@@ -247,9 +244,9 @@ fn what_was_decided_is_counted_and_what_was_told_is_known() {
     for _ in 0..2 {
         let (first, mut tries) = replicas.first(idle);
         assert_eq!((first, tries.count()), (1, 1));
-        assert_eq!(replicas.next(at(0), None, &mut tries, SHED, idle), Next::Try(2));
+        assert_eq!(replicas.next(at(0), None, &mut tries, SHED, idle), Ok(2));
         let unsent = replicas.next(at(0), None, &mut tries, Failure::Unsent, idle);
-        assert_eq!((unsent, tries.count()), (Next::Try(0), 3));
+        assert_eq!((unsent, tries.count()), (Ok(0), 3));
     }
     let counts = RetryCounts { calls: 2, retried: 2, moved: 2, over_budget: 0 };
     assert_eq!(replicas.counts(), counts);

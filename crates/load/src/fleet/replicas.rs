@@ -6,7 +6,8 @@
 use super::ThreadClients;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use tailwater_control::retry::{Failure, Next, RetryCounts, Tries};
+use std::ops::Add;
+use tailwater_control::retry::{Failure, RetryCounts, Tries};
 use tailwater_control::{Reason, Replicas, RetryConfig};
 use tailwater_core::{Instant, RequestId};
 use tailwater_rt::client::{Channel, End, Event, NewCall};
@@ -59,7 +60,7 @@ impl Retried {
     /// Of several fleets together.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
-        self.counts = sum(self.counts, other.counts);
+        self.counts = self.counts + other.counts;
         self.failures.merge(&other.failures);
         self
     }
@@ -76,15 +77,6 @@ impl Retried {
             over_budget: share(counts.over_budget),
             failure_p99_us: failures.quantile(0.99).as_secs_f64() * 1e6,
         }
-    }
-}
-
-fn sum(one: RetryCounts, other: RetryCounts) -> RetryCounts {
-    RetryCounts {
-        calls: one.calls + other.calls,
-        retried: one.retried + other.retried,
-        moved: one.moved + other.moved,
-        over_budget: one.over_budget + other.over_budget,
     }
 }
 
@@ -180,10 +172,7 @@ impl Retries {
         let load = |replica: usize| channels[replica * clients + client].load(now);
         let flight = self.flights.get_mut(&token)?;
         let next = self.of[client].next(now, flight.deadline, &mut flight.tries, failure, load);
-        match next {
-            Next::Try(replica) => Some(replica * clients + client),
-            Next::GiveUp(_) => None,
-        }
+        next.ok().map(|replica| replica * clients + client)
     }
 
     /// Where a request is that waits, and where it goes instead, if anywhere.
@@ -240,7 +229,7 @@ impl Retries {
     }
 
     pub(super) fn told(&self) -> Retried {
-        let counts = self.of.iter().map(Replicas::counts).fold(RetryCounts::default(), sum);
+        let counts = self.of.iter().map(Replicas::counts).fold(RetryCounts::default(), Add::add);
         Retried { counts, ..self.told.clone() }
     }
 }

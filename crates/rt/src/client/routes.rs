@@ -6,7 +6,7 @@ use super::channel::Channel;
 use super::event::{End, NewCall};
 use std::time::Duration;
 use tailwater_control::client::Reply;
-use tailwater_control::retry::{Failure, HedgeCounts, Next, Tries};
+use tailwater_control::retry::{Failure, HedgeCounts, Tries};
 use tailwater_control::{Reason, Replicas};
 use tailwater_core::Instant;
 
@@ -89,10 +89,7 @@ impl Routes {
         channels: &[Channel],
     ) -> Option<usize> {
         let load = |replica: usize| channels[replica].load(now);
-        match self.replicas.next(now, caller.deadline, &mut caller.tries, failure, load) {
-            Next::Try(replica) => Some(replica),
-            Next::GiveUp(_) => None,
-        }
+        self.replicas.next(now, caller.deadline, &mut caller.tries, failure, load).ok()
     }
 
     /// When a call that goes somewhere now wants to leave for want of credit.

@@ -7,7 +7,7 @@
 use crate::endpoint::{Endpoint, Link};
 use crate::space::Request;
 use std::time::Duration;
-use tailwater_control::retry::{Failure, HedgeCounts, Next, Tries};
+use tailwater_control::retry::{Failure, HedgeCounts, Tries};
 use tailwater_control::{Outcome, Reason, Replicas, Reply};
 use tailwater_core::Instant;
 
@@ -98,10 +98,8 @@ impl Shard {
         self.look(all);
         let (ends, mut tries) = (&self.ends, request.tries);
         let load = |replica: usize| all[ends[replica]].load(now);
-        match self.choice.next(now, deadline(request), &mut tries, failure, load) {
-            Next::Try(replica) => Some((ends[replica], tries)),
-            Next::GiveUp(_) => None,
-        }
+        let next = self.choice.next(now, deadline(request), &mut tries, failure, load).ok()?;
+        Some((ends[next], tries))
     }
 
     /// Where a call that is late is tried besides.
@@ -143,7 +141,7 @@ impl Shard {
 
     /// Second tries so far.
     pub(super) fn hedges(&self) -> HedgeCounts {
-        plus(self.past, self.choice.hedge_counts())
+        self.past + self.choice.hedge_counts()
     }
 
     fn look(&mut self, all: &[Endpoint]) {
@@ -155,13 +153,4 @@ impl Shard {
 
 fn deadline(request: &Request) -> Option<Instant> {
     Some(request.deadline).filter(|at| *at != Instant::FAR_FUTURE)
-}
-
-/// Of several together.
-pub(crate) const fn plus(one: HedgeCounts, other: HedgeCounts) -> HedgeCounts {
-    HedgeCounts {
-        sent: one.sent + other.sent,
-        won: one.won + other.won,
-        over_budget: one.over_budget + other.over_budget,
-    }
 }

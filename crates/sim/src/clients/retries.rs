@@ -10,8 +10,9 @@ use crate::faults::Clocks;
 use crate::slab::Key;
 use crate::space::{Event, Request, Space};
 use crate::world::World;
+use std::ops::Add;
 use std::time::Duration;
-use tailwater_control::retry::{Failure, Load, Next, RetryCounts, Tries};
+use tailwater_control::retry::{Failure, Load, RetryCounts, Tries};
 use tailwater_control::{Replicas, Reply, RetryConfig};
 use tailwater_core::Instant;
 use tailwater_stats::Histogram;
@@ -66,14 +67,8 @@ impl Retries {
         if self.of.is_empty() {
             return None;
         }
-        let add = |sum: RetryCounts, counts: RetryCounts| RetryCounts {
-            calls: sum.calls + counts.calls,
-            retried: sum.retried + counts.retried,
-            moved: sum.moved + counts.moved,
-            over_budget: sum.over_budget + counts.over_budget,
-        };
         let all = self.of.iter().map(Replicas::counts);
-        let sum = all.fold(RetryCounts::default(), add);
+        let sum = all.fold(RetryCounts::default(), Add::add);
         let share = |count: u64| count as f64 / sum.calls.max(1) as f64;
         let p99 = self.failures.quantile(0.99);
         Some(RetryReport {
@@ -214,10 +209,8 @@ impl Clients<'_> {
         let load = loads(now, (client, clients), &self.all, &self.clocks);
         let replicas = self.retries.of.get_mut(client as usize)?;
         let mut tries = tries;
-        match replicas.next(local, Some(deadline), &mut tries, failure, load) {
-            Next::Try(replica) => Some((replica as u32 * clients + client, tries)),
-            Next::GiveUp(_) => None,
-        }
+        let next = replicas.next(local, Some(deadline), &mut tries, failure, load).ok()?;
+        Some((next as u32 * clients + client, tries))
     }
 
     fn move_on(

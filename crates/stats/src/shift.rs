@@ -100,20 +100,6 @@ impl RankSum {
     }
 }
 
-/// The chances of several tests, corrected so that none is below α by chance with more than the chance α in all (Holm, 1979).
-#[must_use]
-pub fn holm(chances: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..chances.len()).collect();
-    order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
-    let mut corrected = vec![1.0; chances.len()];
-    let mut least: f64 = 0.0;
-    for (nth, at) in order.into_iter().enumerate() {
-        least = least.max(chances[at] * (chances.len() - nth) as f64).min(1.0);
-        corrected[at] = least;
-    }
-    corrected
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,16 +159,5 @@ mod tests {
         for count in [misses, alarms] {
             assert!((120..=241).contains(&count), "{misses} misses, {alarms} alarms of 2,000");
         }
-    }
-
-    #[test]
-    fn holms_correction_by_hand() {
-        let corrected = holm(&[0.01, 0.04, 0.03, 0.005]);
-        let expected = [0.03, 0.06, 0.06, 0.02];
-        for (found, expected) in corrected.iter().zip(expected) {
-            assert!((found - expected).abs() < 1e-12, "{corrected:?}");
-        }
-        assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
-        assert!(holm(&[]).is_empty());
     }
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use tailwater_profile::blocks::FunctionBlocks;
-use tailwater_stats::shift::{RankSum, Shift, holm};
+use tailwater_stats::holm;
+use tailwater_stats::shift::{RankSum, Shift};
 
 /// Where more of the seen calls than this share are shorter than the scanner surely sees, others like them were not seen.
 const SHORT_MAX: f64 = 0.1;
@@ -147,7 +148,7 @@ pub(super) fn compare(
 fn correct(functions: &mut [Moved], asked: Asked) {
     let chances: Vec<f64> =
         functions.iter_mut().flat_map(Moved::changes).map(|one| one.p).collect();
-    let mut corrected = holm(&chances).into_iter();
+    let mut corrected = holm::corrected(&chances).into_iter();
     for function in functions {
         for change in function.changes() {
             change.p = corrected.next().unwrap_or(1.0);

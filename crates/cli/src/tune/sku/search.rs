@@ -233,7 +233,7 @@ fn confirm(
 fn shown(confirmed: &[Tested], claims: usize, alpha: f64) -> Vec<bool> {
     let mut p_values: Vec<f64> = confirmed.iter().map(p_value).collect();
     p_values.resize(claims, 1.0);
-    holm(&p_values, alpha)
+    holm::rejected(&p_values, alpha)
 }
 
 /// One where nothing may be claimed.

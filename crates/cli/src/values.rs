@@ -7,6 +7,15 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|error| error.to_string())
 }
 
+/// A share such as 5% or 0.05, which may have spaces around it; `None` where it is none.
+pub(crate) fn share(text: &str) -> Option<f64> {
+    let number = |digits: &str| digits.trim().parse::<f64>().ok();
+    match text.trim().strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    }
+}
+
 /// As a number, from a hundredth to an hour.
 pub(crate) fn points(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.0..=1_000.0).contains(number));

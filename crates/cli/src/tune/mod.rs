@@ -20,6 +20,7 @@ mod drive;
 pub(crate) use noise::Steal;
 
 use crate::failure::Failure;
+use crate::values;
 use clap::Subcommand;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
@@ -86,11 +87,6 @@ fn fresh_seed() -> u64 {
 
 /// A share such as 5% or 0.05.
 fn percent(text: &str) -> Result<f64, String> {
-    let trimmed = text.trim();
-    let number = match trimmed.strip_suffix('%') {
-        Some(percent) => percent.trim().parse().ok().map(|percent: f64| percent / 100.0),
-        None => trimmed.parse().ok(),
-    };
-    let share = number.filter(|share| (0.0..=1.0).contains(share));
+    let share = values::share(text).filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| format!("'{text}' found, a share from 0% to 100% is needed, as 1%"))
 }

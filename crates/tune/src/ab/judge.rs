@@ -57,7 +57,7 @@ impl MeasuredQuad {
         let invalid = |wanted: Arm| {
             let arms = order.arms().into_iter().zip(&blocks);
             let own = arms.filter(|(arm, _)| *arm == wanted);
-            own.map(|(_, block)| f64::from(block.void) + f64::from(is_spoilt(rules, block)))
+            own.map(|(_, block)| f64::from(block.void) + f64::from(!block.counts(rules)))
                 .sum::<f64>()
         };
         let invalid = ((invalid(Arm::B) + 1.0) / (invalid(Arm::A) + 1.0)).ln();
@@ -98,10 +98,13 @@ fn beyond<'r>(rules: &'r ComparisonRules, block: &Block) -> Option<(&'r NoiseRul
     readings.find(|(rule, reading)| reading.is_nan() || *reading > rule.max)
 }
 
-/// Whether a block sets its quad aside.
-fn is_spoilt(rules: &ComparisonRules, block: &Block) -> bool {
-    let has_logarithm = block.metric.is_finite() && block.metric > 0.0;
-    block.invalid.is_some() || !has_logarithm || beyond(rules, block).is_some()
+impl Block {
+    /// Whether it counts: by its own account, by the noise rules, and by a quantity that has a logarithm.
+    #[must_use]
+    pub fn counts(&self, rules: &ComparisonRules) -> bool {
+        let has_logarithm = self.metric.is_finite() && self.metric > 0.0;
+        self.invalid.is_none() && has_logarithm && beyond(rules, self).is_none()
+    }
 }
 
 #[cfg(test)]

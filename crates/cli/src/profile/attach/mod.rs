@@ -7,10 +7,10 @@ mod top;
 use super::build;
 use super::percentile::percentile;
 use super::record::{
-    Beside, Lines, Retained, Scanning, Whose, all_of, check_room, conclude, duration, make_room,
-    tell,
+    Beside, Lines, Retained, Scanning, Whose, all_of, check_room, conclude, make_room, tell,
 };
 use crate::failure::Failure;
+use crate::values::duration;
 use clap::Args;
 use flight::{Flight, SlowCall, slow_call};
 use recorder::{Outcome, Post, run};

@@ -4,9 +4,11 @@ use super::recorder::{Outcome, Post, run};
 use super::{command, failed, refused};
 use crate::failure::{Failure, say};
 use crate::profile::build;
-use crate::profile::record::{Scanning, duration};
+use crate::profile::record::Scanning;
 use crate::profile::report::{ReportOptions, Shown, report};
+use crate::reader;
 use crate::unforeseen;
+use crate::values::duration;
 use clap::Args;
 use std::fs::DirBuilder;
 use std::io::IsTerminal as _;
@@ -80,7 +82,8 @@ pub(crate) fn top(options: &TopOptions) -> Result<(), Failure> {
             return Ok(());
         }
         show(trace, options, &outcome)?;
-        if options.once || outcome.over.as_deref() != Some("asked") {
+        let is_over = options.once || outcome.over.as_deref() != Some("asked");
+        if is_over || reader::has_gone() {
             return Ok(());
         }
     }

@@ -7,6 +7,7 @@ mod verdict;
 mod text;
 
 use crate::failure::{Failure, say};
+use crate::values;
 use chosen::Chosen;
 use clap::Args;
 use sides::sides;
@@ -80,12 +81,7 @@ fn moved(verdict: &Verdict) -> Result<(), Failure> {
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let number = |digits: &str| digits.trim().parse::<f64>().ok();
-    let share = match text.strip_suffix('%') {
-        Some(percent) => number(percent).map(|percent| percent / 100.0),
-        None => number(text),
-    };
-    share
+    values::share(text)
         .filter(|share| (0.0..1.0).contains(share))
         .ok_or_else(|| format!("'{text}' found; a share below 100% is needed, such as 2%"))
 }

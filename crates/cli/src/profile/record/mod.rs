@@ -32,7 +32,6 @@ pub(super) use lines::Lines;
 pub(super) use place::{check_room, make_room};
 pub(super) use retained::{Growing, Retained, all_of, following};
 pub(super) use scanning::Scanning;
-pub(super) use values::duration;
 
 /// The section that the pass fills; any program that was built with it has the name in its file.
 const SECTION: &[u8] = b"\0tw_desc\0";

@@ -1,6 +1,7 @@
 //! How a program is scanned: what `record` and `attach` have in common.
 
-use super::values::{SCANNERS_MAX, core_share, duration, processor, share};
+use super::values::{SCANNERS_MAX, core_share, processor, share};
+use crate::values::duration;
 use clap::Args;
 use std::process::Command;
 use std::time::Duration;

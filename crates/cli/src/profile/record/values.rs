@@ -1,14 +1,9 @@
 //! What the options of `record` may be.
 
-use std::time::Duration;
-use tailwater_core::duration::parse_duration;
+use crate::values;
 
 /// As many as the recorder starts.
 pub(super) const SCANNERS_MAX: u8 = 16;
-
-pub(in crate::profile) fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|error| error.to_string())
-}
 
 /// One that this process could run on, and hence the scanner.
 pub(super) fn processor(text: &str) -> Result<usize, String> {
@@ -29,23 +24,15 @@ pub(super) fn processor(text: &str) -> Result<usize, String> {
 /// Of cores together: with several scanners it may be more than one.
 pub(super) fn core_share(text: &str) -> Result<f64, String> {
     let most = f64::from(SCANNERS_MAX);
-    percentage(text).filter(|share| (0.01..=most).contains(share)).ok_or_else(|| {
+    values::share(text).filter(|share| (0.01..=most).contains(share)).ok_or_else(|| {
         format!("'{text}' found; a share from 1% to 100% of a core is needed, for each scanner")
     })
 }
 
 pub(super) fn share(text: &str) -> Result<f64, String> {
-    percentage(text)
+    values::share(text)
         .filter(|share| (0.001..=1.0).contains(share))
         .ok_or_else(|| format!("'{text}' found; a share from 0.1% to 100% is needed"))
-}
-
-fn percentage(text: &str) -> Option<f64> {
-    let number = |digits: &str| digits.trim().parse::<f64>().ok();
-    match text.strip_suffix('%') {
-        Some(percent) => number(percent).map(|percent| percent / 100.0),
-        None => number(text),
-    }
 }
 
 #[cfg(test)]

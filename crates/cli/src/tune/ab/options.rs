@@ -1,8 +1,9 @@
 //! The flags of a comparison, and the rules that they come to.
 
-use super::super::targets::{Target, TargetOptions, duration};
+use super::super::targets::{Target, TargetOptions};
 use super::super::{FRESH, noise, percent, seed};
 use crate::failure::Failure;
+use crate::values::duration;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use tailwater_core::Rng;
-use tailwater_tune::ab::{Block, Pilot};
+use tailwater_tune::ab::Pilot;
 use tailwater_tune::factorial::Factorial;
 
 /// How often a block is measured that the noise rules set aside.
@@ -202,18 +202,11 @@ fn response(
             return Ok(None);
         }
         let block = bench.block(setting, seed)?;
-        if is_quiet(&block, wanted) {
+        if block.counts(&wanted.rules) {
             return Ok(Some(block.metric.ln()));
         }
     }
     Err(Failure::work(format!(
         "a block cannot count after {TRIES} tries; look at its noise by tailwater tune ab"
     )))
-}
-
-/// Whether a block counts by the noise rules and by its own account.
-pub(super) fn is_quiet(block: &Block, wanted: &Wanted) -> bool {
-    let readings = wanted.rules.noise.iter().zip(&block.noise);
-    let quiet = readings.into_iter().all(|(rule, reading)| *reading <= rule.max);
-    quiet && block.invalid.is_none() && block.metric > 0.0 && block.metric.is_finite()
 }

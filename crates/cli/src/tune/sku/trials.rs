@@ -7,7 +7,6 @@ use super::super::bench::{Bench, always_late};
 use super::super::targets::Played;
 use super::super::tell;
 use super::file::{LeftOut, Wanted};
-use super::screen::is_quiet;
 use crate::failure::Failure;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -67,7 +66,7 @@ pub(super) fn tried(bench: &mut Bench<'_>, wanted: &Wanted) -> Result<Tried, Fai
         let knob = &wanted.dials[at].name;
         let because = match trial(bench, wanted, (at, value), until) {
             Ok(Trial::Good(block)) => {
-                let counts = block.filter(|block| is_quiet(block, wanted));
+                let counts = block.filter(|block| block.counts(&wanted.rules));
                 measured.extend(counts.map(|block| (at, value.clone(), block.metric)));
                 continue;
             }
@@ -194,7 +193,7 @@ fn second(
     let mut setting = wanted.stock.clone();
     setting[at].clone_from(value);
     match bench.trial(&setting) {
-        Ok(Played::Block(block)) if is_quiet(&block, wanted) => Ok(Some(block.metric)),
+        Ok(Played::Block(block)) if block.counts(&wanted.rules) => Ok(Some(block.metric)),
         Ok(_) => Ok(None),
         Err(failure) if bench.is_over(&failure) => Err(failure),
         // It has its turn, and fails there.

@@ -7,6 +7,7 @@ mod gauge;
 use super::dial::{Dial, Offer, Setting};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::values::duration;
 use clap::Args;
 use command::run;
 use gauge::Gauge;
@@ -14,7 +15,7 @@ use scenario::ScenarioTarget;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
-use tailwater_core::duration::{format_duration, parse_duration};
+use tailwater_core::duration::format_duration;
 use tailwater_tune::ab::{Better, Block, Guard};
 
 /// Added to readings of guards that a command prints, which may be zero.
@@ -74,10 +75,6 @@ fn way(text: &str) -> Result<Better, String> {
         "more" => Ok(Better::More),
         _ => Err(format!("'{text}' found, less or more is needed")),
     }
-}
-
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|error| error.to_string())
 }
 
 /// What is measured in each block.

@@ -14,7 +14,7 @@ use tailwater_recommend::average::Averaged;
 use tailwater_recommend::evaluate::Errors;
 use tailwater_recommend::factors::Fit;
 use tailwater_recommend::model::{Among, Model, Query, Rule};
-use tailwater_recommend::ratings::{Generated, Named, Rating, Ratings, Split, read_csv};
+use tailwater_recommend::ratings::{Generated, Named, Rating, Ratings, Split, open_csv, read_csv};
 use tailwater_recommend::similarity::Similarity;
 
 /// Holds out some ratings, learns from the rest, and prints how far each predictor is from what was held out.
@@ -190,8 +190,7 @@ fn json(arguments: &Arguments, all: &Ratings, split: &Split, rows: &[Row]) -> St
 
 fn read(path: &Path) -> Result<Named, String> {
     let of_file = |error: &dyn std::fmt::Display| format!("--from {}: {error}", path.display());
-    let file = File::open(path).map_err(|error| of_file(&error))?;
-    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    let (file, bytes) = open_csv(path).map_err(|error| of_file(&error))?;
     let bar = bar(bytes, "read {bytes} of {total_bytes}");
     let named = read_csv(BufReader::new(file), |read| {
         bar.set_position(read);

@@ -11,10 +11,9 @@ use crate::midtier::{MidTier, Part};
 use crate::model::{Among, Query, Rule};
 use crate::oracle::{Oracle, averaged};
 use crate::queries;
-use crate::ratings::{Generated, Ratings, Split, read_csv};
+use crate::ratings::{Generated, Ratings, Split, open_csv, read_csv};
 use crate::similarity::Similarity;
 use std::fmt;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use tailwater_data::numbers::{bytes_of_f32, f32_of_bytes};
@@ -265,8 +264,7 @@ impl Maker<'_> {
 
     fn read(&self, path: &Path) -> Result<Ratings, String> {
         let of_file = |why: &dyn fmt::Display| format!("{}: {why}", path.display());
-        let file = File::open(path).map_err(|error| of_file(&error))?;
-        let bytes = file.metadata().map_err(|error| of_file(&error))?.len();
+        let (file, bytes) = open_csv(path).map_err(|error| of_file(&error))?;
         let told = |read: u64| (self.tell)(&format!("reading ratings, byte {read} of {bytes}"));
         let named = read_csv(BufReader::new(file), told).map_err(|error| of_file(&error))?;
         Ok(named.ratings)

@@ -3,11 +3,15 @@
 //! Users and items may be numbers or words. Commas, tabs, semicolons and `::` separate, by what the first line
 //! has; a first line whose rating is no number is a heading. MovieLens' `ratings.csv`, `u.data` and
 //! `ratings.dat` are such files.
+//!
+//! A column may stand in quotes, and ends in its line. A quote that stays open would hide the ratings after it.
 
 use super::{RATINGS_MAX, Rating, Ratings};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
 use std::io::{self, BufRead};
+use std::path::Path;
 
 /// Ratings with the words that the file has for users and items.
 #[derive(Clone, PartialEq, Debug)]
@@ -51,8 +55,26 @@ impl fmt::Display for CsvError {
 
 impl std::error::Error for CsvError {}
 
-/// Longest word for a user or an item, and for a line's other columns together.
+/// Longest word for a user or an item.
 const WORD_BYTES_MAX: usize = 256;
+
+/// Longest line: three words and a long text in the other columns.
+const LINE_BYTES_MAX: usize = 1 << 16;
+
+/// Opens a file of ratings, and says how many bytes it has.
+///
+/// # Errors
+/// When it is not there, or is a folder, a device, a pipe or a socket.
+pub fn open_csv(path: &Path) -> io::Result<(File, u64)> {
+    // To open a pipe is to wait for a writer, and some devices have no end.
+    if !path.metadata()?.is_file() {
+        let found = if path.is_dir() { "a folder" } else { "a device, a pipe or a socket" };
+        return Err(io::Error::other(format!("found {found}; a file of ratings is needed")));
+    }
+    let file = File::open(path)?;
+    let bytes = file.metadata()?.len();
+    Ok((file, bytes))
+}
 
 /// Reads ratings. `told` hears now and then how many bytes were read; its error ends the reading.
 ///
@@ -62,13 +84,13 @@ pub fn read_csv(
     input: impl BufRead,
     mut told: impl FnMut(u64) -> Result<(), String>,
 ) -> Result<Named, CsvError> {
-    let mut lines = Lines::new(input).map_err(CsvError::Io)?;
+    let mut lines = Lines::new(input);
     let (mut users, mut items) = (Numbers::default(), Numbers::default());
     let mut all: Vec<(Rating, u64)> = Vec::new();
     while let Some((line, fields)) = lines.next_line()? {
         let wrong = |message: String| CsvError::Line { line, message };
         if line % 65_536 == 0 {
-            told(lines.bytes()).map_err(CsvError::Stopped)?;
+            told(lines.bytes).map_err(CsvError::Stopped)?;
         }
         let [user, item, value] = &fields;
         let Some(value) = value else {
@@ -153,57 +175,124 @@ type Line = (u64, [Option<String>; 3]);
 
 /// The lines that are not empty.
 struct Lines<R> {
-    reader: csv::Reader<R>,
-    record: csv::StringRecord,
-    /// Between two separators lies an empty column.
-    doubled: bool,
+    input: R,
+    /// How many bytes were read.
+    bytes: u64,
+    /// The number of the line in `line`.
+    number: u64,
+    line: Vec<u8>,
+    /// The last line ended with a carriage return; a line feed after it belongs to the same end.
+    has_returned: bool,
+    /// Between columns; `None` before the first line.
+    separator: Option<&'static str>,
 }
 
 impl<R: BufRead> Lines<R> {
-    fn new(mut input: R) -> io::Result<Self> {
-        let first = input.fill_buf()?;
-        let line = first.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let counted = |byte: u8| line.iter().filter(|found| **found == byte).count();
-        let doubled = line.windows(2).any(|two| two == b"::");
-        let delimiter = if doubled {
-            b':'
-        } else {
-            b",\t;"
-                .iter()
-                .copied()
-                .max_by_key(|&byte| (counted(byte), byte == b','))
-                .unwrap_or(b',')
-        };
-        let mut reader = csv::ReaderBuilder::new();
-        reader.has_headers(false).flexible(true).delimiter(delimiter).trim(csv::Trim::All);
-        Ok(Self { reader: reader.from_reader(input), record: csv::StringRecord::new(), doubled })
-    }
-
-    fn bytes(&self) -> u64 {
-        self.reader.position().byte()
+    fn new(input: R) -> Self {
+        Self { input, bytes: 0, number: 0, line: vec![], has_returned: false, separator: None }
     }
 
     fn next_line(&mut self) -> Result<Option<Line>, CsvError> {
-        let read = self.reader.read_record(&mut self.record).map_err(of_reader)?;
-        if !read {
-            return Ok(None);
+        while self.read_line()? {
+            let number = self.number;
+            let wrong = |message: &str| CsvError::Line { line: number, message: message.into() };
+            let text = std::str::from_utf8(&self.line)
+                .map_err(|_| wrong("found bytes that are no UTF-8 text"))?;
+            let text = if number == 1 { text.trim_start_matches('\u{feff}') } else { text };
+            if text.is_empty() {
+                continue;
+            }
+            let separator = *self.separator.get_or_insert_with(|| separator_of(text));
+            let columns = columns(text, separator).ok_or_else(|| {
+                wrong("found a quote without its end; both in one line, or none, are needed")
+            })?;
+            return Ok(Some((number, columns)));
         }
-        let line = self.record.position().map_or(0, csv::Position::line);
-        let step = if self.doubled { 2 } else { 1 };
-        let field = |index: usize| self.record.get(index * step).map(str::to_owned);
-        Ok(Some((line, [field(0), field(1), field(2)])))
+        Ok(None)
+    }
+
+    /// Whether there was one more line.
+    fn read_line(&mut self) -> Result<bool, CsvError> {
+        self.line.clear();
+        let mut has_begun = false;
+        loop {
+            let found = self.input.fill_buf().map_err(CsvError::Io)?;
+            let Some(first) = found.first() else { return Ok(has_begun) };
+            if std::mem::take(&mut self.has_returned) && *first == b'\n' {
+                self.input.consume(1);
+                self.bytes += 1;
+                continue;
+            }
+            if !has_begun {
+                has_begun = true;
+                self.number += 1;
+            }
+            let end = found.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let part = &found[..end.unwrap_or(found.len())];
+            if self.line.len() + part.len() > LINE_BYTES_MAX {
+                let message = format!(
+                    "found more than {LINE_BYTES_MAX} bytes; user,item,rating are needed: are these ratings?"
+                );
+                return Err(CsvError::Line { line: self.number, message });
+            }
+            self.line.extend_from_slice(part);
+            self.has_returned = end.is_some_and(|at| found[at] == b'\r');
+            let used = part.len() + usize::from(end.is_some());
+            self.input.consume(used);
+            self.bytes += used as u64;
+            if end.is_some() {
+                return Ok(true);
+            }
+        }
     }
 }
 
-fn of_reader(error: csv::Error) -> CsvError {
-    let line = error.position().map_or(0, csv::Position::line);
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => CsvError::Io(error),
-        csv::ErrorKind::Utf8 { .. } => {
-            CsvError::Line { line, message: "found bytes that are no UTF-8 text".into() }
-        }
-        other => CsvError::Line { line, message: format!("{other:?}") },
+/// What separates the columns of a file with this first line.
+fn separator_of(line: &str) -> &'static str {
+    if line.contains("::") {
+        return "::";
     }
+    let often = |separator: &&str| (line.matches(*separator).count(), *separator == ",");
+    [",", "\t", ";"].into_iter().max_by_key(often).unwrap_or(",")
+}
+
+/// The first three columns of a line; none where a quote stays open in any.
+fn columns(line: &str, separator: &str) -> Option<[Option<String>; 3]> {
+    let mut found = [None, None, None];
+    let mut places = found.iter_mut();
+    let mut rest = Some(line);
+    while let Some(text) = rest {
+        let (word, after) = column(text, separator)?;
+        if let Some(place) = places.next() {
+            *place = Some(word.trim().to_owned());
+        }
+        rest = after;
+    }
+    Some(found)
+}
+
+/// The first column, and what follows its separator; none where its quote stays open.
+fn column<'a>(text: &'a str, separator: &str) -> Option<(String, Option<&'a str>)> {
+    let (mut word, mut rest) = (String::new(), text);
+    if let Some(mut quoted) = text.strip_prefix('"') {
+        loop {
+            let (part, after) = quoted.split_once('"')?;
+            word.push_str(part);
+            // A quote within quotes is doubled.
+            let Some(more) = after.strip_prefix('"') else {
+                rest = after;
+                break;
+            };
+            word.push('"');
+            quoted = more;
+        }
+    }
+    let (end, after) = match rest.split_once(separator) {
+        Some((end, after)) => (end, Some(after)),
+        None => (rest, None),
+    };
+    word.push_str(end);
+    Some((word, after))
 }
 
 fn shortened(text: &str) -> String {
@@ -214,6 +303,7 @@ fn shortened(text: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::io::Read as _;
 
     fn read(text: &str) -> Result<Named, CsvError> {
         read_csv(text.as_bytes(), |_| Ok(()))
@@ -227,6 +317,8 @@ mod tests {
             "7::31::2.5::978300760\n9::31::3::1\n7::1029::3::2\n",
             "7;31;2.5\r\n\r\n9;31;3\r\n7;1029;3",
             "\"7\",\"31\", 2.5\n9,31,3\n7,1029,3\n",
+            "\"7\";\"31\";\"2.5\";\"of; a \"\"kind\"\"\"\n9;31;3\n7;1029;3\n",
+            "\u{feff}7,31,2.5\n9,31,3\n7,1029,3, \"so\n",
         ];
         for file in files {
             let named = read(file).expect(file);
@@ -254,12 +346,40 @@ mod tests {
                 "line 3: user 1 has rated item 2 before, in line 1; one rating each is needed",
             ),
             ("u,i,r\n", "found no rating; lines of user,item,rating are needed"),
+            (
+                "1,1,3,\"great\n1,2,4,b\n2,1,5,c\n",
+                "line 1: found a quote without its end; both in one line, or none, are needed",
+            ),
+            (
+                "1,1,3\r\n\r\n1,2,4,\"\r\n2,1,5\"\r\n",
+                "line 3: found a quote without its end; both in one line, or none, are needed",
+            ),
         ];
         for (text, error) in wrong {
             assert_eq!(read(text).expect_err(text).to_string(), error);
         }
         let bytes = read_csv(&b"1,2,3\n\xff,2,3\n"[..], |_| Ok(())).expect_err("no text");
         assert_eq!(bytes.to_string(), "line 2: found bytes that are no UTF-8 text");
+    }
+
+    #[test]
+    fn a_line_without_end_is_an_error_after_so_many_bytes() {
+        let first: &[u8] = b"1,2,3\n";
+        for byte in [0, b'"', b','] {
+            let endless = io::BufReader::new(first.chain(io::repeat(byte)));
+            let error = read_csv(endless, |_| Ok(())).expect_err("no end").to_string();
+            assert!(error.starts_with("line 2: found more than 65536 bytes;"), "{error}");
+        }
+        let long = format!("1,2,3,{}\n", "x".repeat(LINE_BYTES_MAX - 6));
+        assert_eq!(read(&long).expect("the longest line").ratings.all().len(), 1);
+    }
+
+    #[test]
+    fn only_files_are_opened() {
+        for (path, found) in [("/", "a folder"), ("/dev/zero", "a device, a pipe or a socket")] {
+            let error = open_csv(Path::new(path)).expect_err(path).to_string();
+            assert_eq!(error, format!("found {found}; a file of ratings is needed"));
+        }
     }
 
     proptest! {

@@ -5,7 +5,7 @@ mod csv;
 mod generate;
 mod split;
 
-pub use self::csv::{CsvError, Named, read_csv};
+pub use self::csv::{CsvError, Named, open_csv, read_csv};
 pub use generate::Generated;
 pub use split::{Split, by_lines};
 

@@ -71,6 +71,7 @@ pub const KEEPS_UP: f64 = 0.8;
 pub fn agreement(first: &Experiment, second: &Experiment, tolerance: f64) -> Agreement {
     let paired = pairs(&first.summary, &second.summary);
     let points: Vec<PairedPoint> = paired.iter().map(|(one, two)| point(one, two)).collect();
+    // Each of either is in one pair at most.
     let alone = first.summary.len() + second.summary.len() - 2 * points.len();
     let unmatched = u32::try_from(alone).unwrap_or(u32::MAX);
     let ranked_alike = ranks(&points, tolerance);
@@ -201,6 +202,17 @@ mod tests {
         assert_eq!((found.points.len(), found.unmatched), (1, 2));
         assert!((found.points[0].difference() + 5.0).abs() < 1e-9);
         assert_eq!(found.ranked_alike, (0, 0), "nothing to rank");
+    }
+
+    #[test]
+    fn a_result_agrees_with_itself_where_its_demands_are_near_one_another() {
+        let all = experiment(vec![summary("a", 1.0, 0.9), summary("a", 1.005, 0.5)]);
+        let found = agreement(&all, &all, 5.0);
+        assert_eq!((found.points.len(), found.unmatched), (2, 0));
+        assert!(found.points.iter().all(|point| point.difference() == 0.0), "{:?}", found.points);
+        let one = experiment(vec![summary("a", 1.0, 0.9)]);
+        assert_eq!(agreement(&all, &one, 5.0).unmatched, 1);
+        assert_eq!(agreement(&one, &all, 5.0).unmatched, 1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::result::Summary;
 
-/// The configurations that both have, in the first's order.
+/// The configurations that both have, in the first's order. Each is in one pair at most.
 ///
 /// A demand is stated as a share of capacity or in requests per second. Each result measured a capacity of its own.
 /// So the same requests per second are another share in each, and the same share other requests per second. What is
@@ -21,12 +21,29 @@ fn pairs_by<'a>(
     second: &'a [Summary],
     demand: impl Fn(&Summary) -> Option<f64>,
 ) -> Vec<(&'a Summary, &'a Summary)> {
-    let is_same = |one: &Summary, two: &Summary| {
-        let demands = demand(one).zip(demand(two));
-        are_alike(one, two) && demands.is_some_and(|(one, two)| is_near(one, two))
-    };
-    let other = |one| second.iter().find(|two| is_same(one, two));
-    first.iter().filter_map(|one| Some((one, other(one)?))).collect()
+    let mut near = Vec::new();
+    for (at, one) in first.iter().enumerate() {
+        for (other, two) in second.iter().enumerate() {
+            let Some((asked, of_other)) = demand(one).zip(demand(two)) else { continue };
+            if are_alike(one, two) && is_near(asked, of_other) {
+                let apart = ((asked - of_other).abs(), (one.slo_us - two.slo_us).abs());
+                near.push((apart, at, other));
+            }
+        }
+    }
+    // The nearest first: demands of one result may be within a hundredth of one another.
+    near.sort_by(|(one, ..), (other, ..)| {
+        one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
+    });
+    let mut partners: Vec<Option<&Summary>> = vec![None; first.len()];
+    let mut is_taken = vec![false; second.len()];
+    for (_, at, other) in near {
+        if partners[at].is_none() && !is_taken[other] {
+            partners[at] = Some(&second[other]);
+            is_taken[other] = true;
+        }
+    }
+    first.iter().zip(partners).filter_map(|(one, partner)| Some((one, partner?))).collect()
 }
 
 /// But for the demand.
@@ -70,5 +87,14 @@ mod tests {
         let first = [summary(1.0, 60_000.0), summary(2.0, 120_000.0)];
         let second = [summary(1.25, 60_000.0), summary(2.5, 120_000.0)];
         assert_eq!(demands(&first, &second), [(1.0, 1.25), (2.0, 2.5)]);
+    }
+
+    #[test]
+    fn demands_within_a_hundredth_go_to_the_nearest_that_is_left() {
+        let all = [summary(1.0, 60_000.0), summary(1.005, 60_300.0), summary(1.008, 60_480.0)];
+        assert_eq!(demands(&all, &all), [(1.0, 1.0), (1.005, 1.005), (1.008, 1.008)]);
+        assert_eq!(demands(&all, &all[..1]), [(1.0, 1.0)]);
+        assert_eq!(demands(&all[..2], &all[1..]), [(1.0, 1.008), (1.005, 1.005)]);
+        assert_eq!(demands(&all[1..], &all[..2]), [(1.005, 1.005), (1.008, 1.0)]);
     }
 }

@@ -3,14 +3,17 @@
 //! Such a text tells the same events as a [`crate::Recorder`] does, save in what a waker was: that follows from the interrupts
 //! around it, if all of them were recorded, too.
 
-use crate::event::{Context, Event, Left, LocalInterrupt, Name, What};
+mod told;
+
+use self::told::{Told, told_by};
+use crate::event::{Context, Event, What};
 use crate::probe::Missing;
 use crate::recorder::Losses;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Events held, some 600 MB.
 const EVENTS_MAX: usize = 8 << 20;
-/// Processors that Linux can have (`NR_CPUS` of `arch/x86/Kconfig`). A line of a further one cannot be read.
+/// Processors that Linux can have (`NR_CPUS` of `arch/x86/Kconfig`). A line that names a further one cannot be read.
 const CPUS_MAX: u32 = 8_192;
 /// Brackets before that of the processor: each letter of a thread's name (`TASK_COMM_LEN`) may be one.
 const BRACKETS_MAX: usize = 16;
@@ -306,116 +309,10 @@ fn clock_name(number: u32) -> String {
     }
 }
 
-/// What a line tells.
-enum Told {
-    /// Nothing that is wanted.
-    Nothing,
-    /// Something that was not understood.
-    Unread,
-    /// This, with the number of the thread that had the processor where it says so itself.
-    What(Option<u32>, What),
-}
-
-fn told_by(point: &str, told: &str) -> Told {
-    use LocalInterrupt::{Call, Reschedule, Timer};
-    let what = match point {
-        SWITCH => {
-            return switch(told).map_or(Told::Unread, |(tid, what)| Told::What(Some(tid), what));
-        }
-        "sched:sched_waking" => waking(told),
-        "sched:sched_wakeup" => wakeup(told, false),
-        "sched:sched_wakeup_new" => wakeup(told, true),
-        "sched:sched_migrate_task" => migrate(told),
-        "sched:sched_process_fork" => last(told, "child_pid=").map(|child| What::Fork { child }),
-        "irq:irq_handler_entry" => first(told, "irq=").map(|line| What::InterruptEntry { line }),
-        "irq:irq_handler_exit" => Some(What::InterruptExit),
-        "irq:softirq_entry" => first(told, "vec=").map(|vector| What::SoftirqEntry { vector }),
-        "irq:softirq_exit" => Some(What::SoftirqExit),
-        "irq_vectors:local_timer_entry" => Some(What::LocalEntry(Timer)),
-        "irq_vectors:local_timer_exit" => Some(What::LocalExit(Timer)),
-        "irq_vectors:reschedule_entry" => Some(What::LocalEntry(Reschedule)),
-        "irq_vectors:reschedule_exit" => Some(What::LocalExit(Reschedule)),
-        "irq_vectors:call_function_single_entry" => Some(What::LocalEntry(Call)),
-        "irq_vectors:call_function_single_exit" => Some(What::LocalExit(Call)),
-        // The address is told as a symbol where there is one.
-        "exceptions:page_fault_user" => Some(What::Fault { address: 0 }),
-        "tcp:tcp_retransmit_skb" => Some(What::Retransmission),
-        _ => return Told::Nothing,
-    };
-    what.map_or(Told::Unread, |what| Told::What(None, what))
-}
-
-/// `prev_comm=a prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=b next_pid=2 next_prio=120`, or with a plugin of perf's
-/// `a:1 [120] S ==> b:2 [120]`.
-fn switch(told: &str) -> Option<(u32, What)> {
-    let ((previous, tid, state), (next_name, next)) = match told.split_once(" ==> next_comm=") {
-        Some((from, to)) => {
-            let (name, from) = from.strip_prefix("prev_comm=")?.rsplit_once(" prev_pid=")?;
-            let (tid, from) = from.split_once(' ')?;
-            let (_, state) = from.rsplit_once("prev_state=")?;
-            let (next_name, to) = to.rsplit_once(" next_pid=")?;
-            ((name, tid, state), (next_name, to.split(' ').next()?))
-        }
-        None => {
-            let (from, to) = told.rsplit_once(" ==> ")?;
-            let (from, state) = from.rsplit_once(' ')?;
-            let (name, tid) = thread(from)?;
-            ((name, tid, state), thread(to)?)
-        }
-    };
-    let what = What::Switch {
-        previous_name: Name::new(previous.as_bytes()),
-        left: Left::of_letters(state),
-        next: next.parse().ok()?,
-        next_name: Name::new(next_name.as_bytes()),
-    };
-    Some((tid.parse().ok()?, what))
-}
-
-/// `a:1 [120]`: a name and a number.
-fn thread(told: &str) -> Option<(&str, &str)> {
-    told.rsplit_once(" [")?.0.rsplit_once(':')
-}
-
-/// `comm=a pid=1 prio=120 target_cpu=001`, or `a:1 [120] CPU:001`.
-fn queued(told: &str) -> Option<(u32, u32)> {
-    if let Some(cpu) = last(told, "target_cpu=") {
-        return Some((last(told, " pid=")?, cpu));
-    }
-    let (_, tid) = thread(told)?;
-    Some((tid.parse().ok()?, last(told, "CPU:")?))
-}
-
-fn waking(told: &str) -> Option<What> {
-    queued(told).map(|(tid, cpu)| What::Waking { tid, cpu, context: Context::Innermost })
-}
-
-fn wakeup(told: &str, is_new: bool) -> Option<What> {
-    queued(told).map(|(tid, cpu)| What::Wakeup { tid, cpu, is_new })
-}
-
-/// `comm=a pid=1 prio=120 orig_cpu=0 dest_cpu=1`.
-fn migrate(told: &str) -> Option<What> {
-    Some(What::Migrate { tid: last(told, " pid=")?, cpu: last(told, "dest_cpu=")? })
-}
-
-/// The number after the last such key: a name before it may look like one.
-fn last(told: &str, key: &str) -> Option<u32> {
-    number(told.rsplit_once(key)?.1)
-}
-
-/// The number after a key that comes first.
-fn first(told: &str, key: &str) -> Option<u32> {
-    number(told.strip_prefix(key)?)
-}
-
-fn number(told: &str) -> Option<u32> {
-    told.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{Left, Name};
     use crate::schedule::{Fact, Interval, Machine, State, Waker};
 
     const HEADER: &str = "# ========\n# captured on    : Thu Nov 26 11:00:00 2026\n\
@@ -556,6 +453,32 @@ mod tests {
         assert_eq!((told.cpus, told.events.len()), (vec![0], 2));
         let late = "7 [000] 18446744073.709551615: sched:sched_switch: a:7 [120] S ==> b:8 [120]\n";
         assert_eq!(events(late).events.len(), 1);
+    }
+
+    /// No event ever comes from a processor that is not there, and until then nothing is certain.
+    #[test]
+    fn a_thread_sent_to_a_processor_that_cannot_be_is_counted_and_no_more() {
+        let before = "8 [000] 100.000001000: sched:sched_switch: b:8 [120] R ==> a:7 [120]\n\
+                      9 [001] 100.000002000: sched:sched_switch: c:9 [120] S ==> d:5 [120]\n";
+        let after = "5 [001] 100.000004000: sched:sched_switch: d:5 [120] S ==> c:9 [120]\n\
+                     7 [000] 100.000005000: sched:sched_switch: a:7 [120] S ==> b:8 [120]\n\
+                     8 [000] 100.000007000: sched:sched_waking: comm=a pid=7 prio=120 target_cpu=000\n\
+                     8 [000] 100.000009000: sched:sched_switch: b:8 [120] R ==> a:7 [120]\n\
+                     7 [000] 100.000012000: sched:sched_switch: a:7 [120] S ==> b:8 [120]\n";
+        let without = events(&format!("{before}{after}"));
+        let states = facts(&without, 7);
+        assert!(states.iter().any(|(state, _)| matches!(state, State::Asleep { .. })));
+        for sent in [
+            "sched_waking: comm=c pid=9 prio=120 target_cpu=4000000000",
+            "sched_wakeup: comm=c pid=9 prio=120 target_cpu=8192",
+            "sched_wakeup: c:9 [120] CPU:4000000000",
+            "sched_wakeup_new: c:9 [120] CPU:4000000000",
+            "sched_migrate_task: comm=c pid=9 prio=120 orig_cpu=1 dest_cpu=4000000000",
+        ] {
+            let told = events(&format!("{before}5 [001] 100.000003000: sched:{sent}\n{after}"));
+            assert_eq!((told.losses.unread, &told.cpus), (1, &without.cpus), "{sent}");
+            assert_eq!(facts(&told, 7), states, "{sent}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod out;
 mod sets;
 mod table;
 mod tries;

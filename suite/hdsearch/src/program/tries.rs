@@ -1,9 +1,9 @@
 //! `frontier`: every choice of settings, one after another.
 
 use crate::arguments::{FrontierArguments, Which};
+use crate::out::Out;
 use crate::sets::{self, Named, bar};
 use crate::table;
-use std::path::Path;
 use tailwater_hdsearch::frontier::{Bench, Build, Built, Frontier, Grid, Point, Times, Worked};
 use tailwater_hdsearch::{oracle, vectors::Set};
 use tailwater_kernels::Kernels;
@@ -16,9 +16,7 @@ pub(crate) fn run(arguments: &FrontierArguments) -> Result<(), String> {
             arguments.share_max
         ));
     }
-    if let Some(out) = &arguments.out {
-        refuse_unwritable(out)?;
-    }
+    let out = arguments.out.as_deref().map(Out::prepare).transpose()?;
     let Named { about, set } = sets::make(&arguments.set)?;
     let (truth, shape) = sets::measured(&set);
     let bench = Bench::new(&set, &truth, arguments.neighbours, arguments.leaves);
@@ -36,10 +34,13 @@ pub(crate) fn run(arguments: &FrontierArguments) -> Result<(), String> {
         measured: measured(&bench, arguments)?,
     };
     let json = || serde_json::to_string_pretty(&frontier).map_err(|error| error.to_string());
-    if let Some(out) = &arguments.out {
-        write(out, &(json()? + "\n"))?;
-    }
-    print(&if arguments.set.json { json()? } else { table::of(&frontier) })
+    let written = match out {
+        Some(out) => out.write(&(json()? + "\n")),
+        None => Ok(()),
+    };
+    // Minutes of work are told also where the file fails.
+    print(&if arguments.set.json { json()? } else { table::of(&frontier) })?;
+    written
 }
 
 /// The points, in the order of the grid.
@@ -93,25 +94,4 @@ fn machine() -> String {
     let model = model.map_or("unknown", |rest| rest.trim_start_matches([' ', '\t', ':']));
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     format!("{model}, {cpus} CPUs, kernels by {}", Kernels::best().level())
-}
-
-/// Better said before minutes of work than after.
-fn refuse_unwritable(path: &Path) -> Result<(), String> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder {
-        Some(folder) if !folder.is_dir() => {
-            Err(format!("{}: found no such folder; make it first: mkdir -p {0}", folder.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Whole or not at all.
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    let draft = path.with_extension(format!("{}.part", std::process::id()));
-    let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, path));
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&draft);
-        format!("{}: {error}", path.display())
-    })
 }

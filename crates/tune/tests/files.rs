@@ -17,6 +17,7 @@ A = 10
 fn parse(text: &str) -> Result<Vec<Case>, String> {
     let read = |name: &str| match name {
         "sizes.csv" => Ok("bytes,offloads\n64,1000\n4096,1000\n".to_owned()),
+        "huge.csv" => Ok("1e200,1\n64,1000\n".to_owned()),
         _ => Err("no such file".to_owned()),
     };
     let parsed = file::parse("file.toml", text, &read);
@@ -116,6 +117,28 @@ fn sizes_come_from_a_file_or_a_list_and_only_those_that_pay_are_made() {
     let forced = text.replace("2000 cycles", "9000 cycles") + "offload = \"all\"\n";
     assert!(study(&forced, None).outcome.speedup < dear.speedup);
     assert!(error(&text.replace("sizes.csv", "gone.csv")).contains("no such file"));
+    // In a file as in a list.
+    let told = error(&(text.replace("sizes.csv", "huge.csv") + "beta = 2\n"));
+    assert!(told.contains("1e200 bytes found; a size from 1e-9 to 1e15"), "{told}");
+    assert!(error(&listed.replace("[64,", "[1e200,")).contains("g is 1e200; a number from 0 to"));
+}
+
+/// `null` says that nothing is known.
+#[test]
+fn programs_read_that_no_offload_pays_as_people_do() {
+    let json = |text: &str| serde_json::to_value(study(text, None)).expect("JSON");
+    let slower = SOUND.replace("A = 10", "A = 0.5");
+    let of_number = json(&slower);
+    assert_eq!(
+        (&of_number["break_even_cycles"], &of_number["break_even_bytes"]),
+        (&"infinite".into(), &().into())
+    );
+    let sized = json(&slower.replace("n = 10000", "g = \"sizes.csv\""));
+    for key in ["break_even_cycles", "break_even_bytes", "latency_break_even_bytes"] {
+        assert_eq!(sized[key], "infinite", "{key}");
+    }
+    let pays = json(&SOUND.replace("n = 10000", "g = \"sizes.csv\""));
+    assert!(pays["break_even_cycles"].is_f64() && pays["break_even_bytes"].is_f64(), "{pays}");
 }
 
 #[test]

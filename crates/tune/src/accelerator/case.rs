@@ -92,11 +92,14 @@ pub struct Outcome {
     pub speedup: f64,
     /// Factor by which latency shrinks; `None` where it depends on an unknown A.
     pub latency: Option<f64>,
-    /// Kernel cycles from which on an offload raises throughput.
+    /// Kernel cycles from which on an offload raises throughput; infinite where none does.
+    #[serde(serialize_with = "super::infinite::number")]
     pub break_even_cycles: f64,
     /// The same in bytes, where C_b is known.
+    #[serde(serialize_with = "super::infinite::known")]
     pub break_even_bytes: Option<f64>,
-    /// Bytes from which on an offload lowers latency, where C_b and A are known.
+    /// Bytes from which on an offload lowers latency, where C_b and A are known; infinite where none does.
+    #[serde(serialize_with = "super::infinite::known")]
     pub latency_break_even_bytes: Option<f64>,
     /// Factor on throughput of an accelerator without any cost: 1/(1 − α), α being that of all offloads.
     pub ideal: f64,

@@ -15,6 +15,7 @@ pub mod sizes;
 pub mod queue;
 pub mod amount;
 pub mod input;
+mod infinite;
 mod case;
 
 mod need;

@@ -5,6 +5,13 @@ use std::fmt;
 /// The most sizes that are told apart.
 pub const SIZES_MAX: usize = 4_096;
 
+/// Largest size in bytes, and most offloads of one. Their Σ g^2β stays finite for every β that a file may have, also of
+/// offloads that are made a million times as large.
+pub(crate) const ROW_MAX: f64 = 1e15;
+
+/// Smallest size in bytes: its g^2β stays above 0 likewise.
+const BYTES_MIN: f64 = 1e-9;
+
 /// A histogram of sizes of offloads.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sizes {
@@ -77,11 +84,12 @@ impl Sizes {
             )));
         }
         let is_sound = |(bytes, count): &(f64, f64)| {
-            *bytes > 0.0 && *count >= 0.0 && (bytes + count).is_finite()
+            (BYTES_MIN..=ROW_MAX).contains(bytes) && (0.0..=ROW_MAX).contains(count)
         };
         if let Some((bytes, count)) = rows.iter().find(|row| !is_sound(row)) {
             return Err(SizesError(format!(
-                "{count} offloads of {bytes} bytes found; a size above 0 and a number of 0 or more are needed"
+                "{count:?} offloads of {bytes:?} bytes found; a size from {BYTES_MIN:e} to {ROW_MAX:e} and a number \
+                 from 0 to {ROW_MAX:e} are needed"
             )));
         }
         rows.retain(|(_, count)| *count > 0.0);
@@ -198,6 +206,20 @@ mod tests {
     }
 
     #[test]
+    fn whatever_has_a_use_has_finite_sums() {
+        for beta in [0.1, 4.0] {
+            let rows = vec![(BYTES_MIN, ROW_MAX), (1.0, 1.0), (ROW_MAX, ROW_MAX)];
+            let sizes = Sizes::new(rows, beta).unwrap();
+            for sizes in [sizes.coarser(1e6), sizes.coarser(1e-6), sizes] {
+                for part in (1..=3).map(|largest| sizes.largest(largest)) {
+                    assert!(part.work.is_normal() && part.squares.is_normal(), "{part:?}");
+                    assert!(part.variation().is_finite(), "{part:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn offloads_of_one_size_do_not_vary() {
         let sizes = three();
         assert!(sizes.largest(1).variation().abs() < 1e-12);
@@ -208,7 +230,12 @@ mod tests {
     fn rows_that_are_no_histogram_say_why() {
         let error = |rows| Sizes::new(rows, 1.0).unwrap_err().to_string();
         assert!(error(vec![]).contains("0 sizes found"));
-        assert!(error(vec![(0.0, 1.0)]).contains("a size above 0"));
+        for row in
+            [(0.0, 1.0), (1e-200, 1.0), (1e200, 1.0), (f64::NAN, 1.0), (8.0, 1e16), (8.0, -1.0)]
+        {
+            let told = error(vec![(64.0, 1.0), row]);
+            assert!(told.contains("from 1e-9 to 1e15 and a number from 0 to 1e15"), "{told}");
+        }
         assert!(error(vec![(8.0, 1.0), (8.0, 2.0)]).contains("twice"));
         assert!(error(vec![(8.0, 0.0)]).contains("no size has an offload"));
     }

@@ -7,7 +7,7 @@ use super::units;
 use crate::accelerator::design::{STRATEGIES, THREADINGS};
 use crate::accelerator::input::End;
 use crate::accelerator::queue::{QUEUES, SERVERS_MAX};
-use crate::accelerator::sizes::{SIZES_MAX, work_share_at_least};
+use crate::accelerator::sizes::{ROW_MAX, SIZES_MAX, work_share_at_least};
 use crate::accelerator::{
     Amount, Case, Design, Input, Inputs, Queue, Selection, Sizes, Stated, Threading, Weighting,
 };
@@ -162,7 +162,7 @@ fn sizes(item: &Item<'_>, beta: f64, file: ReadFile<'_>) -> Option<Sizes> {
 
 fn row(item: &Item<'_>) -> Option<(f64, f64)> {
     let pair = item.entries(2)?;
-    let number = |at: usize| pair.get(at).and_then(|item| item.number((0.0, 1e15)));
+    let number = |at: usize| pair.get(at).and_then(|item| item.number((0.0, ROW_MAX)));
     match (pair.len(), number(0), number(1)) {
         (2, Some(bytes), Some(count)) => Some((bytes, count)),
         (2, _, _) => None,

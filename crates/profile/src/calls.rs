@@ -11,7 +11,7 @@ use crate::record::{Call, CallFlags, Function, FunctionId, Record, ThreadId, Tic
 use crate::requests::{FirstReading, Request, What};
 use crate::trace::{Ending, Header, TraceError};
 
-/// Turns of threads for requests that are kept; 2²² take 130 MB. Calls within further ones have no request.
+/// Turns of threads for requests that are kept; 2²² take 170 MB. Calls within further ones have no request.
 const TURNS_MAX: usize = 1 << 22;
 
 /// The first pass.
@@ -61,13 +61,17 @@ struct Turns {
     beyond: u64,
 }
 
+/// Once sorted, a turn tells of itself and of all that began before it: a call asks which of these end after it has begun,
+/// and only whether they are of one request. One may be open for all of a recording, so a walk over them had no bound.
 #[derive(Clone, Copy)]
 struct Turn {
     from: Ticks,
+    /// The last end.
     to: Ticks,
+    /// The request that has it.
     request: u64,
-    /// The last end of this one and of all before it.
-    until: Ticks,
+    /// The last end of another request.
+    other: Option<Ticks>,
 }
 
 impl Calls {
@@ -146,8 +150,7 @@ impl Turns {
                 continue;
             }
             self.kept += 1;
-            let turn =
-                Turn { from: part.from, to: part.to, request: request.number, until: part.to };
+            let turn = Turn { from: part.from, to: part.to, request: request.number, other: None };
             self.threads.entry(thread).or_default().push(turn);
         }
     }
@@ -155,10 +158,10 @@ impl Turns {
     fn sort(&mut self) {
         for turns in self.threads.values_mut() {
             turns.sort_unstable_by_key(|turn| turn.from);
-            let mut until = 0;
+            let mut before: Option<Turn> = None;
             for turn in turns {
-                until = until.max(turn.to);
-                turn.until = until;
+                *turn = before.map_or(*turn, |before| before.and(*turn));
+                before = Some(*turn);
             }
         }
     }
@@ -170,17 +173,93 @@ impl Turns {
         let to = call.end.saturating_sub(call.end_slack.into());
         let middle = call.start.midpoint(call.end);
         let (from, to) = if from <= to { (from, to) } else { (middle, middle) };
-        let begun = &turns[..turns.partition_point(|turn| turn.from <= to)];
-        let mut found = None;
-        for turn in begun.iter().rev().take_while(|turn| turn.until >= from) {
-            if turn.to < from || found == Some(turn.request) {
-                continue;
-            }
-            if found.is_some() {
-                return None;
-            }
-            found = Some(turn.request);
+        let last = turns.partition_point(|turn| turn.from <= to).checked_sub(1)?;
+        let Turn { to: ended, request, other, .. } = turns[last];
+        let is_alone = other.is_none_or(|other| other < from);
+        (ended >= from && is_alone).then_some(request)
+    }
+}
+
+impl Turn {
+    /// All before and the next, as the next has them.
+    fn and(self, next: Self) -> Self {
+        let (to, request, other) = if next.request == self.request {
+            (next.to.max(self.to), self.request, self.other)
+        } else if next.to > self.to {
+            (next.to, next.request, Some(self.to))
+        } else {
+            (self.to, self.request, self.other.max(Some(next.to)))
+        };
+        Self { from: next.from, to, request, other }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const THREAD: ThreadId = ThreadId(7);
+
+    /// Sorted, from beginnings, ends and requests.
+    fn turns(all: &[(Ticks, Ticks, u64)]) -> Turns {
+        let turn =
+            |&(from, to, request): &(Ticks, Ticks, u64)| Turn { from, to, request, other: None };
+        let mut turns = Turns::default();
+        turns.threads.insert(THREAD, all.iter().map(turn).collect());
+        turns.sort();
+        turns
+    }
+
+    fn call(start: Ticks, end: Ticks) -> Call {
+        Call {
+            thread: THREAD,
+            function: FunctionId(1),
+            parent: None,
+            depth: 0,
+            generation: 1,
+            start,
+            start_slack: 0,
+            end,
+            end_slack: 0,
+            flags: CallFlags::default(),
+            site: 0,
         }
-        found
+    }
+
+    /// By looking at each.
+    fn naive(all: &[(Ticks, Ticks, u64)], start: Ticks, end: Ticks) -> Option<u64> {
+        let mut on = all.iter().filter(|(from, to, _)| *from <= end && *to >= start);
+        let (_, _, first) = on.next()?;
+        on.all(|(_, _, request)| request == first).then_some(*first)
+    }
+
+    /// Each call looked at all turns before it.
+    #[test]
+    fn a_request_that_is_open_throughout_makes_no_walk() {
+        let mut all = vec![(0, Ticks::MAX, 0)];
+        all.extend((1..=200_000).map(|nth| (10 * nth, 10 * nth + 4, nth)));
+        let turns = turns(&all);
+        for nth in 1..=200_000 {
+            let (during, after) =
+                (call(10 * nth + 1, 10 * nth + 2), call(10 * nth + 6, 10 * nth + 8));
+            assert_eq!((turns.of(&during), turns.of(&after)), (None, Some(0)), "{nth}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_finds_what_looking_at_each_finds(
+            all in prop::collection::vec((0..40_u64, 0..20_u64, 0..4_u64), 0..12),
+            calls in prop::collection::vec((0..60_u64, 0..20_u64), 1..12),
+        ) {
+            let all: Vec<_> =
+                all.into_iter().map(|(from, length, request)| (from, from + length, request)).collect();
+            let turns = turns(&all);
+            for (start, length) in calls {
+                let end = start + length;
+                prop_assert_eq!(turns.of(&call(start, end)), naive(&all, start, end));
+            }
+        }
     }
 }

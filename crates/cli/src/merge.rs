@@ -43,7 +43,8 @@ fn refused(options: &MergeOptions, error: &MergeError) -> Failure {
         | MergeError::Damaged(at)
         | MergeError::NoLoad(at)
         | MergeError::OtherLoad(at, _)
-        | MergeError::SameSeed(at, _) => {
+        | MergeError::SameSeed(at, _)
+        | MergeError::TooMany(at, _) => {
             Failure::usage(format!("{}: {error}", options.shards[*at].display()))
         }
         _ => Failure::usage(error),

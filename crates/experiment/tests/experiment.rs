@@ -430,6 +430,15 @@ fn what_is_not_all_shards_of_one_result_is_refused() {
     for damage in damages {
         assert_eq!(refused(damage), MergeError::Damaged(1));
     }
+    // Four billion pairs, and no run of any.
+    let empty = |parts: &mut Vec<Experiment>| {
+        for part in parts {
+            part.runs.clear();
+            let mark = part.shard.as_mut().unwrap();
+            (mark.pairs, mark.repetitions) = (u32::MAX, 0);
+        }
+    };
+    assert_eq!(refused(empty), MergeError::Damaged(0));
     let cut = refused(|parts| parts[0].cut_short = Some("ended by SIGTERM".into()));
     assert!(cut.to_string().starts_with("shard 0 was cut short (ended by SIGTERM)"), "{cut}");
 }

@@ -25,6 +25,8 @@ pub enum MergeError {
     OtherLoad(usize, String),
     /// One has this seed, which one before it has.
     SameSeed(usize, u64),
+    /// One has more of this than can be added up.
+    TooMany(usize, &'static str),
 }
 
 impl fmt::Display for MergeError {
@@ -63,6 +65,10 @@ impl fmt::Display for MergeError {
                 f,
                 "this load has the seed {seed}, as one before it: both asked the same at the same times; give each a --seed \
                  of its own"
+            ),
+            Self::TooMany(_, what) => write!(
+                f,
+                "this load has more {what} than any has, and they cannot be added up; load again, and do not edit what is told"
             ),
         }
     }

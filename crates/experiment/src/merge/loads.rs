@@ -11,6 +11,9 @@ use tailwater_stats::result::{
 /// Of their windows, so much must be in common: rates are added up.
 const IN_COMMON_MIN: f64 = 0.9;
 
+/// No load has more of anything: so many requests take years at a million a second. Of 2¹⁶ loads they can be added up.
+const COUNT_MAX: u128 = 1 << 48;
+
 /// What says that it is of one `tailwater load`, where something was answered.
 pub(super) fn mark(result: &Experiment) -> Option<&LoadMark> {
     let is_answered = matches!(&result.runs[..], [run] if !run.latency_counts_ns.is_empty());
@@ -23,6 +26,7 @@ pub(super) fn merge(loads: &[Experiment]) -> Result<Experiment, MergeError> {
     let first = loads.first().ok_or(MergeError::Nothing)?;
     let mut seeds = BTreeSet::new();
     let mut marks = Vec::new();
+    let mut clients = 0_u32;
     for (at, load) in loads.iter().enumerate() {
         marks.push(mark(load).ok_or(MergeError::NoLoad(at))?);
         if let Some(what) = other_work(&marks[0].asks, &marks[at].asks) {
@@ -34,9 +38,15 @@ pub(super) fn merge(loads: &[Experiment]) -> Result<Experiment, MergeError> {
         if !seeds.insert(load.seed) {
             return Err(MergeError::SameSeed(at, load.seed));
         }
+        let run = &load.runs[0];
+        if let Some(what) = beyond(run) {
+            return Err(MergeError::TooMany(at, what));
+        }
+        let all = clients.checked_add(run.clients);
+        clients = all.ok_or(MergeError::TooMany(at, "clients"))?;
     }
     let runs: Vec<&Run> = loads.iter().flat_map(|load| &load.runs).collect();
-    let mut run = together(&runs);
+    let mut run = Run { clients, ..together(&runs) };
     run.invalid_because.extend(apart(&marks));
     run.valid = run.invalid_because.is_empty();
     let title = format!("{} loads at the same time", loads.len());
@@ -75,6 +85,33 @@ fn contents(load: &Experiment) -> impl Iterator<Item = (&str, u64)> {
     load.data.iter().map(|data| (&*data.sha256, data.bytes))
 }
 
+/// What a load has more of than [`COUNT_MAX`].
+fn beyond(run: &Run) -> Option<&'static str> {
+    let sum = |counts: &[u64]| counts.iter().map(|count| u128::from(*count)).sum::<u128>();
+    let fates =
+        sum(&[run.fates.ok, run.fates.late, run.fates.expired, run.fates.shed, run.fates.lost]);
+    let answers = sum(&[run.unsent, run.wrong_answers, run.partial_answers]);
+    let reasons = run.shed_by_reason.values().map(|count| u128::from(*count)).sum::<u128>();
+    let latencies = run.latency_counts_ns.values().map(|count| u128::from(*count)).sum::<u128>();
+    let replicas = run
+        .replicas_compared
+        .as_ref()
+        .map_or(0, |it| sum(&[it.keys, it.untold, it.differ]) + sum(&it.gets));
+    let connections = run.connections.as_ref().map_or(0, |it| {
+        let made = [it.all, it.up, it.lost, it.goodbyes, it.remade, it.attempts_failed];
+        sum(&made) + sum(&[it.requests_lost, it.requests_given_up])
+    });
+    let all = [
+        ("requests", fates),
+        ("answers", answers),
+        ("reasons to refuse", reasons),
+        ("latencies", latencies),
+        ("replicas' answers", replicas),
+        ("connections", connections),
+    ];
+    all.into_iter().find(|(_, count)| *count > COUNT_MAX).map(|(what, _)| what)
+}
+
 fn together(runs: &[&Run]) -> Run {
     let sum = |of: fn(&Run) -> f64| runs.iter().map(|run| of(run)).sum::<f64>();
     let most = |of: fn(&Run) -> f64| runs.iter().map(|run| of(run)).fold(0.0, f64::max);
@@ -103,7 +140,6 @@ fn together(runs: &[&Run]) -> Run {
         profile: of_all.profile.clone(),
         arrivals: of_all.arrivals.clone(),
         slo_us: of_all.slo_us,
-        clients: runs.iter().map(|run| run.clients).sum(),
         asked_rps: sum(|run| run.asked_rps),
         offered_rps: sum(|run| run.offered_rps),
         throughput_rps: sum(|run| run.throughput_rps),
@@ -270,6 +306,43 @@ mod tests {
             it.load.as_mut().expect("a mark").asks.insert("sleep".into(), "true".into());
         };
         assert_eq!(refused(sleep), MergeError::OtherLoad(1, "sleep (true, not none)".into()));
+    }
+
+    #[test]
+    fn what_cannot_be_added_up_is_refused_by_number() {
+        let refused = |change: fn(&mut Run)| {
+            let mut other = load(2, 100, &[1]);
+            change(&mut other.runs[0]);
+            let merged = merge(&[load(1, 100, &[1]), other]);
+            merged.map(drop).expect_err("refused")
+        };
+        assert_eq!(refused(|it| it.clients = u32::MAX), MergeError::TooMany(1, "clients"));
+        let fates: [fn(&mut Run); 2] = [
+            |it| it.fates.ok = u64::MAX,
+            |it| (it.fates.late, it.fates.shed) = (u64::MAX, u64::MAX),
+        ];
+        for change in fates {
+            assert_eq!(refused(change), MergeError::TooMany(1, "requests"));
+        }
+        assert_eq!(refused(|it| it.unsent = u64::MAX), MergeError::TooMany(1, "answers"));
+        let reason = |it: &mut Run| {
+            it.shed_by_reason.insert("queue".into(), u64::MAX);
+        };
+        assert_eq!(refused(reason), MergeError::TooMany(1, "reasons to refuse"));
+        let latency = |it: &mut Run| {
+            it.latency_counts_ns.insert(7, u64::MAX);
+        };
+        assert_eq!(refused(latency), MergeError::TooMany(1, "latencies"));
+        let gets = |it: &mut Run| {
+            let gets = vec![u64::MAX, u64::MAX];
+            it.replicas_compared = Some(ReplicasCompared { gets, ..ReplicasCompared::default() });
+        };
+        assert_eq!(refused(gets), MergeError::TooMany(1, "replicas' answers"));
+        let lost = |it: &mut Run| {
+            it.connections =
+                Some(ConnectionReading { lost: u64::MAX, ..ConnectionReading::default() });
+        };
+        assert_eq!(refused(lost), MergeError::TooMany(1, "connections"));
     }
 
     #[test]

@@ -29,10 +29,12 @@ pub(super) fn merge(shards: Vec<Experiment>) -> Result<Experiment, MergeError> {
     Ok(join(in_order(shards, &mark)?, capacities))
 }
 
-/// Whether there are all runs of so many pairs.
+/// Whether there are all runs of so many pairs. A mark may promise any number of them, and is believed as far as there are
+/// runs.
 fn is_whole(runs: &[Run], pairs: u32, repetitions: u32) -> bool {
-    let due = (0..pairs).flat_map(|_| 0..repetitions);
-    runs.iter().map(|run| run.repetition).eq(due)
+    let due = u64::from(pairs) * u64::from(repetitions);
+    let are_all = repetitions > 0 && runs.len() as u64 == due;
+    are_all && runs.iter().zip((0..repetitions).cycle()).all(|(run, due)| run.repetition == due)
 }
 
 /// One for each number of clients, which all shards must have found alike.

@@ -57,6 +57,45 @@ fn what_the_trace_and_the_kernels_file_lack_is_told() {
     assert!(text.contains("facts of the kernel are missing"), "{text}");
 }
 
+/// What `accelerate model` would refuse: the kernel is all there is, or the recording lasts for eight days.
+#[test]
+fn a_model_that_could_not_be_read_is_not_written() {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("measure-refused");
+    let _ = std::fs::remove_dir_all(&out);
+    let shown = out.display().to_string();
+    let clock = Clock { ticks: 10_000_000, raw_ns: 10_000_000, real_ns: 10_000_000 };
+    let day = 86_400_000_000;
+    let days = [
+        Record::Clock(clock),
+        function(1, "handle"),
+        function(2, "rest"),
+        Record::Call(vague(1, (day, 1), (4 * day, 1), 0)),
+        Record::Call(vague(2, (4 * day, 1), (8 * day, 1), 0)),
+    ];
+    for (name, records, function, why) in [
+        (
+            "measure-all.trace",
+            &fig1()[..],
+            "*",
+            "take 100.0 % of all time, and `tailwater accelerate",
+        ),
+        ("measure-days.trace", &days[..], "*handle*", "a recording of a millisecond to a week"),
+    ] {
+        let path = trace(name, records, 0);
+        let refused = measure(&path, &["--function", function, "--out", shown.as_str()]);
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{told}");
+        assert!(told.contains(why), "{told}");
+        assert_eq!(std::fs::read_dir(&out).expect("it is made").count(), 0, "{name}");
+    }
+    let path = trace("measure-few.trace", &fig1(), 0);
+    told(&measure(&path, &["--out", shown.as_str()]));
+    let model = out.join("model.toml");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater"));
+    told(&command.args(["accelerate", "model"]).arg(model).output().expect("it starts"));
+    std::fs::remove_dir_all(out).expect("removed");
+}
+
 #[test]
 fn a_call_that_ends_at_no_time_is_no_reason_to_panic() {
     let name = "measure-hostile.trace";

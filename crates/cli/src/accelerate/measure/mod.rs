@@ -186,17 +186,26 @@ fn kernel(options: &MeasureOptions, recording: &Recording) -> Result<Kernel, Fai
     Ok(Kernel { functions, patterns: options.function.clone(), ns, alpha, calls, sizes })
 }
 
+/// Everything, as JSON.
+const MEASURED: &str = "measured.json";
+
+/// All files, or none where the model would refuse its own.
 fn write(
     folder: &Folder<'_>,
     options: &MeasureOptions,
     found: &Measured,
     json: &str,
 ) -> Result<(), Failure> {
-    folder.write("measured.json", json)?;
-    let Some(kernel) = &found.kernel else { return Ok(()) };
-    match &kernel.sizes {
-        Some(sizes) => folder.write(model::SIZES, &model::sizes(sizes))?,
+    let Some(kernel) = &found.kernel else { return folder.write(MEASURED, json) };
+    let text = model::of(found, kernel, &options.trace);
+    let sizes = kernel.sizes.as_ref().map(model::sizes);
+    if let Some(why) = model::refusal(&text, sizes.as_deref(), kernel) {
+        return Err(Failure::usage(format!("{}: {why}", options.trace.display())));
+    }
+    folder.write(MEASURED, json)?;
+    match &sizes {
+        Some(sizes) => folder.write(model::SIZES, sizes)?,
         None => folder.remove(model::SIZES)?,
     }
-    folder.write("model.toml", &model::of(found, kernel, &options.trace))
+    folder.write(model::MODEL, &text)
 }

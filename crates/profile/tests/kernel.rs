@@ -126,6 +126,22 @@ fn the_parts_of_a_request_add_up_over_its_threads() {
 }
 
 #[test]
+fn times_without_end_are_no_reason_to_panic() {
+    let all = || Stretch { tid: TID, from_ns: 0, to_ns: u64::MAX };
+    let told = |records: &[Record]| accounts(records, vec![vec![all(), all()]]).remove(0);
+    let interrupted = [
+        interruption(0, u64::MAX, Interrupting::Softirq(3)),
+        state(0, u64::MAX, Did::Running { cpu: 0 }),
+    ];
+    let found = told(&interrupted);
+    assert_eq!((found.total_ns, found.running_ns, found.interrupts_ns), (u64::MAX, 0, u64::MAX));
+    assert_eq!(told(&[state(0, u64::MAX, asleep(Waker::Timer))]).asleep_ns, u64::MAX);
+    assert_eq!(told(&[state(0, u64::MAX, runnable(u64::MAX, 7))]).runnable_ns, u64::MAX);
+    assert_eq!(told(&[state(0, u64::MAX, Did::Unknown)]).unknown_ns, u64::MAX);
+    assert_eq!(told(&[]).unknown_ns, u64::MAX);
+}
+
+#[test]
 fn a_time_line_has_what_lies_around_first() {
     let mut lanes = Lanes::default();
     let records = [

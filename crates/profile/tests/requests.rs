@@ -110,6 +110,27 @@ fn the_snapshot_thread_is_blamed_for_the_slow_request() {
 }
 
 #[test]
+fn threads_that_wait_without_end_add_up_to_no_more_than_there_is() {
+    let mark =
+        |thread, kind, at| Record::Mark(Mark { thread: ThreadId(thread), request: 1, kind, at });
+    let endless = |thread| match wait(thread, None, (0, 1)) {
+        Record::Wait(wait) => Record::Wait(Wait { end: u64::MAX, released: u64::MAX, ..wait }),
+        _ => unreachable!("a wait"),
+    };
+    let trace = [
+        mark(0, MarkKind::Start, 0),
+        mark(1, MarkKind::Start, 0),
+        endless(0),
+        endless(1),
+        mark(0, MarkKind::End, u64::MAX),
+        mark(1, MarkKind::End, u64::MAX),
+    ];
+    let report = report(&trace, 1);
+    let [row] = &report.slowest[..] else { panic!("one request") };
+    assert_eq!((row.waited_ns, row.parts.waiting_ns), (row.total_ns, row.total_ns));
+}
+
+#[test]
 fn every_state_has_its_part_in_order() {
     use MarkKind::{Block, End, Enqueue, Start};
     let report = report(

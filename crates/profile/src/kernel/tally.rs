@@ -62,9 +62,9 @@ impl Tally {
     /// Adds a time of a thread, of which all that is known is given.
     pub(super) fn add(&mut self, stretch: &Stretch, known: Option<&Known>, names: &Names) {
         let (from, to) = (stretch.from_ns, stretch.to_ns.max(stretch.from_ns));
-        self.account.total_ns += to - from;
+        add(&mut self.account.total_ns, to - from);
         let Some(known) = known else {
-            self.account.unknown_ns += to - from;
+            add(&mut self.account.unknown_ns, to - from);
             return;
         };
         let mut told = 0;
@@ -73,25 +73,25 @@ impl Tally {
             let ns = span.to - span.from;
             told += ns;
             let Some(nth) = span.what else {
-                self.account.unknown_ns += ns;
+                add(&mut self.account.unknown_ns, ns);
                 continue;
             };
             let state = &known.states[nth];
             match &state.did {
                 Did::Running { .. } => {
-                    self.account.running_ns += ns;
+                    add(&mut self.account.running_ns, ns);
                     on_core.push(Span { from: span.from, to: span.to, what: () });
                 }
                 Did::Runnable { after, behind, .. } => {
-                    self.account.runnable_ns += ns;
-                    let part = ns as f64 / (state.end - state.start).max(1) as f64;
+                    add(&mut self.account.runnable_ns, ns);
+                    let part = ns as f64 / state.end.saturating_sub(state.start).max(1) as f64;
                     self.behind(*after, behind, part, names);
                 }
                 Did::Asleep { is_uninterruptible, woken } => {
-                    self.account.asleep_ns += ns;
+                    add(&mut self.account.asleep_ns, ns);
                     let (who, thread) = Who::woke(*woken, names);
                     let share = self.sleeps.entry((who, *is_uninterruptible)).or_default();
-                    share.ns += ns;
+                    add(&mut share.ns, ns);
                     share.threads.extend(thread);
                     let by = thread.and_then(|thread| names.tid(thread));
                     let woken = by.map(|tid| Woken { tid, at_ns: state.end });
@@ -100,11 +100,11 @@ impl Tally {
                     let is_new = self.counted.insert((stretch.tid, Counted::Sleep(nth)));
                     share.count += u64::from(is_new);
                 }
-                Did::Stopped { .. } => self.account.stopped_ns += ns,
-                Did::Unknown => self.account.unknown_ns += ns,
+                Did::Stopped { .. } => add(&mut self.account.stopped_ns, ns),
+                Did::Unknown => add(&mut self.account.unknown_ns, ns),
             }
         }
-        self.account.unknown_ns += (to - from).saturating_sub(told);
+        add(&mut self.account.unknown_ns, (to - from).saturating_sub(told));
         let within: Vec<(usize, &Interruption)> = known.interruptions(from, to).collect();
         self.interrupted(stretch.tid, &within, &on_core);
     }
@@ -113,14 +113,14 @@ impl Tally {
         let part = |time: u64| (time as f64 * part).round() as u64;
         for one in &behind.occupants {
             let share = self.behind.entry(Who::of(one.thread, names)).or_default();
-            share.ns += part(one.time);
+            add(&mut share.ns, part(one.time));
             share.threads.insert(one.thread);
         }
         let idle_max = if after == After::Preempted { TAKE_OVER_MAX } else { WAKE_UP_MAX };
         let idle = if behind.idle > idle_max { HadBy::HeldBack } else { HadBy::Idle };
         for (had_by, time) in [(HadBy::Others, behind.others), (idle, behind.idle)] {
             if time > 0 {
-                self.behind.entry(Who::Core(had_by)).or_default().ns += part(time);
+                add(&mut self.behind.entry(Who::Core(had_by)).or_default().ns, part(time));
             }
         }
     }
@@ -145,9 +145,9 @@ impl Tally {
         for core in on_core {
             for span in lane.within(core.from, core.to) {
                 let ns = span.to - span.from;
-                self.account.running_ns -= ns;
-                self.account.interrupts_ns += ns;
-                self.interrupts.entry(span.what.name()).or_default().ns += ns;
+                self.account.running_ns = self.account.running_ns.saturating_sub(ns);
+                add(&mut self.account.interrupts_ns, ns);
+                add(&mut self.interrupts.entry(span.what.name()).or_default().ns, ns);
             }
         }
     }
@@ -177,6 +177,11 @@ impl Tally {
         account.named = named(&account);
         account
     }
+}
+
+/// Stretches of several threads may be as long as a damaged file says.
+fn add(sum: &mut u64, ns: u64) {
+    *sum = sum.saturating_add(ns);
 }
 
 /// The rows that are told, most time first.

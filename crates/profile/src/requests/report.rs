@@ -265,6 +265,7 @@ pub(crate) fn row(request: &Request, view: &View<'_>) -> RequestRow {
         Activity::Running(thread) => Some((thread, piece)),
         _ => None,
     });
+    let waited = work(request).map(|(thread, part)| waited(thread, part, view));
     RequestRow {
         request: request.number,
         start_real_ns: view.clocks.real_ns(request.start),
@@ -282,9 +283,7 @@ pub(crate) fn row(request: &Request, view: &View<'_>) -> RequestRow {
         stretches: work(request)
             .filter_map(|(thread, part)| stretch(thread, part.from, part.to, view))
             .collect(),
-        waited_ns: view
-            .rate
-            .ns(work(request).map(|(thread, part)| waited(thread, part, view)).sum()),
+        waited_ns: view.rate.ns(waited.fold(0, Ticks::saturating_add)),
         kernel: None,
         lines: None,
     }
@@ -303,7 +302,8 @@ fn queues(request: &Request, rate: TickRate) -> (Vec<QueueRow>, usize) {
     let mut ticks: BTreeMap<u64, Ticks> = BTreeMap::new();
     for part in &request.parts {
         if let What::Queue(Some(queue)) = part.what {
-            *ticks.entry(queue).or_default() += part.to - part.from;
+            let sum = ticks.entry(queue).or_default();
+            *sum = sum.saturating_add(part.to - part.from);
         }
     }
     let row = |(queue, ticks)| QueueRow { queue, name: None, ns: rate.ns(ticks) };
@@ -368,7 +368,8 @@ fn step(piece: &Piece, request: &Request, view: &View<'_>) -> Step {
         _ => None,
     };
     Step {
-        at_ns: view.rate.ns(piece.from - request.start),
+        // A mark that came far too late may be of before the start.
+        at_ns: view.rate.ns(piece.from.saturating_sub(request.start)),
         ns: view.rate.ns(piece.to - piece.from),
         state: state(piece.doing),
         thread: thread.map(|id| view.names.of_thread(id)),

@@ -142,7 +142,7 @@ fn found(options: &MeasureOptions, recording: &Recording) -> Result<Measured, Fa
         let outside_ns = total_ns.saturating_sub(in_calls_ns);
         let share = |ns: u64| ns as f64 / total_ns as f64;
         let inherited_share = share(breakdown.inherited_ns);
-        let unknown_share = share(breakdown.unknown_ns + outside_ns);
+        let unknown_share = share(breakdown.unknown_ns.saturating_add(outside_ns));
         let rules = named.name.clone();
         Divided { rules, breakdown, outside_ns, inherited_share, unknown_share }
     });

@@ -12,6 +12,12 @@ use std::collections::VecDeque;
 const RECENT: usize = 1024;
 /// Threads looked back on.
 const THREADS_MAX: usize = 4096;
+/// Looks at other calls that each record of a thread saves up. Where a thousand waits, each in a call of its own, lie in ten
+/// calls around them all, a record costs 2,500. Waits without end, as a damaged trace may have them, would cost each call
+/// a million.
+const LOOKS: usize = 4096;
+/// Looks that are saved at most. One call takes up to a million, where it lies around all that is looked back on.
+const LOOKS_MAX: usize = 32 * RECENT * RECENT;
 /// Sums of (function, lock, holder's function) kept.
 const SUMS_MAX: usize = 65_536;
 
@@ -51,6 +57,8 @@ struct Lane {
     waits: VecDeque<Wait>,
     /// When the last wait remembered was over: most calls start later.
     waited_until: Ticks,
+    /// Looks that are saved. Without one, a wait does not count for a call around it.
+    looks: usize,
 }
 
 /// When a call took place.
@@ -77,9 +85,10 @@ impl Locks {
     pub(super) fn call(&mut self, call: &Call) {
         let Some(lane) = lane(&mut self.lanes, &mut self.beyond, call.thread) else { return };
         let span = Span::from(call);
+        lane.looks = LOOKS_MAX.min(lane.looks + LOOKS);
         if lane.waited_until > call.start {
             for wait in &lane.waits {
-                let known = lane.calls.iter().rev();
+                let known = Known { calls: lane.calls.iter().rev(), looks: &mut lane.looks };
                 note(&mut self.sums, &mut self.beyond, &span, wait, known);
             }
         }
@@ -88,12 +97,14 @@ impl Locks {
 
     pub(super) fn wait(&mut self, wait: &Wait) {
         let Some(lane) = lane(&mut self.lanes, &mut self.beyond, wait.thread) else { return };
+        lane.looks = LOOKS_MAX.min(lane.looks + LOOKS);
         // A thread's calls come in the order of their ends.
         for (nth, span) in lane.calls.iter().rev().enumerate() {
             if span.end <= wait.start {
                 break;
             }
-            let known = lane.calls.iter().rev().take(nth);
+            let calls = lane.calls.iter().rev().take(nth);
+            let known = Known { calls, looks: &mut lane.looks };
             note(&mut self.sums, &mut self.beyond, span, wait, known);
         }
         lane.waited_until = lane.waited_until.max(wait.end);
@@ -138,23 +149,35 @@ fn within(span: &Span, wait: &Wait) -> Ticks {
     if is_certain { overlap((span.start, span.end)) } else { 0 }
 }
 
+/// The calls that a wait was added for already, the latest first, and the looks at them that are left.
+struct Known<'l, I> {
+    calls: I,
+    looks: &'l mut usize,
+}
+
 /// Adds the part of `wait` that lies within a call. A function has it once, by the call that it lies in
-/// the most: `known` are the calls that it was added for already, the latest first. (Calls that recurse
-/// all have it within them, and of calls whose bounds are vague more than one may.)
+/// the most. (Calls that recurse all have it within them, and of calls whose bounds are vague more than one may.)
 fn note<'a>(
     sums: &mut Map<Key, Sum>,
     beyond: &mut u64,
     span: &Span,
     wait: &Wait,
-    known: impl Iterator<Item = &'a Span>,
+    known: Known<'_, impl Iterator<Item = &'a Span>>,
 ) {
     let function = span.function;
     let within = within(span, wait);
     if within == 0 {
         return;
     }
+    if *known.looks == 0 {
+        *beyond += 1;
+        return;
+    }
+    let looks = known.looks;
     let counted = known
+        .calls
         .take_while(|known| known.end > wait.start)
+        .inspect(|_| *looks = looks.saturating_sub(1))
         .filter(|known| known.function == function)
         .map(|known| self::within(known, wait))
         .max()
@@ -268,6 +291,40 @@ mod tests {
                 sums.iter().map(|(_, sum)| (sum.waits, sum.total, sum.longest)).collect();
             assert_eq!(brief, [(1, 10, 10), (1, 10, 10)], "the wait came as number {waits_at}");
         }
+    }
+
+    /// Each call looked at a million others.
+    #[test]
+    fn waits_without_end_cost_no_more_than_others() {
+        let mut locks = Locks::default();
+        (0..RECENT).for_each(|_| locks.wait(&wait(1, 0, Ticks::MAX)));
+        for n in 0..10_000 {
+            locks.call(&call(1, n % 7, 10 * u64::from(n), 10 * u64::from(n) + 5));
+        }
+        // All that was saved is spent.
+        assert_eq!(locks.lanes[&ThreadId(1)].looks, 0);
+        assert!(locks.beyond() > 0);
+        for _ in 0..10_000 {
+            locks.wait(&wait(1, 0, Ticks::MAX));
+            assert_eq!(locks.lanes[&ThreadId(1)].looks, 0);
+        }
+    }
+
+    #[test]
+    fn a_thousand_waits_count_for_each_of_ten_calls_around_them_all() {
+        let mut locks = Locks::default();
+        for request in 0..3 {
+            let began = request * 100_000;
+            for nth in 0..1_000 {
+                let at = began + 50 * nth;
+                locks.wait(&wait(1, at + 10, at + 20));
+                locks.call(&call(1, 1, at + 5, at + 25));
+            }
+            (0..10).for_each(|depth| locks.call(&call(1, 2 + depth, began, began + 60_000)));
+        }
+        assert_eq!(locks.beyond(), 0);
+        let sums: Vec<u64> = locks.sums().map(|(_, sum)| sum.waits).collect();
+        assert_eq!(sums, [3_000; 11]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 /// Bytes of text kept in all; names beyond are forgotten.
 const TEXT_MAX: usize = 256 << 20;
 /// Entries of each kind kept.
-const ENTRIES_MAX: usize = 1 << 20;
+pub(crate) const ENTRIES_MAX: usize = 1 << 20;
 
 /// The tables of a trace, in bounded memory: 2²⁰ entries of a kind, 256 MiB of text.
 #[derive(Default, Debug)]

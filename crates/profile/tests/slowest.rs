@@ -56,6 +56,14 @@ fn slowest(records: &[Record], wanted: usize, name: &'static str) -> Report {
     second.finish()
 }
 
+/// A damaged trace may name any number of functions; no more have names than 2²⁰.
+#[test]
+fn functions_are_chosen_in_bounded_memory() {
+    let mut first = Slowest::new(&sample::header(), 1, |_: &Function| true);
+    (0..(1 << 20) + 10).for_each(|id| first.add(&sample::function(id, "")));
+    assert_eq!(first.finish(&Ending::Unfinished).finish().functions, 1 << 20);
+}
+
 /// `main` calls `handle` four times in one thread, once in another; what is within is what ended since it began.
 fn handled() -> Vec<Record> {
     let names = ["main", "handle", "parse", "lock", "holder"];

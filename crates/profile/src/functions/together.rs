@@ -7,6 +7,7 @@ use super::rows::Bounds;
 use super::rows::bounds;
 use crate::clock::TickRate;
 use crate::hash::Map;
+use crate::names::ENTRIES_MAX;
 use crate::record::{Function, FunctionId, Record, ThreadId};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -36,6 +37,7 @@ pub struct Together {
 /// The same in the making.
 pub(super) struct Set {
     includes: Box<dyn Fn(&Function) -> bool>,
+    /// As many as may have names.
     members: BTreeSet<FunctionId>,
     seen: BTreeSet<FunctionId>,
     threads: Map<ThreadId, Nested>,
@@ -51,7 +53,9 @@ impl Set {
 
     pub(super) fn add(&mut self, record: &Record) {
         match record {
-            Record::Function(function) if (self.includes)(function) => {
+            Record::Function(function)
+                if self.members.len() < ENTRIES_MAX && (self.includes)(function) =>
+            {
                 self.members.insert(function.id);
             }
             Record::Call(call) => {
@@ -104,5 +108,26 @@ impl Set {
             }
         }
         into_it.without(out_of_it)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_no_more_functions_than_there_may_be_names() {
+        let mut set = Set::new(Box::new(|_| true));
+        for id in 0..ENTRIES_MAX as u32 + 10 {
+            let (name, file) = (String::new(), String::new());
+            set.add(&Record::Function(Function {
+                id: FunctionId(id),
+                address: 0,
+                name,
+                file,
+                line: 0,
+            }));
+        }
+        assert_eq!(set.members.len(), ENTRIES_MAX);
     }
 }

@@ -11,6 +11,7 @@ pub use within::Within;
 
 use crate::clock::Clocks;
 use crate::functions::Interval;
+use crate::names::ENTRIES_MAX;
 use crate::quality::Quality;
 use crate::record::{Call, Function, FunctionId, Record};
 use crate::trace::{Ending, Header, TraceError};
@@ -23,6 +24,7 @@ pub const SLOWEST_MAX: usize = 1000;
 /// The first pass.
 pub struct Slowest {
     includes: Box<dyn Fn(&Function) -> bool>,
+    /// As many as may have names.
     members: BTreeSet<FunctionId>,
     wanted: usize,
     slowest: BinaryHeap<Reverse<Slow>>,
@@ -70,7 +72,9 @@ impl Slowest {
     pub fn add(&mut self, record: &Record) {
         self.tally.records += 1;
         match record {
-            Record::Function(function) if (self.includes)(function) => {
+            Record::Function(function)
+                if self.members.len() < ENTRIES_MAX && (self.includes)(function) =>
+            {
                 self.members.insert(function.id);
             }
             Record::Call(call) if self.members.contains(&call.function) => self.call(call),

@@ -43,6 +43,10 @@ impl Incoming {
             Cow::Owned(mut held) => {
                 held.drain(..reading.used);
                 give_back(&mut held);
+                // What counts against bounds is the length. A byte behind each frame would keep the largest one's memory for ever.
+                if held.capacity() > KEPT_CAPACITY.max(4 * held.len()) {
+                    held.shrink_to(KEPT_CAPACITY);
+                }
                 self.held = held;
             }
         }
@@ -164,6 +168,26 @@ mod tests {
         }
         incoming.keep(reading);
         taken
+    }
+
+    /// One byte of the next frame stands behind a large one, and again behind each small one.
+    #[test]
+    fn the_memory_of_a_large_frame_is_not_kept_for_a_byte_behind_it() {
+        let mut incoming = Incoming::default();
+        for part in vec![7; (1 << 20) + 1].chunks(1 << 16) {
+            let reading = incoming.feed(part);
+            incoming.keep(reading);
+        }
+        let mut reading = incoming.feed(&[]);
+        reading.take(1 << 20);
+        incoming.keep(reading);
+        for _ in 0..10 {
+            assert_eq!(incoming.held(), 1);
+            assert!(incoming.held.capacity() <= KEPT_CAPACITY, "{}", incoming.held.capacity());
+            let mut reading = incoming.feed(&[7; 8]);
+            reading.take(8);
+            incoming.keep(reading);
+        }
     }
 
     #[test]

@@ -193,6 +193,9 @@ impl Link {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Failed;
 
+/// Longer pauses are as long as this, a hundred years: larger ones would overflow when they are doubled.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+
 /// The pause before the next attempt.
 struct Backoff {
     least: Duration,
@@ -203,7 +206,8 @@ struct Backoff {
 
 impl Backoff {
     fn new(config: &ChannelConfig, seed: u64) -> Self {
-        let (least, most) = (config.backoff_min, config.backoff_max);
+        let [least, most] =
+            [config.backoff_min, config.backoff_max].map(|pause| pause.min(FOREVER));
         Self { least, most, now: least, rng: Rng::from_seed(seed) }
     }
 
@@ -228,6 +232,17 @@ mod tests {
             &ChannelConfig::new(crate::net::Address::Tcp(([127, 0, 0, 1], 1).into())),
             seed,
         )
+    }
+
+    #[test]
+    fn a_pause_without_end_does_not_overflow() {
+        let address = "127.0.0.1:1".parse().expect("an address");
+        let mut config = ChannelConfig::new(address);
+        (config.backoff_min, config.backoff_max) = (Duration::MAX, Duration::MAX);
+        let mut backoff = Backoff::new(&config, 1);
+        for _ in 0..3 {
+            assert!(backoff.next() >= FOREVER / 2);
+        }
     }
 
     #[test]

@@ -19,6 +19,9 @@ use tailwater_wire::{
     Response, ServerFrame, VERSION_MAX, VERSION_MIN, Welcome, decode_from_server,
 };
 
+/// A whole frame is a sign of life, and so are so many bytes of one: an answer may be long, and its way slow.
+const SIGN_OF_LIFE: usize = 1_024;
+
 /// How far a connection has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
@@ -54,6 +57,8 @@ pub(super) struct Session {
     calls: Calls,
     demand: DemandPace,
     liveness: Liveness,
+    /// Bytes that came since the last sign of life.
+    trickled: usize,
 }
 
 impl Session {
@@ -87,6 +92,7 @@ impl Session {
             calls: Calls::new(control, number, has_replicas),
             demand: DemandPace::default(),
             liveness: Liveness::new(config.ping_after, config.ping_patience),
+            trickled: 0,
         }
     }
 
@@ -142,6 +148,7 @@ impl Session {
         (self.is_blocked, self.has_answered, self.ping) = (false, false, None);
         self.demand.reset();
         self.liveness.reset();
+        self.trickled = 0;
     }
 
     /// The last words to a server that broke the protocol, or that is not needed any more.
@@ -154,7 +161,7 @@ impl Session {
     /// # Errors
     /// When the connection is over.
     pub(super) fn on_bytes(&mut self, now: Instant, fresh: &[u8]) -> Result<(), Over> {
-        self.liveness.on_heard(now);
+        self.trickled += fresh.len();
         let mut reading = self.incoming.feed(fresh);
         loop {
             let decoded = decode_from_server(reading.rest(), &self.limits)
@@ -162,6 +169,11 @@ impl Session {
             let Some((frame, length)) = decoded else { break };
             self.take(now, frame)?;
             reading.take(length);
+        }
+        // A byte now and then is none: a server that trickles one frame would keep its calls for ever.
+        if reading.used() > 0 || self.trickled >= SIGN_OF_LIFE {
+            self.trickled = 0;
+            self.liveness.on_heard(now);
         }
         self.incoming.keep(reading);
         Ok(())

@@ -73,7 +73,8 @@ impl Clock {
     /// The handlers of this turn have had their share, or what was sent between them since `began` has: that may take as long
     /// again.
     pub(super) const fn handlers_and_sends_had_their_share(&self, began: Instant) -> bool {
-        self.handlers_had_their_share() || self.now.nanos_since(began) >= 2 * self.share_ns
+        self.handlers_had_their_share()
+            || self.now.nanos_since(began) >= self.share_ns.saturating_mul(2)
     }
 
     /// A handler ran since `before`; how long, in nanoseconds.

@@ -56,8 +56,8 @@ pub(super) struct EventLoop<F> {
     pub(super) egress: Egress,
     pub(super) liveness: Liveness,
     pub(super) drain: Drain,
-    /// When connections were last looked at for whether they may end.
-    pub(super) drained_at: Instant,
+    /// When connections are looked at for whether they may end.
+    pub(super) drains_next: Instant,
     pub(super) totals: Totals,
     /// Requests of all connections that are not answered.
     pub(super) unanswered: u64,
@@ -115,7 +115,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             egress: Egress::new(config.output_high, config.output_total_max / config.loops),
             liveness: Liveness::new(config),
             drain: Drain::Off,
-            drained_at: Instant::ZERO,
+            drains_next: Instant::ZERO,
             totals: Totals::default(),
             unanswered: 0,
             questions,

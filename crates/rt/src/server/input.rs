@@ -107,7 +107,17 @@ impl Input {
 
     /// The pause is over if its time is.
     pub(super) fn resume(&mut self, now: Instant) {
+        let was_paused = self.is_paused();
         self.paused = self.paused.filter(|&until| until > now);
+        if was_paused && !self.is_paused() {
+            // The client's own doing is no delay of ours.
+            self.held_since = now;
+        }
+    }
+
+    /// A control frame did what a request has paid for.
+    pub(super) fn repay(&mut self) {
+        self.tokens.repay();
     }
 
     /// The held bytes, and fresh ones behind them.

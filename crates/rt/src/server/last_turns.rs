@@ -23,11 +23,13 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             self.acceptor = None;
         }
         let now = self.clock.look();
-        if now >= self.drained_at + LOOK_EVERY {
-            self.drained_at = now;
+        if now >= self.drains_next {
             for key in self.connections.keys(is_settled) {
                 self.say_last_goodbye(key);
             }
+            // It walks over all connections: a twentieth of the loop's time at most.
+            let looked = self.clock.look();
+            self.drains_next = looked + LOOK_EVERY.max(20 * looked.since(now));
         }
         if self.drain == Drain::On && now >= until {
             self.give_up(until);

@@ -55,6 +55,14 @@ impl Tokens {
         }
     }
 
+    /// The frame that was taken last was one that a request has paid for, however long ago: what it has earned may have been more
+    /// than fits.
+    pub(super) const fn repay(&mut self) {
+        if self.left < BURST {
+            self.left += 1;
+        }
+    }
+
     /// That request was beyond the window. When reading goes on, if the allowance is used up by it.
     pub(super) fn fine(&mut self, now: Instant) -> Option<Instant> {
         self.charge(now, PER_REQUEST + FINE)
@@ -193,6 +201,16 @@ mod tests {
             for _ in 0..PER_REQUEST {
                 assert_eq!(tokens.take(at(0)), Ok(()));
             }
+        }
+    }
+
+    /// Calls of one client whose deadlines pass together are given up together.
+    #[test]
+    fn frames_that_are_repaid_are_never_held_back() {
+        let mut tokens = Tokens::new(at(0));
+        for _ in 0..100_000 {
+            assert_eq!(tokens.take(at(0)), Ok(()));
+            tokens.repay();
         }
     }
 

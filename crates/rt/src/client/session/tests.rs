@@ -177,3 +177,26 @@ impl Scripted {
         self.session.calls().outstanding()
     }
 }
+
+/// It would keep each call until its deadline, and every new one, with another replica beside it.
+#[test]
+fn a_server_that_trickles_one_answer_is_asked_and_given_up_and_a_slow_one_is_not() {
+    let is_kept = |bytes: usize| {
+        let mut client = Scripted::open().greeted(64);
+        let id = client.submit(1);
+        assert_eq!(client.requests(), [id]);
+        let mut answer = Vec::new();
+        let (head, payload) = (client.head(id, 64), vec![7; 1 << 19]);
+        let response = ServerFrame::Response(Response { head, status: 0, payload: &payload });
+        response.encode(&Limits::new(Limits::CEILING), &mut answer).expect("it fits");
+        answer.chunks(bytes).take(100).all(|part| {
+            client.pass(Duration::from_millis(100));
+            client.session.on_bytes(client.now, part).expect("nothing is wrong with it");
+            let stands = client.session.run(client.now).is_ok();
+            client.take_said();
+            stands
+        })
+    };
+    assert!(!is_kept(1), "ten seconds of a byte now and then");
+    assert!(is_kept(200), "two kibibytes a second");
+}

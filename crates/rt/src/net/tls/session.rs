@@ -18,6 +18,8 @@ use std::sync::Arc;
 const RECORD_MAX: usize = 5 + (1 << 14) + 256;
 /// What rustls asks the kernel for at once; fewer bytes say that the socket is empty.
 const READ_SIZE: usize = 4_096;
+/// Reads in one go. Records without plaintext fill no buffer, so that a peer could hold its loop with them; the socket stays readable.
+const GO: usize = 16;
 
 #[derive(Debug)]
 pub(in crate::net) struct Session {
@@ -107,10 +109,11 @@ impl Session {
 
     pub(in crate::net) fn read(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> Transfer {
         let mut filled = self.take(buffer);
-        while self.reading != Reading::Ended
-            && self.unread == 0
-            && (filled == 0 || buffer.len() - filled >= RECORD_MAX)
-        {
+        for _ in 0..GO {
+            let has_room = filled == 0 || buffer.len() - filled >= RECORD_MAX;
+            if self.reading == Reading::Ended || self.unread > 0 || !has_room {
+                break;
+            }
             let received = self.receive(socket);
             filled += self.take(&mut buffer[filled..]);
             // What the handshake, or a change of keys, has us say.

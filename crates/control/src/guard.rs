@@ -221,10 +221,10 @@ impl Shard for GuardedShard {
         now: Instant,
         id: SessionId,
         waited: Duration,
-        budget: Option<Duration>,
+        time_left: Option<Duration>,
         observer: &mut dyn Observer,
     ) -> Verdict {
-        let verdict = self.inner.on_start(now, id, waited, budget, observer);
+        let verdict = self.inner.on_start(now, id, waited, time_left, observer);
         self.temper(now, id, verdict, observer)
     }
 

@@ -68,14 +68,14 @@ pub trait Shard: Send {
         observer: &mut dyn Observer,
     ) -> Verdict;
 
-    /// An admitted request leaves the queue, having waited `waited`, with `budget` of its deadline
-    /// left. The last moment to refuse it.
+    /// An admitted request leaves the queue, having waited `waited`, with `time_left` of its
+    /// deadline. The last moment to refuse it.
     fn on_start(
         &mut self,
         _: Instant,
         _: SessionId,
         _waited: Duration,
-        _budget: Option<Duration>,
+        _time_left: Option<Duration>,
         _: &mut dyn Observer,
     ) -> Verdict {
         Verdict::Admit
@@ -118,7 +118,7 @@ pub struct Arrival {
     /// Smaller is more important; 128 is the middle.
     pub priority: u8,
     /// How much of the request's deadline was left when it was sent; `None` without a deadline.
-    pub budget: Option<Duration>,
+    pub time_left: Option<Duration>,
     /// The server's own stamp, coming back.
     pub echo: Option<Echo>,
     /// How long the driver believes it waited before it was parsed.

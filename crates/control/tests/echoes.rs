@@ -39,12 +39,12 @@ impl World {
     }
 
     /// A call with this echo, served at once.
-    fn call(&mut self, id: SessionId, echo: Echo, budget: Option<Duration>) -> Verdict {
-        let arrival = Arrival { register: true, echo: Some(echo), budget, ..Arrival::default() };
+    fn call(&mut self, id: SessionId, echo: Echo, time_left: Option<Duration>) -> Verdict {
+        let arrival = Arrival { register: true, echo: Some(echo), time_left, ..Arrival::default() };
         let verdict = self.shard.on_request(self.now, id, &arrival, Duration::ZERO, &mut Silent);
         let (outcome, reached) = match verdict {
             Verdict::Admit => {
-                self.shard.on_start(self.now, id, Duration::ZERO, budget, &mut Silent);
+                self.shard.on_start(self.now, id, Duration::ZERO, time_left, &mut Silent);
                 (Outcome::Served, Reached::Handler)
             }
             Verdict::Shed(why) | Verdict::Close(why) => (Outcome::Shed(why), Reached::Arrival),
@@ -65,12 +65,12 @@ impl World {
     }
 
     /// An honest client's call, after it held the stamp for all but the round trip.
-    fn honest(&mut self, id: u32, budget: Option<Duration>) -> Verdict {
+    fn honest(&mut self, id: u32, time_left: Option<Duration>) -> Verdict {
         self.now = self.now + us(1_000);
         let stamp = self.stamps[id as usize];
         let elapsed = Duration::from_nanos(self.now.stamp().nanos_since(stamp).into());
         let hold = elapsed.saturating_sub(RTT);
-        self.call(SessionId(id), Echo { stamp, hold }, budget)
+        self.call(SessionId(id), Echo { stamp, hold }, time_left)
     }
 
     fn rtt(&self) -> Duration {

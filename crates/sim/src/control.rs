@@ -214,7 +214,7 @@ impl Control {
             acked: dispatch.acked,
             register: dispatch.register,
             priority: dispatch.priority,
-            budget: dispatch.budget,
+            time_left: dispatch.time_left,
             echo: dispatch.echo,
             hidden,
             class,
@@ -228,10 +228,10 @@ impl Control {
         now: Instant,
         client: u32,
         waited: Duration,
-        budget: Option<Duration>,
+        time_left: Option<Duration>,
     ) -> Verdict {
         let session = self.session(client);
-        self.shard(client).on_start(now, session, waited, budget, &mut Silent)
+        self.shard(client).on_start(now, session, waited, time_left, &mut Silent)
     }
 
     pub(crate) fn done(

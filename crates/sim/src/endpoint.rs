@@ -165,14 +165,14 @@ impl Endpoint {
     }
 
     /// Sends a request past its control, and says of itself what it likes.
-    pub(crate) fn force(&self, now: Instant, key: Key, budget: Duration, space: &mut Space) {
+    pub(crate) fn force(&self, now: Instant, key: Key, time_left: Duration, space: &mut Space) {
         let dispatch = Dispatch {
             id: key.id(),
             demand: 0,
             acked: self.newest,
             register: true,
             echo: None,
-            budget: Some(budget),
+            time_left: Some(time_left),
             priority: PRIORITY,
         };
         if let Some(request) = space.request(key, "at flooding") {

@@ -349,7 +349,7 @@ impl Node {
         let in_server = now.since(request.arrived);
         let budget = request
             .dispatch
-            .and_then(|dispatch| dispatch.budget)
+            .and_then(|dispatch| dispatch.time_left)
             .map(|budget| budget.saturating_sub(in_server));
         if self.spec.enforce_deadlines && budget.is_some_and(|left| left.is_zero()) {
             return Some(Work::Reject(key, Reason::Deadline, Reached::Queue));

@@ -229,7 +229,7 @@ impl<'a> Request<'a> {
     /// What was left of the deadline when it was sent; `None` without a deadline.
     #[must_use]
     #[inline]
-    pub fn budget(&self) -> Option<Duration> {
+    pub fn time_left(&self) -> Option<Duration> {
         (self.budget_us != 0).then(|| Duration::from_micros(u64::from(self.budget_us)))
     }
 

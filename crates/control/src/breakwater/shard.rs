@@ -251,15 +251,15 @@ impl Shard for BreakwaterShard {
         now: Instant,
         id: SessionId,
         waited: Duration,
-        budget: Option<Duration>,
+        time_left: Option<Duration>,
         observer: &mut dyn Observer,
     ) -> Verdict {
         self.leave_queue(id);
         if let Some(classes) = &mut self.classes {
             classes.on_start(now, id);
         }
-        match budget {
-            Some(budget) if self.is_hopeless(budget, Duration::ZERO, self.rest(id)) => {
+        match time_left {
+            Some(left) if self.is_hopeless(left, Duration::ZERO, self.rest(id)) => {
                 self.tally.on_shed(waited >= self.config().target_delay);
                 self.sessions[id.index()].shed_since_offer = true;
                 observer.on_event(now, &Event::Shed(id, Reason::Deadline.name()));

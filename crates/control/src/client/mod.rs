@@ -88,7 +88,7 @@ pub struct Dispatch {
     /// The newest server stamp, unless an earlier request returned it already.
     pub echo: Option<Echo>,
     /// What is left of the deadline now.
-    pub budget: Option<Duration>,
+    pub time_left: Option<Duration>,
     /// As [`Gate::priority`] has it: for most controllers the call's own.
     pub priority: u8,
 }
@@ -312,7 +312,7 @@ impl Client {
                     acked: self.gate.acked(),
                     register: !self.registered,
                     echo: self.take_echo(now),
-                    budget: call.deadline.map(|deadline| deadline.since(now)),
+                    time_left: call.deadline.map(|deadline| deadline.since(now)),
                     priority: call.priority,
                 };
                 if dispatch.register {

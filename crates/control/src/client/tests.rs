@@ -179,9 +179,10 @@ fn a_call_goes_as_its_gate_has_it_and_says_what_waits_behind_it() {
     client.on_connected(at(30));
     assert_eq!(client.next_deadline(), None);
     let dispatch = sent(&mut client, at(30));
-    let budget = Some(Duration::from_micros(60));
+    let time_left = Some(Duration::from_micros(60));
     let (id, demand, acked) = (RequestId(1), 1, 0);
-    let expected = Dispatch { id, demand, acked, register: true, echo: None, budget, priority: 7 };
+    let expected =
+        Dispatch { id, demand, acked, register: true, echo: None, time_left, priority: 7 };
     assert_eq!((dispatch, client.outstanding(), client.queued()), (expected, 1, 1));
     assert_eq!(sent(&mut client, at(31)).id, RequestId(3));
 }

@@ -15,7 +15,7 @@ struct Work {
     id: RequestId,
     arrived: Instant,
     started: Instant,
-    budget: Option<Duration>,
+    time_left: Option<Duration>,
 }
 
 pub(super) struct Server {
@@ -65,14 +65,14 @@ impl Server {
             acked: dispatch.acked,
             register: dispatch.register,
             priority: dispatch.priority,
-            budget: dispatch.budget,
+            time_left: dispatch.time_left,
             echo: dispatch.echo,
             hidden: Duration::ZERO,
             class: Class::default(),
         };
         let verdict = self.shard.on_request(now, session, &arrival, self.delay, &mut Silent);
-        let (id, budget) = (dispatch.id, dispatch.budget);
-        let work = Work { session, id, arrived: now, started: now, budget };
+        let (id, time_left) = (dispatch.id, dispatch.time_left);
+        let work = Work { session, id, arrived: now, started: now, time_left };
         let admit = |server: &mut Self, work| server.waiting.push_back(work);
         self.follow(now, work, verdict, (mode, Reached::Arrival), admit)
     }
@@ -85,8 +85,8 @@ impl Server {
         let Some(mut work) = self.waiting.pop_front() else { return Ok(None) };
         work.started = now;
         let waited = now.since(work.arrived);
-        let budget = work.budget.map(|budget| budget.saturating_sub(waited));
-        let verdict = self.shard.on_start(now, work.session, waited, budget, &mut Silent);
+        let time_left = work.time_left.map(|time_left| time_left.saturating_sub(waited));
+        let verdict = self.shard.on_start(now, work.session, waited, time_left, &mut Silent);
         let admit = |server: &mut Self, work| server.running.push(work);
         let answer = self.follow(now, work, verdict, (mode, Reached::Start), admit);
         Ok(answer?.map(|(id, reply)| (work.session, id, reply)))

@@ -97,10 +97,10 @@ impl Shard for Mutant {
         now: Instant,
         id: SessionId,
         waited: Duration,
-        budget: Option<Duration>,
+        time_left: Option<Duration>,
         observer: &mut dyn Observer,
     ) -> Verdict {
-        self.inner.on_start(now, id, waited, budget, observer)
+        self.inner.on_start(now, id, waited, time_left, observer)
     }
 
     fn on_sent(&mut self, now: Instant, id: SessionId) {

@@ -206,7 +206,7 @@ fn arrival(dispatch: &Dispatch) -> Arrival {
         acked: dispatch.acked,
         register: dispatch.register,
         priority: dispatch.priority,
-        budget: dispatch.budget,
+        time_left: dispatch.time_left,
         echo: dispatch.echo,
         hidden: std::time::Duration::ZERO,
         class: Class::default(),

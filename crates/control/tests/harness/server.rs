@@ -25,7 +25,7 @@ struct Work {
     id: RequestId,
     arrived: Instant,
     started: Instant,
-    budget: Option<Duration>,
+    time_left: Option<Duration>,
 }
 
 /// What leaves the server when a request ends.
@@ -113,7 +113,7 @@ impl Server {
         let verdict = self.shard.on_request(now, session, arrival, self.delay, &mut Silent);
         self.check_verdict(scene, verdict, Some(self.delay))?;
         self.check_credit(scene, session, judgement, verdict, honest)?;
-        let work = Work { session, id, arrived: now, started: now, budget: arrival.budget };
+        let work = Work { session, id, arrived: now, started: now, time_left: arrival.time_left };
         match verdict {
             Verdict::Admit => {
                 self.waiting.push_back(work);
@@ -134,8 +134,8 @@ impl Server {
             return Ok(None);
         };
         let waited = scene.now.since(work.arrived);
-        let budget = work.budget.map(|budget| budget.saturating_sub(waited));
-        let verdict = self.shard.on_start(scene.now, work.session, waited, budget, &mut Silent);
+        let time_left = work.time_left.map(|time_left| time_left.saturating_sub(waited));
+        let verdict = self.shard.on_start(scene.now, work.session, waited, time_left, &mut Silent);
         self.check_verdict(scene, verdict, None)?;
         match verdict {
             Verdict::Admit => {

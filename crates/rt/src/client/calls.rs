@@ -263,7 +263,7 @@ fn request<'a>(now: Instant, dispatch: &Dispatch, call: &'a NewCall) -> Request<
         acked: dispatch.acked,
         echo: dispatch.echo.and_then(|echo| Echo::new(echo.stamp, echo.hold)),
         sent_at: now.stamp(),
-        budget_us: tailwater_wire::budget_us(dispatch.budget),
+        budget_us: tailwater_wire::budget_us(dispatch.time_left),
         tenant: call.tenant,
         priority: dispatch.priority,
         payload: &call.payload,

@@ -245,7 +245,7 @@ fn admit(
     let request = Request {
         method: request.method,
         payload: request.payload.to_vec(),
-        deadline: request.budget().map(|budget| origin.arrived + budget),
+        deadline: request.time_left().map(|left| origin.arrived + left),
         priority: request.priority,
         tenant: if request.tenant == 0 || own { connection.tenant } else { request.tenant },
         peer: connection.peer.clone(),
@@ -267,7 +267,7 @@ fn arrival(
         acked: request.acked,
         register: request.register,
         priority: request.priority,
-        budget: request.budget(),
+        time_left: request.time_left(),
         echo: request.echo.map(|echo| Echo { stamp: echo.stamp, hold: echo.hold() }),
         hidden,
         class: Class::of(request.method),

@@ -236,7 +236,7 @@ impl Node {
                     request.dispatch.map(|dispatch| (request.arrived, dispatch))
                 });
                 let deadline =
-                    dispatch.and_then(|(arrived, dispatch)| Some(arrived + dispatch.budget?));
+                    dispatch.and_then(|(arrived, dispatch)| Some(arrived + dispatch.time_left?));
                 let priority = dispatch.map_or(128, |(_, dispatch)| dispatch.priority);
                 let seed = task.rng.u64();
                 Next::Call(Asked { parent: key, tier, fan_out, seed, deadline, priority })

@@ -329,7 +329,7 @@ fn verdicts(classes: Option<f64>, told: bool) -> Vec<(bool, Verdict)> {
         }
         let long = rng.chance(0.2);
         let class = Class::of(MethodId(u16::from(long && told)));
-        let arrival = Arrival { budget: Some(6 * SLO), class, ..Arrival::default() };
+        let arrival = Arrival { time_left: Some(6 * SLO), class, ..Arrival::default() };
         let verdict = shard.on_request(now, ID, &arrival, Duration::ZERO, &mut Silent);
         verdicts.push((long, verdict));
         if verdict == Verdict::Admit {

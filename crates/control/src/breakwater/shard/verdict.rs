@@ -74,14 +74,14 @@ impl BreakwaterShard {
                 let rest = self.rest_of(id, classes.cost(arrival.class));
                 // A cost is learnt anew by serving alone: a class that lacks its share is not refused for its
                 // cost alone, nor is any while nothing waits.
-                let too_dear = arrival.budget.is_some_and(|budget| budget < rest);
+                let too_dear = arrival.time_left.is_some_and(|left| left < rest);
                 let is_renewed = too_dear && classes.is_owed(arrival.class);
                 let rest = if is_renewed { Duration::ZERO } else { rest };
                 (arrival.hidden + classes.wait(), rest)
             }
         };
-        match arrival.budget {
-            Some(budget) if self.is_hopeless(budget, spent, rest) => {
+        match arrival.time_left {
+            Some(left) if self.is_hopeless(left, spent, rest) => {
                 self.tally.on_shed(spent >= config.target_delay);
                 Verdict::Shed(Reason::Deadline)
             }
@@ -116,8 +116,8 @@ impl BreakwaterShard {
     }
 
     /// Whether a request that still needs `rest` cannot be in time.
-    pub(super) fn is_hopeless(&self, budget: Duration, spent: Duration, rest: Duration) -> bool {
-        self.config().deadline_aware && budget < spent + rest
+    pub(super) fn is_hopeless(&self, left: Duration, spent: Duration, rest: Duration) -> bool {
+        self.config().deadline_aware && left < spent + rest
     }
 
     /// What a request typically still needs, service and the way back, counts only up to half of

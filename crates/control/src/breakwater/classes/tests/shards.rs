@@ -64,8 +64,8 @@ impl Node {
         self.now = until;
     }
 
-    fn ask(&mut self, work: Work, budget: Option<Duration>) -> Verdict {
-        let arrival = Arrival { class: work.class, budget, ..Arrival::default() };
+    fn ask(&mut self, work: Work, time_left: Option<Duration>) -> Verdict {
+        let arrival = Arrival { class: work.class, time_left, ..Arrival::default() };
         let verdict = self.shard.on_request(self.now, ID, &arrival, Duration::ZERO, &mut Silent);
         if verdict == Verdict::Admit {
             self.queue.push_back((self.now, work));

@@ -29,8 +29,8 @@ fn taught(config: Config, long_us: u64) -> BreakwaterShard {
     shard
 }
 
-fn ask_for(shard: &mut BreakwaterShard, class: Class, budget: Option<Duration>) -> Verdict {
-    let arrival = Arrival { class, budget, hidden: us(10), ..Arrival::default() };
+fn ask_for(shard: &mut BreakwaterShard, class: Class, time_left: Option<Duration>) -> Verdict {
+    let arrival = Arrival { class, time_left, hidden: us(10), ..Arrival::default() };
     shard.on_request(Instant::ZERO, ID, &arrival, Duration::ZERO, &mut Silent)
 }
 
@@ -43,8 +43,8 @@ fn busy(config: Config) -> BreakwaterShard {
 }
 
 /// Whether it is admitted with so much left, and with a nanosecond less.
-fn around(config: Config, class: Class, budget: Duration) -> [Verdict; 2] {
-    [budget, budget - Duration::from_nanos(1)].map(|left| {
+fn around(config: Config, class: Class, time_left: Duration) -> [Verdict; 2] {
+    [time_left, time_left - Duration::from_nanos(1)].map(|left| {
         let mut shard = busy(config);
         shard.sessions[ID.index()].rtt_ns = 8_000;
         ask_for(&mut shard, class, Some(left))

@@ -17,8 +17,8 @@ fn taught(config: Config, service_us: f64) -> BreakwaterShard {
 }
 
 fn arrive(shard: &mut BreakwaterShard, budget_us: f64, hidden_us: f64) -> Verdict {
-    let (budget, hidden) = (Some(us(budget_us)), us(hidden_us));
-    let arrival = Arrival { register: true, budget, hidden, ..Arrival::default() };
+    let (time_left, hidden) = (Some(us(budget_us)), us(hidden_us));
+    let arrival = Arrival { register: true, time_left, hidden, ..Arrival::default() };
     let acked = shard.sessions[ID.index()].seq;
     let arrival = Arrival { acked, ..arrival };
     let verdict = shard.on_request(Instant::ZERO, ID, &arrival, Duration::ZERO, &mut Silent);
@@ -34,8 +34,8 @@ fn arrive(shard: &mut BreakwaterShard, budget_us: f64, hidden_us: f64) -> Verdic
 }
 
 fn start(shard: &mut BreakwaterShard, budget_us: f64, waited_us: f64) -> Verdict {
-    let (waited, budget) = (us(waited_us), Some(us(budget_us)));
-    shard.on_start(Instant::ZERO, ID, waited, budget, &mut Silent)
+    let (waited, time_left) = (us(waited_us), Some(us(budget_us)));
+    shard.on_start(Instant::ZERO, ID, waited, time_left, &mut Silent)
 }
 
 const LATE: Verdict = Verdict::Shed(Reason::Deadline);

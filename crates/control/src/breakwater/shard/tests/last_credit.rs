@@ -17,8 +17,8 @@ fn window_after(last_credit: LastCredit, excess: u32, shed: bool) -> u32 {
     shard.recount(BUSY);
     assert_eq!(shard.pool.room(), -i64::from(excess));
     let seq = shard.sessions[ID.index()].seq;
-    let budget = shed.then_some(Duration::ZERO);
-    let arrival = Arrival { acked: seq, budget, hidden: SLO, ..Arrival::default() };
+    let time_left = shed.then_some(Duration::ZERO);
+    let arrival = Arrival { acked: seq, time_left, hidden: SLO, ..Arrival::default() };
     let verdict = shard.on_request(Instant::ZERO, ID, &arrival, Duration::ZERO, &mut Silent);
     let outcome = if shed {
         assert_eq!(verdict, Verdict::Shed(Reason::Deadline));

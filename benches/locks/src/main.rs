@@ -92,6 +92,6 @@ impl Found {
     fn median(&self) -> f64 {
         let mut ns = self.ns.clone();
         ns.sort_by(f64::total_cmp);
-        ns[ns.len() / 2]
+        f64::midpoint(ns[(ns.len() - 1) / 2], ns[ns.len() / 2])
     }
 }

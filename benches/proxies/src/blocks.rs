@@ -131,10 +131,11 @@ impl Rate {
     }
 }
 
-/// The upper one of two; not a number for none.
+/// Of an even number the middle between two; of none no number.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    let Some(&upper) = values.get(values.len() / 2) else { return f64::NAN };
+    f64::midpoint(values[(values.len() - 1) / 2], upper)
 }
 
 impl fmt::Display for Rate {

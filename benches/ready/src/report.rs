@@ -108,10 +108,12 @@ impl Goal {
     }
 }
 
+/// Of an even number the middle between two; of none no number.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+    let Some(&upper) = sorted.get(sorted.len() / 2) else { return f64::NAN };
+    f64::midpoint(sorted[(sorted.len() - 1) / 2], upper)
 }
 
 /// The median of the rounds' ratios.

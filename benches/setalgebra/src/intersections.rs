@@ -117,5 +117,5 @@ fn time(method: Method, pairs: &[(List<'_>, List<'_>)]) -> f64 {
 
 pub(crate) fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
-    samples[samples.len() / 2]
+    f64::midpoint(samples[(samples.len() - 1) / 2], samples[samples.len() / 2])
 }

@@ -200,7 +200,7 @@ fn summary(rate: u32, seen: &[Seen]) -> Paced {
 
 fn median(mut all: Vec<f64>) -> f64 {
     all.sort_unstable_by(f64::total_cmp);
-    all[all.len() / 2]
+    f64::midpoint(all[(all.len() - 1) / 2], all[all.len() / 2])
 }
 
 fn judge(report: &mut Report, rates: Vec<Paced>) {

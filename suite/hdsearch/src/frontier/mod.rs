@@ -207,15 +207,13 @@ fn no_tell(_: usize) -> Result<(), std::convert::Infallible> {
 }
 
 impl Times {
-    /// Of at least one.
+    /// Of at least one. Each is the shortest time that so many of all do not exceed.
     #[must_use]
     pub fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         let us = |share: f64| {
-            let place = (times.len() as f64 * share) as usize;
-            times
-                .get(place.min(times.len().saturating_sub(1)))
-                .map_or(0.0, |time| time.as_nanos() as f64 / 1e3)
+            let rank = (times.len() as f64 * share).ceil() as usize;
+            times.get(rank.saturating_sub(1)).map_or(0.0, |time| time.as_nanos() as f64 / 1e3)
         };
         Self { p50: us(0.5), p99: us(0.99) }
     }
@@ -240,3 +238,16 @@ impl fmt::Display for MeasureError {
 }
 
 impl std::error::Error for MeasureError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_that_so_many_do_not_exceed() {
+        let us = |count: u64| Times::of((1..=count).rev().map(Duration::from_micros).collect());
+        assert_eq!((us(100).p50, us(100).p99), (50.0, 99.0));
+        assert_eq!((us(3).p50, us(3).p99), (2.0, 3.0));
+        assert_eq!((us(1).p50, us(1).p99), (1.0, 1.0));
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::compared::{Compared, MeasuredFactor};
 use serde::Serialize;
+use tailwater_stats::result::Spread;
 
 /// The thesis' largest difference between estimate and measurement, in points (§6.3).
 pub const POINTS_MAX: f64 = 3.7;
@@ -42,9 +43,11 @@ impl ValidationVerdict {
     #[must_use]
     pub fn of(cells: &[Compared]) -> Option<Self> {
         let measured: Vec<MeasuredFactor> = cells.iter().filter_map(|cell| cell.measured).collect();
-        let mut points: Vec<f64> = measured.iter().map(|found| found.points.abs()).collect();
-        points.sort_by(f64::total_cmp);
-        let points_max = *points.last()?;
+        if measured.is_empty() {
+            return None;
+        }
+        let points: Vec<f64> = measured.iter().map(|found| found.points.abs()).collect();
+        let points = Spread::of(&points);
         let share = |holds: &dyn Fn(&MeasuredFactor) -> bool| {
             measured.iter().filter(|found| holds(found)).count() as f64 / measured.len() as f64
         };
@@ -57,8 +60,7 @@ impl ValidationVerdict {
         };
         let covered = cells.iter().filter(is_covered).count() as f64 / measured.len() as f64;
         let own = cells.iter().filter_map(|cell| cell.own_error);
-        let mut half_widths: Vec<f64> = own.map(|own| (own.high - own.low) / 2.0 * 100.0).collect();
-        half_widths.sort_by(f64::total_cmp);
+        let half_widths: Vec<f64> = own.map(|own| (own.high - own.low) / 2.0 * 100.0).collect();
         let unmeasured = (cells.len() - measured.len()) as u32;
         Some(Self {
             cells: measured.len() as u32,
@@ -67,9 +69,9 @@ impl ValidationVerdict {
             within_without_gain,
             covered,
             covered_by_inputs,
-            half_width_median: half_widths.get(half_widths.len() / 2).copied(),
-            points_median: points[points.len() / 2],
-            points_max,
+            half_width_median: (!half_widths.is_empty()).then(|| Spread::of(&half_widths).median),
+            points_median: points.median,
+            points_max: points.max,
             holds: unmeasured == 0 && within >= WITHIN_MIN && covered_by_inputs >= COVERED_MIN,
         })
     }

@@ -88,7 +88,7 @@ fn a_signal_drains_what_was_admitted_under_load() {
 
 #[test]
 fn a_second_signal_does_not_wait_for_what_drains() {
-    let mut serving = Serving::start(&["--controller", "none", "--drain-for", "1h"]);
+    let mut serving = Serving::start(&["--controller", "none", "--drain-for", "60s"]);
     let address: tailwater_rt::Address = serving.address.parse().expect("an address");
     let client = Client::connect(address).expect("a client");
     let calls = sleepers(&client, 1);

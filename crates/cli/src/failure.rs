@@ -40,14 +40,13 @@ impl Failure {
     }
 
     pub(crate) fn report(&self) -> ExitCode {
-        use std::io::Write as _;
         let code = match self {
             Self::Usage(_) => 2,
             Self::Work(_) => 1,
             Self::Signal(number, _) => 128 + number,
         };
         // The terminal that it would be shown on may be what is gone.
-        let _ = writeln!(std::io::stderr(), "tailwater: {self}");
+        complain(&self.to_string());
         ExitCode::from(code)
     }
 }
@@ -58,6 +57,17 @@ impl Display for Failure {
             Self::Usage(why) | Self::Work(why) | Self::Signal(_, why) => f.write_str(why),
         }
     }
+}
+
+/// A line on standard error, where the other may be a program's own, or what a pipe reads. It may be closed, which changes nothing.
+pub(crate) fn tell(text: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// The same of what goes on, or ends nothing.
+pub(crate) fn complain(why: &str) {
+    tell(&format!("tailwater: {why}"));
 }
 
 /// Prints to standard output. Where nothing reads that any more (`| head`), nothing is printed, and the verb goes on: its files

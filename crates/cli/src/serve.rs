@@ -7,7 +7,7 @@ mod told;
 
 use crate::applications;
 use crate::args::{Offered, ServeOptions};
-use crate::failure::Failure;
+use crate::failure::{Failure, complain};
 use crate::job::allow_many_descriptors;
 use crate::prepare::prepare;
 use crate::reader;
@@ -15,7 +15,7 @@ use crate::scenarios::{self, Said};
 use rustix::mm::{MlockAllFlags, mlockall};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::time::Duration;
@@ -99,12 +99,6 @@ fn conclude(drained: &Drained, patience: Duration) -> Result<(), Failure> {
     )))
 }
 
-/// A line on standard error, of what cannot be done and ends nothing.
-fn complain(why: &str) {
-    // Standard error may be closed, which changes nothing.
-    let _ = writeln!(std::io::stderr(), "tailwater: {why}");
-}
-
 /// Why a server ends, or goes on otherwise.
 enum End {
     /// It serves by another model.
@@ -130,7 +124,7 @@ fn ends(while_read: bool) -> Result<(SyncSender<End>, Receiver<End>), Failure> {
         if came.next().is_some() {
             let _ = signalled.send(End::Signal);
         }
-        // Who asks again does not want to wait for what drains.
+        // A second signal does not wait for what drains.
         if let Some(number) = came.next() {
             std::process::exit(128 + number);
         }

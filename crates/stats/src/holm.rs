@@ -1,7 +1,7 @@
 //! Several claims that shall together be wrong as seldom as one.
 
-/// The chances (p-values) of several tests, corrected: where all hypotheses are true, one of these is at α or below with the chance
-/// α at most (Holm, Scandinavian Journal of Statistics 6(2), 1979). Nothing is assumed of how the tests depend on one another.
+/// The chances (p-values) of several tests, corrected (Holm, Scandinavian Journal of Statistics 6(2), 1979). Where all hypotheses are
+/// true, one of these is at α or below with the chance α at most. Nothing is assumed of how the tests depend on one another.
 ///
 /// None is larger than what multiplying all by their number gives (Bonferroni): each rejection leaves fewer for the next to
 /// share the level with. What is no number counts as 1.

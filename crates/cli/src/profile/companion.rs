@@ -1,7 +1,7 @@
 //! Files that lie beside a trace, and tell more of the same recording.
 
 use super::reading::Trace;
-use super::record::tell;
+use crate::failure::complain;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tailwater_profile::record::Clock;
@@ -49,7 +49,7 @@ impl Companion {
 fn readable(file: &Path) -> Option<Trace> {
     let opened = Trace::open(file);
     if let (Err(failure), true) = (&opened, file.exists()) {
-        tell(&format!("tailwater: {failure}; what it has is left out"));
+        complain(&format!("{failure}; what it has is left out"));
     }
     opened.ok()
 }

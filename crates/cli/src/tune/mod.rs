@@ -19,7 +19,7 @@ mod drive;
 
 pub(crate) use noise::Steal;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, complain as tell};
 use crate::values;
 use clap::Subcommand;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -59,13 +59,6 @@ pub(crate) fn tune(verb: &TuneVerb) -> Result<(), Failure> {
         TuneVerb::Exec(options) => exec::exec(options),
         TuneVerb::Drive(options) => drive::drive(options),
     }
-}
-
-/// A line on standard error, beside progress and results.
-fn tell(line: &str) {
-    use std::io::Write as _;
-    // Standard error may be closed, which changes nothing.
-    let _ = writeln!(std::io::stderr(), "tailwater: {line}");
 }
 
 /// The word for a seed that nobody chose.

@@ -7,9 +7,9 @@ mod top;
 use super::build;
 use super::percentile::percentile;
 use super::record::{
-    Beside, Lines, Retained, Scanning, Whose, all_of, check_room, conclude, make_room, tell,
+    Beside, Lines, Retained, Scanning, Whose, all_of, check_room, conclude, make_room,
 };
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 use crate::values::duration;
 use clap::Args;
 use flight::{Flight, SlowCall, slow_call};

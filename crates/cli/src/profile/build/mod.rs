@@ -9,9 +9,8 @@ mod rust;
 mod wrapper;
 mod tally;
 
-use super::record::tell;
 use super::running::{exit_code, run};
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 use clap::{Args, ValueEnum};
 use installed::Installed;
 use std::ffi::OsString;

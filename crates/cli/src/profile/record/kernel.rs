@@ -41,7 +41,7 @@ impl KernelRecording {
         let recorder = match Recorder::start(probe) {
             Ok(recorder) => recorder,
             Err(missing) => {
-                super::tell(&format!(
+                crate::failure::tell(&format!(
                     "tailwater: recording without the kernel's events: {missing}"
                 ));
                 return Self { working: None, syscalls, missing: String::new() };

@@ -67,7 +67,7 @@ impl Lines {
         let sampling = match sampling {
             Ok(sampling) => sampling,
             Err(missing) => {
-                super::tell(&format!("tailwater: recording without lines: {missing}"));
+                crate::failure::tell(&format!("tailwater: recording without lines: {missing}"));
                 return None;
             }
         };

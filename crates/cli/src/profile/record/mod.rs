@@ -13,7 +13,7 @@ use super::footer::footer;
 use super::percentile::percentile;
 use super::reading::Trace;
 use super::running::{exit_code, run_and_tell};
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 use clap::Args;
 use place::written_beside;
 use std::ffi::{OsStr, OsString};
@@ -227,12 +227,6 @@ impl Tally {
             _ => {}
         }
     }
-}
-
-/// On standard error: the program's own output belongs to the program.
-#[expect(clippy::print_stderr, reason = "programs may")]
-pub(super) fn tell(text: &str) {
-    eprintln!("{text}");
 }
 
 #[cfg(test)]

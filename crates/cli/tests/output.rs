@@ -409,7 +409,7 @@ fn a_verdict_does_not_depend_on_a_reader() {
     let whole = simulate(&file, &["--json"]);
     let mut other: Value = serde_json::from_slice(&whole.stdout).expect("JSON");
     for configuration in other["summary"].as_array_mut().expect("medians") {
-        configuration["of"]["goodput_rps"]["median"] = Value::from(1.0);
+        configuration["of"]["goodput_of_capacity"]["median"] = Value::from(2.0);
     }
     let first = folder.write("first.json", text(&whole.stdout));
     let second = folder.write("second.json", &other.to_string());

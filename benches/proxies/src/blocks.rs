@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
+use tailwater_stats::result::Spread;
 
 use crate::programs::Proxy;
 
@@ -111,17 +112,17 @@ pub(crate) struct Rate {
 impl Rate {
     pub(crate) fn of(requests_per_second: u32, quads: Vec<Quad>) -> Self {
         let counted: Vec<&Quad> = quads.iter().filter(|quad| quad.counts()).collect();
-        let mut ratios: Vec<f64> = counted.iter().map(|quad| quad.ratio()).collect();
-        ratios.sort_by(f64::total_cmp);
+        let ratios: Vec<f64> = counted.iter().map(|quad| quad.ratio()).collect();
+        let Spread { min, median, max } = spread(&ratios);
         let us = |of: fn(&Quad) -> &[Block; 2]| {
             let blocks = counted.iter().flat_map(|quad| of(quad));
-            median(blocks.map(|block| block.cpu_ns_per_request / 1e3).collect())
+            spread(&blocks.map(|block| block.cpu_ns_per_request / 1e3).collect::<Vec<_>>()).median
         };
         Self {
             requests_per_second,
-            median: median(ratios.clone()),
-            least: ratios.first().copied().unwrap_or(f64::NAN),
-            largest: ratios.last().copied().unwrap_or(f64::NAN),
+            median,
+            least: min,
+            largest: max,
             router_us: us(|quad| &quad.router),
             nutcracker_us: us(|quad| &quad.nutcracker),
             counted: counted.len(),
@@ -131,11 +132,12 @@ impl Rate {
     }
 }
 
-/// Of an even number the middle between two; of none no number.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let Some(&upper) = values.get(values.len() / 2) else { return f64::NAN };
-    f64::midpoint(values[(values.len() - 1) / 2], upper)
+/// No numbers for none: a zero would look measured.
+fn spread(values: &[f64]) -> Spread {
+    match values {
+        [] => Spread { min: f64::NAN, median: f64::NAN, max: f64::NAN },
+        _ => Spread::of(values),
+    }
 }
 
 impl fmt::Display for Rate {
@@ -175,6 +177,19 @@ mod tests {
         assert_eq!((rate.median, rate.least, rate.largest), (2.0, 2.0, 2.0));
         assert_eq!((rate.router_us, rate.nutcracker_us), (4.0, 8.0));
         assert_eq!((rate.counted, rate.set_aside), (16, 0));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_middle_two() {
+        let quad = |router: f64| Quad {
+            router_outside: true,
+            router: [block(router, 0.0); 2],
+            nutcracker: [block(8e3, 0.0); 2],
+        };
+        // Ratios of 1, 2, 4 and 8.
+        let rate = Rate::of(1_000, [8e3, 4e3, 2e3, 1e3].map(quad).into());
+        assert_eq!((rate.least, rate.median, rate.largest), (1.0, 3.0, 8.0));
+        assert_eq!((rate.router_us, rate.nutcracker_us), (3.0, 8.0));
     }
 
     #[test]

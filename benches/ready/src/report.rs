@@ -5,6 +5,7 @@ use crate::mechanism::Mechanism;
 use crate::shape::Shape;
 use machine::Machine;
 use serde::Serialize;
+use tailwater_stats::result::Spread;
 
 /// What is measured in a closed loop.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
@@ -108,12 +109,9 @@ impl Goal {
     }
 }
 
-/// Of an even number the middle between two; of none no number.
+/// Not a number for none: a zero would meet goals.
 pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let Some(&upper) = sorted.get(sorted.len() / 2) else { return f64::NAN };
-    f64::midpoint(sorted[(sorted.len() - 1) / 2], upper)
+    if values.is_empty() { f64::NAN } else { Spread::of(values).median }
 }
 
 /// The median of the rounds' ratios.
@@ -295,4 +293,15 @@ impl Report {
 
 fn cell(values: &[f64], unit: f64, digits: usize) -> String {
     if values.is_empty() { "-".into() } else { format!("{:.digits$}", median(values) * unit) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_two_rounds_lies_between_them() {
+        assert_eq!(ratio(&[30.0, 22.0], &[2.0, 2.0]), 13.0);
+        assert!(median(&[]).is_nan());
+    }
 }

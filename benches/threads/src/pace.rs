@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tailwater::{Instant, now};
 use tailwater_core::Rng;
+use tailwater_stats::result::Spread;
 
 const SCENARIO: &str = "scenarios/chain-two-cores.toml";
 const RATES_RPS: [u32; 4] = [100, 500, 1_000, 2_000];
@@ -169,6 +170,7 @@ fn sleep_until(at: Instant) -> Result<(), String> {
 }
 
 fn summary(rate: u32, seen: &[Seen]) -> Paced {
+    let median = |all: Vec<f64>| Spread::of(&all).median;
     let all_of = |of: fn(&Seen) -> f64| median(seen.iter().map(of).collect());
     let of_first = |of: fn(Late) -> f64| {
         let all: Option<Vec<f64>> = seen.iter().map(|it| it.first.map(of)).collect();
@@ -196,11 +198,6 @@ fn summary(rate: u32, seen: &[Seen]) -> Paced {
         println!("  {rate:>5}/s: generator under fifo:1 p95 {p95:.0} µs, p99 {p99:.0} µs");
     }
     found
-}
-
-fn median(mut all: Vec<f64>) -> f64 {
-    all.sort_unstable_by(f64::total_cmp);
-    f64::midpoint(all[(all.len() - 1) / 2], all[all.len() / 2])
 }
 
 fn judge(report: &mut Report, rates: Vec<Paced>) {

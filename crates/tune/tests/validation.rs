@@ -174,6 +174,19 @@ fn cells_without_trials_that_count_are_told_and_confirm_nothing() {
 }
 
 #[test]
+fn the_median_of_an_even_number_of_cells_lies_between_the_middle_two() {
+    let mut cells = compared(Machine::with);
+    own_errors(&mut cells);
+    cells.truncate(2);
+    let middle = |of: [Option<f64>; 2]| of.iter().flatten().sum::<f64>() / 2.0;
+    let points = [0, 1].map(|at| cells[at].measured.map(|found| found.points.abs()));
+    let own = [0, 1].map(|at| cells[at].own_error.map(|own| (own.high - own.low) / 2.0 * 100.0));
+    assert!(points[0] != points[1] && own[0].is_some(), "{cells:?}");
+    let found = ValidationVerdict::of(&cells).expect("two cells");
+    assert_eq!((found.points_median, found.half_width_median), (middle(points), Some(middle(own))));
+}
+
+#[test]
 fn an_error_that_all_sizes_share_is_in_the_interval_and_one_that_grows_with_them_is_not() {
     // Whatever its size, an offload costs 300 ns that no part has.
     let alike = |machine: &Machine, cell: &Cell| machine.with(cell) + 300.0;

@@ -2,6 +2,7 @@
 
 use super::{head, line};
 use serde_json::Value;
+use tailwater_stats::result::Spread;
 
 /// From the file that `tailwater accelerate validate --out` writes.
 pub(super) fn table(result: &str) -> String {
@@ -83,9 +84,8 @@ fn design(cell: &Value) -> String {
 fn row(name: &str, cells: &[&Value]) -> [String; 9] {
     let measured: Vec<&Value> =
         cells.iter().map(|cell| &cell["measured"]).filter(|found| !found.is_null()).collect();
-    let mut points: Vec<f64> =
+    let points: Vec<f64> =
         measured.iter().map(|found| found["points"].as_f64().expect("points").abs()).collect();
-    points.sort_by(f64::total_cmp);
     let within = points.iter().filter(|points| **points <= 3.7).count();
     let speedup = |found: &&&Value| found["speedup"].as_f64().expect("a factor");
     let no_gain =
@@ -98,9 +98,11 @@ fn row(name: &str, cells: &[&Value]) -> [String; 9] {
     let covered = cells.iter().filter(is_covered).count();
     let end = |cell: &Value, of: &str| cell["own_error"][of].as_f64();
     let half = |cell: &&Value| Some((end(cell, "high")? - end(cell, "low")?) / 2.0 * 100.0);
-    let mut half_widths: Vec<f64> = cells.iter().filter_map(half).collect();
-    half_widths.sort_by(f64::total_cmp);
-    let shown = |points: Option<&f64>| points.map_or("–".into(), |points| format!("{points:.1}"));
+    let half_widths: Vec<f64> = cells.iter().filter_map(half).collect();
+    let shown = |values: &[f64], of: fn(Spread) -> f64| match values {
+        [] => "–".into(),
+        _ => format!("{:.1}", of(Spread::of(values))),
+    };
     [
         name.into(),
         cells.len().to_string(),
@@ -108,9 +110,9 @@ fn row(name: &str, cells: &[&Value]) -> [String; 9] {
         no_gain.to_string(),
         by_inputs.to_string(),
         covered.to_string(),
-        shown(half_widths.get(half_widths.len() / 2)),
-        shown(points.get(points.len() / 2)),
-        shown(points.last()),
+        shown(&half_widths, |of| of.median),
+        shown(&points, |of| of.median),
+        shown(&points, |of| of.max),
     ]
 }
 

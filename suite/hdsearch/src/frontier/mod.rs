@@ -207,7 +207,7 @@ fn no_tell(_: usize) -> Result<(), std::convert::Infallible> {
 }
 
 impl Times {
-    /// Of at least one. Each is the shortest time that so many of all do not exceed.
+    /// Of at least one, by the nearest rank: a share of them is as short, or shorter.
     #[must_use]
     pub fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
@@ -243,11 +243,13 @@ impl std::error::Error for MeasureError {}
 mod tests {
     use super::*;
 
+    fn times(count: u64) -> Times {
+        Times::of((1..=count).rev().map(Duration::from_micros).collect())
+    }
+
     #[test]
-    fn quantiles_are_those_that_so_many_do_not_exceed() {
-        let us = |count: u64| Times::of((1..=count).rev().map(Duration::from_micros).collect());
-        assert_eq!((us(100).p50, us(100).p99), (50.0, 99.0));
-        assert_eq!((us(3).p50, us(3).p99), (2.0, 3.0));
-        assert_eq!((us(1).p50, us(1).p99), (1.0, 1.0));
+    fn of_a_hundred_times_one_is_longer() {
+        assert_eq!(times(100), Times { p50: 50.0, p99: 99.0 });
+        assert_eq!(times(1), Times { p50: 1.0, p99: 1.0 });
     }
 }

@@ -61,6 +61,7 @@ impl ValidationVerdict {
         let covered = cells.iter().filter(is_covered).count() as f64 / measured.len() as f64;
         let own = cells.iter().filter_map(|cell| cell.own_error);
         let half_widths: Vec<f64> = own.map(|own| (own.high - own.low) / 2.0 * 100.0).collect();
+        let half_width_median = (!half_widths.is_empty()).then(|| Spread::of(&half_widths).median);
         let unmeasured = (cells.len() - measured.len()) as u32;
         Some(Self {
             cells: measured.len() as u32,
@@ -69,7 +70,7 @@ impl ValidationVerdict {
             within_without_gain,
             covered,
             covered_by_inputs,
-            half_width_median: (!half_widths.is_empty()).then(|| Spread::of(&half_widths).median),
+            half_width_median,
             points_median: points.median,
             points_max: points.max,
             holds: unmeasured == 0 && within >= WITHIN_MIN && covered_by_inputs >= COVERED_MIN,

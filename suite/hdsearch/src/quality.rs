@@ -11,7 +11,8 @@ pub struct Quality {
     /// The share of the ten nearest points that are among the first ten found.
     pub recall_10: f64,
     /// The cosine of the angle between the first point found and the nearest, 0 where none was found: the thesis'
-    /// accuracy (§2.2.1), which a wrong neighbour can have, too.
+    /// accuracy (§2.2.1), which a wrong neighbour can have, too. The thesis' minimum is one across all queries; a mean
+    /// that reaches it is a weaker test.
     pub cosine: f64,
     /// Points that leaves looked at.
     pub candidates: f64,

@@ -1,4 +1,4 @@
-//! Facebook's workloads USR and VAR, as Protego's evaluation uses them (Cho et al., NSDI '23, §5.3, §7).
+//! Facebook's workloads USR and VAR, as Protego's evaluation uses them (Cho et al., NSDI '23, §5.3, §5.5).
 //!
 //! The shares of GETs and of popular keys are Protego's. Sizes it takes "approximately" from Facebook's
 //! pools (Atikoglu et al., SIGMETRICS '12, §3.2; Xu et al., IEEE Internet Computing 2014): USR's keys have

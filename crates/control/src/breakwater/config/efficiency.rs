@@ -12,7 +12,7 @@ pub struct Efficiency {
     /// t_d: the share of requests that may be dropped before the pool shrinks whatever that costs.
     /// Paper: 1, no cap.
     pub drop_cap: f64,
-    /// a: credits added per client, at least one in all. Paper: 0.001. Unused beside
+    /// a: credits added per client, at least one in all (ours). Paper: 0.001. Unused beside
     /// [`Efficiency::delay_steers`].
     pub additive: f64,
     /// How the pool shrinks.

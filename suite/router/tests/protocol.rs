@@ -293,6 +293,24 @@ fn statistics_that_nobody_takes_are_bounded() {
     });
 }
 
+/// They take many turns, in each of which others have theirs.
+#[test]
+fn statistics_that_are_asked_for_by_the_thousand_come_all_and_hold_nobody_up() {
+    let nodes = nodes(1);
+    let router = router_of(&[nodes[0].address()], 1);
+    let mut other = Wire::to(router.address());
+    let mut greedy = Wire::to(router.address());
+    greedy.send(&b"stats\r\n".repeat(6_000));
+    let mut ended = 0;
+    while ended < 6_000 {
+        ended += u32::from(greedy.line() == "END");
+        if ended % 1_000 == 1 {
+            assert!(other.ask("version").starts_with("VERSION"));
+        }
+    }
+    assert!(greedy.ask("version").starts_with("VERSION"), "and nothing behind them is lost");
+}
+
 /// One client's keys do not use up what the nodes may owe to all.
 #[test]
 fn a_client_that_asks_for_very_many_keys_is_read_when_some_are_answered() {

@@ -15,6 +15,8 @@ pub(super) struct Clients {
     most: usize,
     /// Those with something to do in this turn.
     touched: Vec<u32>,
+    /// Those that had their share of this turn, and have more to do: once each.
+    later: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -22,12 +24,14 @@ struct Place {
     taken: u32,
     client: Option<Client>,
     is_touched: bool,
+    /// It is among those of [`Clients::later`].
+    goes_on: bool,
 }
 
 impl Clients {
     /// For at most so many.
     pub(super) const fn new(most: usize) -> Self {
-        Self { places: Vec::new(), free: Vec::new(), most, touched: Vec::new() }
+        Self { places: Vec::new(), free: Vec::new(), most, touched: Vec::new(), later: Vec::new() }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -72,18 +76,36 @@ impl Clients {
         Some(client)
     }
 
-    /// Gives each that was touched its go; ends those that are over.
-    pub(super) fn each_touched(&mut self, mut go: impl FnMut(&mut Client)) {
+    /// Gives each that was touched its go, which tells whether it goes on in the next turn; ends those that are over.
+    pub(super) fn each_touched(&mut self, mut go: impl FnMut(&mut Client) -> bool) {
         for at in std::mem::take(&mut self.touched) {
             let place = &mut self.places[at as usize];
             place.is_touched = false;
             if let Some(client) = &mut place.client {
-                go(client);
+                let goes_on = go(client);
                 if client.is_over() {
                     self.drop_at(at);
+                } else if goes_on && !std::mem::replace(&mut place.goes_on, true) {
+                    self.later.push(at);
                 }
             }
         }
+    }
+
+    /// A turn begins: those that go on have their go in it. A place that was taken anew meanwhile has one for nothing.
+    pub(super) fn touch_again(&mut self) {
+        for at in std::mem::take(&mut self.later) {
+            let place = &mut self.places[at as usize];
+            place.goes_on = false;
+            if place.client.is_some() && !std::mem::replace(&mut place.is_touched, true) {
+                self.touched.push(at);
+            }
+        }
+    }
+
+    /// Whether some have more to do in the next turn.
+    pub(super) const fn go_on(&self) -> bool {
+        !self.later.is_empty()
     }
 
     /// Ends those for which this holds.

@@ -32,6 +32,9 @@ const STOP: u64 = u64::MAX - 1;
 const SCRATCH_BYTES: usize = 64 << 10;
 /// Connections accepted in a turn.
 const ACCEPTS: usize = 64;
+/// How often a client's commands are taken anew in one turn, some hundreds each time: what it reads fast enough would otherwise go on to the
+/// end of its input, and others wait.
+const GOES: usize = 4;
 /// How often it is looked for clients that are overdue.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// After an accept that failed: descriptors may come free.
@@ -248,6 +251,7 @@ impl Turns {
             }
         });
         self.listen_again(time);
+        self.clients.touch_again();
         // What clients have asked goes out once for each node; what that finds lost is settled until nothing is.
         loop {
             self.settle();
@@ -294,12 +298,18 @@ impl Turns {
         let (nodes, poller, silenced) = (&mut self.nodes, &self.poller, &mut self.counts.silenced);
         self.clients.each_touched(|client| {
             client.proceed(time, nodes, &shared);
+            let mut goes_on = client.flush(time) && client.has_more();
             // What did not fit into the output may fit now.
-            while client.flush(time) && client.has_more() {
+            for _ in 0..GOES {
+                if !goes_on {
+                    break;
+                }
                 client.proceed(time, nodes, &shared);
+                goes_on = client.flush(time) && client.has_more();
             }
             *silenced += client.take_silenced();
             client.watch(poller);
+            goes_on
         });
     }
 
@@ -354,6 +364,9 @@ impl Turns {
     }
 
     fn timeout(&self) -> Option<Duration> {
+        if self.clients.go_on() {
+            return Some(Duration::ZERO);
+        }
         let time = now();
         let looks = (self.clients.len() > 0).then(|| self.looked_at + LOOK_EVERY);
         let listens = self.listens_from.filter(|from| *from > time && self.stops_at.is_none());

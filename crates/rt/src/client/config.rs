@@ -15,7 +15,8 @@ pub struct ChannelConfig {
     /// reached; longer, and a silent one is found out late.
     pub connect_timeout: Duration,
     /// A server from which nothing was heard for so long although answers are due is asked whether it is
-    /// there; default 1 s, above zero. Until it says something, other replicas are preferred.
+    /// there; default 1 s, above zero. Until it says something, other replicas are preferred. A frame is heard once it is
+    /// whole; of a long one each KiB is.
     pub ping_after: Duration,
     /// Most time from that question to a sign of life, after which the connection is given up; default
     /// 5 s, above zero. Shorter than the server's longest handler that computes on its loop, and a busy

@@ -140,14 +140,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     fn on_cancel(&mut self, key: RequestKey) {
         let Some(connection) = self.connections.get_mut(key.connection) else { return };
         match self.runner.cancel(key.id, &mut connection.work) {
-            Some(cut) => {
-                connection.input.repay();
-                self.refuse_cut(&cut);
-            }
-            None if connection.work.cancel_waiting(key.id) => {
-                connection.input.repay();
-                self.queue.on_cancel(key.connection);
-            }
+            Some(cut) => self.refuse_cut(&cut),
+            None if connection.work.cancel_waiting(key.id) => self.queue.on_cancel(key.connection),
             None => {}
         }
     }

@@ -24,6 +24,8 @@ pub(super) struct Input {
     /// Its allowance of control frames is used up until then.
     paused: Option<Instant>,
     tokens: Tokens,
+    /// Calls that may be given up at no cost: one for each request that came.
+    cancels: u32,
     sending: SendClock,
     /// When something came last.
     heard: Instant,
@@ -57,6 +59,9 @@ pub(super) enum Stop {
     Fair,
 }
 
+/// So many calls of a client may be under way by default, and be given up together.
+const CANCELS_MAX: u32 = 1 << 16;
+
 impl Input {
     pub(super) fn new(now: Instant) -> Self {
         Self {
@@ -69,6 +74,7 @@ impl Input {
             drips: 0,
             paused: None,
             tokens: Tokens::new(now),
+            cancels: 0,
             sending: SendClock::default(),
             heard: now,
             pinged: None,
@@ -107,17 +113,10 @@ impl Input {
 
     /// The pause is over if its time is.
     pub(super) fn resume(&mut self, now: Instant) {
-        let was_paused = self.is_paused();
-        self.paused = self.paused.filter(|&until| until > now);
-        if was_paused && !self.is_paused() {
-            // The client's own doing is no delay of ours.
-            self.held_since = now;
+        if let Some(until) = self.paused.take_if(|until| *until <= now) {
+            // The pause is the client's own doing, and no delay of ours.
+            self.held_since = until;
         }
-    }
-
-    /// A control frame did what a request has paid for.
-    pub(super) fn repay(&mut self) {
-        self.tokens.repay();
     }
 
     /// The held bytes, and fresh ones behind them.
@@ -139,6 +138,9 @@ impl Input {
         };
         if is_free(&frame) {
             self.tokens.earn();
+            self.cancels = self.cancels.saturating_add(1).min(CANCELS_MAX);
+        } else if matches!(frame, ClientFrame::Cancel(_)) && self.cancels > 0 {
+            self.cancels -= 1;
         } else if let Err(until) = self.tokens.take(now) {
             self.paused = Some(until);
             return Next::Pause;
@@ -222,7 +224,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
     use tailwater_core::RequestId;
-    use tailwater_wire::{Cancel, Ping};
+    use tailwater_wire::{Cancel, Ping, Request};
 
     const PACE: Pace = Pace { patience: Duration::from_secs(1), rate_min: 1_024 };
 
@@ -266,6 +268,39 @@ mod tests {
         assert!(!input.has_leftover() && input.held() == 0);
     }
 
+    /// Calls whose deadlines pass together are given up together, however long ago their requests came.
+    #[test]
+    fn each_request_pays_for_its_cancel_whenever_that_comes_and_for_no_other() {
+        let mut input = Input::new(at(0));
+        let mut bytes = Vec::new();
+        for id in 0..5_000 {
+            let request = Request {
+                id: RequestId(id),
+                method: MethodId(1),
+                register: false,
+                demand: 0,
+                acked: 0,
+                echo: None,
+                sent_at: Stamp(0),
+                budget_us: 0,
+                tenant: 0,
+                priority: 128,
+                payload: &[],
+            };
+            request.encode(&Limits::default(), &mut bytes).expect("it fits");
+        }
+        assert_eq!(go(&mut input, &bytes, usize::MAX, 0), 5_000);
+        let cancels = |count: u64| {
+            let mut bytes = Vec::new();
+            (0..count).for_each(|id| Cancel { id: RequestId(id) }.encode(&mut bytes));
+            bytes
+        };
+        assert_eq!(go(&mut input, &cancels(5_000), usize::MAX, 0), 5_000);
+        assert!(!input.is_paused());
+        let forged = go(&mut input, &cancels(5_000), usize::MAX, 0);
+        assert!(forged < 2_500 && input.is_paused(), "{forged} that no request has paid for");
+    }
+
     #[test]
     fn control_frames_beyond_the_allowance_wait_and_are_not_lost() {
         let mut input = Input::new(at(0));
@@ -274,8 +309,12 @@ mod tests {
         let until = input.paused_until().unwrap();
         input.resume(at(0));
         assert!(input.is_paused(), "not yet");
-        input.resume(until);
+        input.resume(until + Duration::from_millis(5));
         assert!(!input.is_paused());
+        assert_eq!(
+            input.held_since, until,
+            "what the client waits for by its own doing is no delay"
+        );
         let mut all = taken;
         for second in 1..3 {
             input.resume(at(second * 1_000));

@@ -13,6 +13,9 @@ use tailwater_wire::{Goodbye, GoodbyeCode};
 /// What a client that is told at the last moment has to read it.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
+/// The longest that a client may wait for its last word after its last answer.
+const LOOK_MAX: Duration = Duration::from_millis(100);
+
 impl<F: Future<Output = Reply>> EventLoop<F> {
     /// The server's last turns. True when this loop is done.
     pub(super) fn drain(&mut self) -> bool {
@@ -24,12 +27,13 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
         let now = self.clock.look();
         if now >= self.drains_next {
-            for key in self.connections.keys(is_settled) {
+            let settled = self.connections.keys(is_settled);
+            // It walks over all connections: a twentieth of the loop's time at most, unless the machine stands still meanwhile.
+            let looked = self.clock.look();
+            self.drains_next = looked + (20 * looked.since(now)).clamp(LOOK_EVERY, LOOK_MAX);
+            for key in settled {
                 self.say_last_goodbye(key);
             }
-            // It walks over all connections: a twentieth of the loop's time at most.
-            let looked = self.clock.look();
-            self.drains_next = looked + LOOK_EVERY.max(20 * looked.since(now));
         }
         if self.drain == Drain::On && now >= until {
             self.give_up(until);

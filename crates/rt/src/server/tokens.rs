@@ -20,7 +20,7 @@ pub(super) struct Tokens {
 const BURST: u32 = 1_024;
 /// Time for one more frame: a thousand a second cost a loop less than a thousandth of its time.
 const GAP: Duration = Duration::from_millis(1);
-/// Frames that a request pays for: its DEMAND, its CANCEL and a DEREGISTER, and one to spare.
+/// Frames that a request pays for, beside its CANCEL: its DEMAND and a DEREGISTER, and two to spare.
 const PER_REQUEST: u32 = 4;
 /// What a request beyond the window costs, beside what it has earned. Reading pauses after 32 of them, before
 /// the controller closes a session for 64 in a row: a client that connects anew would cost still more.
@@ -52,14 +52,6 @@ impl Tokens {
         self.left = self.left.saturating_add(PER_REQUEST);
         if self.left >= BURST {
             (self.left, self.pauses) = (BURST, 0);
-        }
-    }
-
-    /// The frame that was taken last was one that a request has paid for, however long ago: what it has earned may have been more
-    /// than fits.
-    pub(super) const fn repay(&mut self) {
-        if self.left < BURST {
-            self.left += 1;
         }
     }
 
@@ -201,16 +193,6 @@ mod tests {
             for _ in 0..PER_REQUEST {
                 assert_eq!(tokens.take(at(0)), Ok(()));
             }
-        }
-    }
-
-    /// Calls of one client whose deadlines pass together are given up together.
-    #[test]
-    fn frames_that_are_repaid_are_never_held_back() {
-        let mut tokens = Tokens::new(at(0));
-        for _ in 0..100_000 {
-            assert_eq!(tokens.take(at(0)), Ok(()));
-            tokens.repay();
         }
     }
 

@@ -18,7 +18,7 @@ use signal_hook::iterator::Signals;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tailwater_control::Site;
 use tailwater_control::asqm::Policy;
 use tailwater_load::application::{Place, Whose};
@@ -108,6 +108,9 @@ enum End {
     Unread,
 }
 
+/// Signals that come so close to the first are of the same wish: a terminal tells all of a group, and a parent its child once more.
+const ONE_WISH: Duration = Duration::from_millis(500);
+
 /// Tells of the first end that comes.
 fn ends(while_read: bool) -> Result<(SyncSender<End>, Receiver<End>), Failure> {
     // Room for one of each: neither waits for the server to be set up.
@@ -124,8 +127,9 @@ fn ends(while_read: bool) -> Result<(SyncSender<End>, Receiver<End>), Failure> {
         if came.next().is_some() {
             let _ = signalled.send(End::Signal);
         }
+        let first = Instant::now();
         // A second signal does not wait for what drains.
-        if let Some(number) = came.next() {
+        if let Some(number) = came.find(|_| first.elapsed() >= ONE_WISH) {
             std::process::exit(128 + number);
         }
     };

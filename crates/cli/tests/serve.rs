@@ -97,7 +97,11 @@ fn a_second_signal_does_not_wait_for_what_drains() {
     // Two signals that wait at once are one.
     let drains = || client.call(work::ECHO.0, "").wait() == Err(CallError::Shed(Reason::Draining));
     eventually("it drains", drains);
-    serving.terminate();
+    // What comes at once is of the same wish.
+    eventually("it ends", || {
+        serving.terminate();
+        serving.child.try_wait().expect("it is our child").is_some()
+    });
     // It would be 0 once the call is answered.
     assert_eq!(serving.wait().code(), Some(143));
     drop(calls);

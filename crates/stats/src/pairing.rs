@@ -16,25 +16,34 @@ pub(crate) fn pairs<'a>(
     if by_rate.len() > by_share.len() { by_rate } else { by_share }
 }
 
+/// So many are looked at of one: a file of nothing but alike configurations would have a square of pairs.
+const NEAR_MAX: usize = 64;
+
 fn pairs_by<'a>(
     first: &'a [Summary],
     second: &'a [Summary],
     demand: impl Fn(&Summary) -> Option<f64>,
 ) -> Vec<(&'a Summary, &'a Summary)> {
-    let mut near = Vec::new();
+    type Near = ((f64, f64), usize, usize);
+    // The nearest first: demands of one result may be within a hundredth of one another.
+    let nearest = |(one, ..): &Near, (other, ..): &Near| {
+        one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
+    };
+    let mut near: Vec<Near> = Vec::new();
     for (at, one) in first.iter().enumerate() {
+        let mut of_one = Vec::new();
         for (other, two) in second.iter().enumerate() {
             let Some((asked, of_other)) = demand(one).zip(demand(two)) else { continue };
             if are_alike(one, two) && is_near(asked, of_other) {
                 let apart = ((asked - of_other).abs(), (one.slo_us - two.slo_us).abs());
-                near.push((apart, at, other));
+                of_one.push((apart, at, other));
             }
         }
+        of_one.sort_by(nearest);
+        of_one.truncate(NEAR_MAX);
+        near.append(&mut of_one);
     }
-    // The nearest first: demands of one result may be within a hundredth of one another.
-    near.sort_by(|(one, ..), (other, ..)| {
-        one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
-    });
+    near.sort_by(nearest);
     let mut partners: Vec<Option<&Summary>> = vec![None; first.len()];
     let mut is_taken = vec![false; second.len()];
     for (_, at, other) in near {

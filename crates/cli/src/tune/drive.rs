@@ -76,13 +76,15 @@ pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {
         // Without a core of its own it would take the server's.
         spins: cores.is_some(),
     };
-    let found = run(&plan).map_err(Failure::work)?;
+    let found = run(&plan);
+    // First: what the load says of a server that has gone is that its connections were lost.
     if !server.is_there() {
         let name = &options.command[0];
         return Err(Failure::work(format!(
             "{name}: it ended while it was measured, or went into the background"
         )));
     }
+    let found = found.map_err(Failure::work)?;
     say(&told(&found).to_string())
 }
 

@@ -114,10 +114,12 @@ pub(super) fn measure(options: &MeasureOptions) -> Result<(), Failure> {
     let recording = Recording::read(&options.trace)?;
     let found = found(options, &recording)?;
     let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
-    if let Some(folder) = &folder {
-        write(folder, options, &found, &json)?;
-    }
-    say(if options.json { json } else { text::of(&found) }.trim_end())
+    let refused = match &folder {
+        Some(folder) => write(folder, options, &found, &json)?,
+        None => None,
+    };
+    say(if options.json { json } else { text::of(&found) }.trim_end())?;
+    refused.map_or(Ok(()), Err)
 }
 
 fn found(options: &MeasureOptions, recording: &Recording) -> Result<Measured, Failure> {
@@ -189,23 +191,27 @@ fn kernel(options: &MeasureOptions, recording: &Recording) -> Result<Kernel, Fai
 /// Everything, as JSON.
 const MEASURED: &str = "measured.json";
 
-/// All files, or none where the model would refuse its own.
+/// What was measured, and the model's files but where the model would refuse them: then with why.
 fn write(
     folder: &Folder<'_>,
     options: &MeasureOptions,
     found: &Measured,
     json: &str,
-) -> Result<(), Failure> {
-    let Some(kernel) = &found.kernel else { return folder.write(MEASURED, json) };
+) -> Result<Option<Failure>, Failure> {
+    folder.write(MEASURED, json)?;
+    let Some(kernel) = &found.kernel else { return Ok(None) };
     let text = model::of(found, kernel, &options.trace);
     let sizes = kernel.sizes.as_ref().map(model::sizes);
     if let Some(why) = model::refusal(&text, sizes.as_deref(), kernel) {
-        return Err(Failure::usage(format!("{}: {why}", options.trace.display())));
+        // Those of an earlier measurement would be taken for this one's.
+        folder.remove(model::MODEL)?;
+        folder.remove(model::SIZES)?;
+        return Ok(Some(Failure::usage(format!("{}: {why}", options.trace.display()))));
     }
-    folder.write(MEASURED, json)?;
     match &sizes {
         Some(sizes) => folder.write(model::SIZES, sizes)?,
         None => folder.remove(model::SIZES)?,
     }
-    folder.write(model::MODEL, &text)
+    folder.write(model::MODEL, &text)?;
+    Ok(None)
 }

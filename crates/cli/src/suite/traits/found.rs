@@ -22,6 +22,9 @@ pub(super) struct Found {
     pub(super) short: bool,
     /// What it costs to switch threads, in µs.
     pub(super) switch_us: BySource,
+    /// What ended it before its last service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cut_short: Option<String>,
     pub(super) services: Vec<ServiceFound>,
 }
 

@@ -103,6 +103,8 @@ pub(crate) struct TraitsOptions {
 
 /// The file of `--out` with all numbers.
 const JSON: &str = "traits.json";
+/// The same of what was measured until something ended it.
+const PARTIAL: &str = "traits-cut-short.json";
 
 pub(super) fn traits(options: &TraitsOptions) -> Result<(), Failure> {
     let names = services(options)?;
@@ -112,11 +114,17 @@ pub(super) fn traits(options: &TraitsOptions) -> Result<(), Failure> {
         None => measured(&names, options)?,
     };
     let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
-    if let Some(folder) = &folder {
-        write(folder, &found, &json)?;
+    match (&folder, &found.cut_short) {
+        (Some(folder), None) => write(folder, &found, &json)?,
+        // An earlier whole result stays as it is.
+        (Some(folder), Some(_)) => folder.write(PARTIAL, &json)?,
+        (None, _) => {}
     }
     say(&if options.json { json } else { text::text(&found) })?;
     ended.map_or(Ok(()), Err)?;
+    if let Some(why) = &found.cut_short {
+        return Err(Failure::work(format!("it was cut short: {why}")));
+    }
     conclusion(&found).verdict(found.short)
 }
 
@@ -125,7 +133,8 @@ fn measured(names: &[&str], options: &TraitsOptions) -> Result<(Found, Option<Fa
     let interrupt = Interrupt::watch()?;
     let switch_us = switching::costs()?;
     let short = is_short(options.short);
-    let mut found = Found { manifest: Manifest::default(), short, switch_us, services: Vec::new() };
+    let (manifest, services) = (Manifest::default(), Vec::new());
+    let mut found = Found { manifest, short, switch_us, cut_short: None, services };
     for name in names {
         match measure::service(name, options, &interrupt, &found.switch_us) {
             Ok((service, manifest)) => {
@@ -135,6 +144,7 @@ fn measured(names: &[&str], options: &TraitsOptions) -> Result<(Found, Option<Fa
             Err(failure) if found.services.is_empty() => return Err(failure),
             Err(failure) => {
                 let failure = failure.and(&format!("{name} and what comes after it is missing"));
+                found.cut_short = Some(failure.to_string());
                 return Ok((found, Some(failure)));
             }
         }

@@ -312,7 +312,8 @@ pub(super) mod tests {
             cost: None,
             data: Vec::new(),
         };
-        Found { manifest: Manifest::default(), short: false, switch_us, services: vec![one] }
+        let (manifest, services) = (Manifest::default(), vec![one]);
+        Found { manifest, short: false, switch_us, cut_short: None, services }
     }
 
     #[test]

@@ -185,13 +185,13 @@ struct Lines<R> {
     line: Vec<u8>,
     /// The last line ended with a carriage return; a line feed after it belongs to the same end.
     has_returned: bool,
-    /// Between columns; `None` before the first line.
-    separator: Option<&'static str>,
+    /// `None` before the first line.
+    columns: Option<Columns>,
 }
 
 impl<R: BufRead> Lines<R> {
     fn new(input: R) -> Self {
-        Self { input, bytes: 0, number: 0, line: vec![], has_returned: false, separator: None }
+        Self { input, bytes: 0, number: 0, line: vec![], has_returned: false, columns: None }
     }
 
     fn next_line(&mut self) -> Result<Option<Line>, CsvError> {
@@ -204,8 +204,8 @@ impl<R: BufRead> Lines<R> {
             if text.is_empty() {
                 continue;
             }
-            let separator = *self.separator.get_or_insert_with(|| separator_of(text));
-            let columns = columns(text, separator).ok_or_else(|| {
+            let columns = self.columns.get_or_insert_with(|| Columns::of(text));
+            let columns = columns.read(text).ok_or_else(|| {
                 wrong("found a quote without its end; both in one line, or none, are needed")
             })?;
             return Ok(Some((number, columns)));
@@ -249,52 +249,50 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// What separates the columns of a file with this first line.
-fn separator_of(line: &str) -> &'static str {
-    if line.contains("::") {
-        return "::";
-    }
-    let often = |separator: &&str| (line.matches(*separator).count(), *separator == ",");
-    [",", "\t", ";"].into_iter().max_by_key(often).unwrap_or(",")
+/// The columns of lines, one by one.
+struct Columns {
+    reader: csv_core::Reader,
+    /// Between two separators lies an empty column.
+    doubled: bool,
+    /// What the columns of a line say, and where each ends there.
+    said: Vec<u8>,
+    ends: Vec<usize>,
 }
 
-/// The first three columns of a line; none where a quote stays open in any.
-fn columns(line: &str, separator: &str) -> Option<[Option<String>; 3]> {
-    let mut found = [None, None, None];
-    let mut places = found.iter_mut();
-    let mut rest = Some(line);
-    while let Some(text) = rest {
-        let (word, after) = column(text, separator)?;
-        if let Some(place) = places.next() {
-            *place = Some(word.trim().to_owned());
-        }
-        rest = after;
+impl Columns {
+    /// Of a file with this first line.
+    fn of(first: &str) -> Self {
+        let doubled = first.contains("::");
+        let often = |byte: &u8| (first.matches(char::from(*byte)).count(), *byte == b',');
+        let separator = [b',', b'\t', b';'].into_iter().max_by_key(often).unwrap_or(b',');
+        let separator = if doubled { b':' } else { separator };
+        let reader = csv_core::ReaderBuilder::new().delimiter(separator).build();
+        // No line has more bytes, or more columns.
+        let (said, ends) = (vec![0; LINE_BYTES_MAX + 1], vec![0; LINE_BYTES_MAX + 1]);
+        Self { reader, doubled, said, ends }
     }
-    Some(found)
-}
 
-/// The first column, and what follows its separator; none where its quote stays open.
-fn column<'a>(text: &'a str, separator: &str) -> Option<(String, Option<&'a str>)> {
-    let (mut word, mut rest) = (String::new(), text);
-    if let Some(mut quoted) = text.strip_prefix('"') {
-        loop {
-            let (part, after) = quoted.split_once('"')?;
-            word.push_str(part);
-            // A quote within quotes is doubled.
-            let Some(more) = after.strip_prefix('"') else {
-                rest = after;
-                break;
-            };
-            word.push('"');
-            quoted = more;
+    /// The first three of a line; none where a quote stays open in any.
+    fn read(&mut self, line: &str) -> Option<[Option<String>; 3]> {
+        self.reader.reset();
+        let (mut said, mut ends) = (0, 0);
+        let mut is_whole = false;
+        // Within quotes the end of a line is text: then the record is not over.
+        for part in [line.as_bytes(), b"\n"] {
+            let place = (&mut self.said[said..], &mut self.ends[ends..]);
+            let (found, _, written, ended) = self.reader.read_record(part, place.0, place.1);
+            is_whole = found == csv_core::ReadRecordResult::Record;
+            (said, ends) = (said + written, ends + ended);
         }
+        is_whole.then(|| {
+            let step = if self.doubled { 2 } else { 1 };
+            [0, step, 2 * step].map(|at| {
+                let end = *self.ends[..ends].get(at)?;
+                let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+                Some(String::from_utf8_lossy(&self.said[from..end]).trim().to_owned())
+            })
+        })
     }
-    let (end, after) = match rest.split_once(separator) {
-        Some((end, after)) => (end, Some(after)),
-        None => (rest, None),
-    };
-    word.push_str(end);
-    Some((word, after))
 }
 
 fn shortened(text: &str) -> String {

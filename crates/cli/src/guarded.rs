@@ -63,13 +63,15 @@ impl Guarded {
 
     /// Whether the guard has said its line by now.
     pub(crate) fn greets(&mut self, interrupt: &Interrupt) -> Result<bool, Failure> {
+        if self.pid != 0 {
+            return Ok(true);
+        }
         if let Some(reader) = &self.reader
-            && self.pid == 0
             && !interrupt.wait_beside_until(reader.get_ref(), Instant::now())?
         {
             return Ok(false);
         }
-        if self.pid == 0 { self.greet().map(|()| true) } else { Ok(true) }
+        self.greet().map(|()| true)
     }
 
     /// Whether it runs still.

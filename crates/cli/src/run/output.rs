@@ -1,6 +1,6 @@
 //! What a person gets: a table, or JSON; and files, written whole or not at all.
 
-use crate::failure::{Failure, is_heard};
+use crate::failure::{Failure, say};
 use crate::folder::{Folder, SERIES, TIERS};
 use crate::input::text_of;
 use crate::terminal;
@@ -18,12 +18,13 @@ pub(crate) fn deliver(
     json: bool,
     out: Option<(&Folder<'_>, Look)>,
 ) -> Result<(), Failure> {
-    let told = is_heard(&if json { text.to_owned() } else { tell(experiment) });
+    let told = say(&if json { text.to_owned() } else { tell(experiment) });
     if let Some((folder, look)) = out {
         write_all(experiment, text, folder, look)?;
     }
-    if let (true, false, Some((folder, _))) = (told?, json, out) {
-        is_heard(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
+    told?;
+    if let (false, Some((folder, _))) = (json, out) {
+        say(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
     }
     Ok(())
 }

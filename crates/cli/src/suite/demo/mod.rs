@@ -10,7 +10,7 @@ mod site;
 use super::choice::Choice;
 use crate::applications;
 use crate::data_folder::DataFolder;
-use crate::failure::{Failure, is_heard};
+use crate::failure::{Failure, say};
 use crate::interrupt::Interrupt;
 use crate::run::Stand;
 use crate::values::key_value;
@@ -87,7 +87,7 @@ pub(super) fn demo(options: &DemoOptions) -> Result<(), Failure> {
     }
     let address = site.address();
     let serving = site.serve(asked)?;
-    is_heard(&format!(
+    say(&format!(
         "http://{address}/ shows {}; Ctrl-C ends it",
         SHOWN.map(|(name, _)| name).join(" and ")
     ))?;

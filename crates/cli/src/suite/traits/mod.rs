@@ -185,6 +185,7 @@ fn services(options: &TraitsOptions) -> Result<Vec<&str>, Failure> {
 
 fn write(folder: &Folder<'_>, found: &Found, json: &str) -> Result<(), Failure> {
     folder.write(JSON, json)?;
+    folder.remove(PARTIAL)?;
     let pictures = page::pictures(found);
     for name in page::names(SERVICES.iter().map(|service| service.kind.name)) {
         match pictures.iter().find(|(drawn, _)| *drawn == name) {

@@ -20,7 +20,7 @@ use super::machine::{Root, Session};
 use super::plan::plan;
 use super::targets::Target;
 use super::tell;
-use crate::failure::{Failure, is_heard, say};
+use crate::failure::{Failure, say};
 use crate::folder::Folder;
 use crate::interrupt::Interrupt;
 use crate::machine;
@@ -163,12 +163,13 @@ fn deliver(
     folder: Option<&Folder<'_>>,
 ) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(outcome).map_err(Failure::work)?;
-    let told = is_heard(&if options.json { json.clone() } else { text::of(outcome) });
+    let told = say(&if options.json { json.clone() } else { text::of(outcome) });
     if let Some(folder) = folder {
         page::write(folder, outcome, &json)?;
     }
-    if let (true, false, Some(folder)) = (told?, options.json, folder) {
-        is_heard(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
+    told?;
+    if let (false, Some(folder)) = (options.json, folder) {
+        say(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
     }
     Ok(())
 }

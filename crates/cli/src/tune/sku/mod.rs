@@ -18,7 +18,7 @@ use super::dial::Setting;
 use super::machine::{Root, Session};
 use super::plan::plan;
 use super::tell;
-use crate::failure::{Failure, is_heard, say};
+use crate::failure::{Failure, say};
 use crate::folder::Folder;
 use crate::interrupt::Interrupt;
 use crate::values::duration;
@@ -137,7 +137,7 @@ fn deliver(
 ) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(found).map_err(Failure::work)?;
     let text = text::of(wanted, found, root);
-    let told = is_heard(if options.json { &json } else { &text });
+    let told = say(if options.json { &json } else { &text });
     if let Some(folder) = folder {
         let tests = found.tested.iter().chain(&found.confirmed).enumerate();
         let pictures = tests.map(|(number, test)| {
@@ -150,8 +150,9 @@ fn deliver(
         let title = if found.title.is_empty() { &found.target } else { &found.title };
         folder.write("index.html", &illustrated(title, None, &text, &pictures))?;
     }
-    if let (true, false, Some(folder)) = (told?, options.json, folder) {
-        is_heard(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
+    told?;
+    if let (false, Some(folder)) = (options.json, folder) {
+        say(&format!("\nWritten: {}", folder.path().join("index.html").display()))?;
     }
     Ok(())
 }

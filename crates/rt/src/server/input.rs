@@ -221,10 +221,11 @@ const fn is_free(frame: &ClientFrame<'_>) -> bool {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::testing::sent;
     use super::*;
     use std::time::Duration;
     use tailwater_core::RequestId;
-    use tailwater_wire::{Cancel, Ping, Request};
+    use tailwater_wire::{Cancel, Ping};
 
     const PACE: Pace = Pace { patience: Duration::from_secs(1), rate_min: 1_024 };
 
@@ -274,20 +275,7 @@ mod tests {
         let mut input = Input::new(at(0));
         let mut bytes = Vec::new();
         for id in 0..5_000 {
-            let request = Request {
-                id: RequestId(id),
-                method: MethodId(1),
-                register: false,
-                demand: 0,
-                acked: 0,
-                echo: None,
-                sent_at: Stamp(0),
-                budget_us: 0,
-                tenant: 0,
-                priority: 128,
-                payload: &[],
-            };
-            request.encode(&Limits::default(), &mut bytes).expect("it fits");
+            sent(id).encode(&Limits::default(), &mut bytes).expect("it fits");
         }
         assert_eq!(go(&mut input, &bytes, usize::MAX, 0), 5_000);
         let cancels = |count: u64| {

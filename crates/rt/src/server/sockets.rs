@@ -159,7 +159,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::testing::{event_loop, streams};
+    use super::super::testing::{event_loop, sent, streams};
     use super::*;
     use crate::config::ServerConfig;
     use crate::service::Request;
@@ -167,7 +167,6 @@ mod tests {
     use std::time::Duration;
     use tailwater_control::Site;
     use tailwater_control::catalog::Spec;
-    use tailwater_core::{MethodId, RequestId, Stamp};
     use tailwater_wire::{Hello, Limits, VERSION_MAX, VERSION_MIN};
 
     /// A HELLO, and a request behind it.
@@ -182,20 +181,7 @@ mod tests {
             tenant: 0,
         }
         .encode(&mut bytes);
-        let request = tailwater_wire::Request {
-            id: RequestId(1),
-            method: MethodId(1),
-            register: true,
-            demand: 0,
-            acked: 0,
-            echo: None,
-            sent_at: Stamp(0),
-            budget_us: 0,
-            tenant: 0,
-            priority: 128,
-            payload: b"",
-        };
-        request.encode(&Limits::default(), &mut bytes).unwrap();
+        sent(1).encode(&Limits::default(), &mut bytes).unwrap();
         bytes
     }
 

@@ -15,10 +15,27 @@ use crate::poll::Poller;
 use crate::service::{Reply, Request};
 use std::sync::Arc;
 use tailwater_control::Admission;
-use tailwater_core::{Class, Instant, MethodId, RequestId, Silent};
+use tailwater_core::{Class, Instant, MethodId, RequestId, Silent, Stamp};
 
 pub(super) fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
+}
+
+/// A request as a client without deadline and control sends it.
+pub(super) const fn sent(id: u64) -> tailwater_wire::Request<'static> {
+    tailwater_wire::Request {
+        id: RequestId(id),
+        method: MethodId(1),
+        register: true,
+        demand: 0,
+        acked: 0,
+        echo: None,
+        sent_at: Stamp(0),
+        budget_us: 0,
+        tenant: 0,
+        priority: 128,
+        payload: b"",
+    }
 }
 
 /// A request of the connection in this slot, with a kibibyte of arguments, that waits since `ready`.

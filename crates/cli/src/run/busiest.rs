@@ -83,13 +83,15 @@ fn is_disturbed(run: &Run, rules: &Rules) -> bool {
     !run.valid && (judge(run, rules).iter().any(told) || discard(run, rules).is_some())
 }
 
-/// Whether the processes of a run with tiers took cores from each other, more than its rules allow.
+/// Whether the threads of a run took cores from each other, more than its rules allow. Those of one server and a generator do so
+/// where nobody else did: neither other processes nor the machine's owner had a share of a core.
 fn crowds(run: &Run, rules: &Rules) -> bool {
     let noise = &run.noise;
-    !run.tiers.is_empty()
-        && (noise
-            .server_involuntary_per_s
-            .is_some_and(|found| found > rules.server_involuntary_max_per_s)
+    let server = noise.server_involuntary_per_s.unwrap_or_default();
+    let is_alone = noise.steal_ratio <= rules.steal_max
+        && noise.foreign_cpu_ratio.is_some_and(|share| share < SHARE_MIN);
+    (is_alone || !run.tiers.is_empty())
+        && (server > rules.server_involuntary_max_per_s
             || noise.load_involuntary_per_s > rules.load_involuntary_max_per_s)
 }
 
@@ -118,9 +120,9 @@ fn sentence(spoiled: usize, all: usize, cause: &Cause) -> String {
             format!("{start}, since other programs ran beside them; close {named} and run it again")
         }
         Cause::Crowd => format!(
-            "{start}: front, tiers and generator share cores and interrupt each other; give them cores by server.cores, \
-             tier.pin, clients.cores and clients.pace = \"sleep\", and what must share cores limits of its own in \
-             [validity], as scenarios/threads.toml does"
+            "{start}: threads of server, tiers and generator share cores and interrupt each other; give them cores by \
+             server.cores, tier.pin, clients.cores and clients.pace = \"sleep\", and what must share cores limits of its \
+             own in [validity], as scenarios/threads.toml does"
         ),
         Cause::Machines => format!(
             "{start}, and no program in sight was busy: the cores are shared with other machines or containers; run it \
@@ -210,7 +212,13 @@ mod tests {
         let noise = Noise { server_involuntary_per_s: Some(900.0), ..Noise::default() };
         let alone = Run { noise, ..Run::default() };
         let rules = Rules::default();
-        assert!(!crowds(&alone, &rules), "something else had its core");
+        assert!(!crowds(&alone, &rules), "whether others had its core is not known");
+        let with = |foreign, steal_ratio| {
+            let noise = Noise { foreign_cpu_ratio: Some(foreign), steal_ratio, ..alone.noise };
+            crowds(&Run { noise, ..alone.clone() }, &rules)
+        };
+        assert!(with(0.0, 0.0), "its own threads had its core");
+        assert!(!with(0.5, 0.0) && !with(0.0, 0.5), "something else had its core");
         let tiers = vec![TierReading::default(); 2];
         let crowded = Run { tiers, ..alone };
         assert!(crowds(&crowded, &rules));

@@ -4,6 +4,7 @@ use super::dial::{Dial, Setting, turn};
 use super::machine::Session;
 use super::noise::Steal;
 use super::targets::{Played, Target};
+use super::tell;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use serde::Serialize;
@@ -33,6 +34,8 @@ pub(super) struct Bench<'a> {
     pub(super) seed: u64,
     /// Blocks that were void so far, whatever they were for.
     pub(super) void: u32,
+    /// Blocks so far whose run did not count by its own rules.
+    invalid: u32,
     /// How long the longest quad took so far.
     quad: Duration,
 }
@@ -44,7 +47,17 @@ impl<'a> Bench<'a> {
         interrupt: &'a Interrupt,
         (until, seed): (Instant, u64),
     ) -> Self {
-        Self { session, dials, target, interrupt, until, seed, void: 0, quad: Duration::ZERO }
+        Self {
+            session,
+            dials,
+            target,
+            interrupt,
+            until,
+            seed,
+            void: 0,
+            invalid: 0,
+            quad: Duration::ZERO,
+        }
     }
 
     /// How many quads fit into the time that is left.
@@ -166,6 +179,10 @@ impl<'a> Bench<'a> {
         let mut played = self.target.block((self.dials, setting), seed, self.interrupt)?;
         if let Played::Block(block) = &mut played {
             block.noise = vec![steal.until_now()];
+            if let Some(why) = &block.invalid {
+                self.invalid += 1;
+                told_of_invalid(self.invalid, why);
+            }
         }
         // A block during which a knob was turned by others says nothing.
         self.session.check()?;
@@ -176,6 +193,15 @@ impl<'a> Bench<'a> {
         let seed = self.seed;
         self.seed = seed.wrapping_add(1);
         seed
+    }
+}
+
+/// Tells of the first block that does not count, the second, the fourth and so on: on a busy machine there are hundreds.
+fn told_of_invalid(blocks: u32, why: &str) {
+    if blocks.is_power_of_two() {
+        let do_not =
+            if blocks == 1 { "a block does".into() } else { format!("{blocks} blocks do") };
+        tell(&format!("{do_not} not count; in the last, {why}"));
     }
 }
 

@@ -121,6 +121,33 @@ fn policies(parent: u32, word: &str) -> Vec<String> {
 }
 
 #[test]
+fn blocks_that_do_not_count_are_told_of_ever_more_rarely_and_each_time_with_their_reason() {
+    let machine = Machine::new("not-valid");
+    // Nothing is sent in no time at all, so no run counts.
+    let text = "slo = \"1s\"\nwarm_up = \"0s\"\nduration = \"20ms\"\nrepetitions = 1\n\
+        [server]\nservice = \"5us\"\n[clients]\ncount = 1\n[demand]\nrequests_per_second = 1000\n\
+        [capacity]\nfixed_rps = 10000\n[validity]\nlateness_of_slo_max = 1e-12\n\
+        [[controller]]\nname = \"none\"\n";
+    machine.write("own.toml", text);
+    let file = machine.path("own.toml").display().to_string();
+    let more =
+        ["--knob", "server.loops=2", "--scenario", &file, "--pilot", "4", "--late-max", "60s"];
+    let output = machine.tune("ab", &more);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let told = stderr(&output);
+    let of_blocks: Vec<&str> =
+        told.lines().filter(|line| line.contains("not count; in the last, ")).collect();
+    // B's trial and sixteen blocks of the pilot.
+    let counts = ["a block does", "2 blocks do", "4 blocks do", "8 blocks do", "16 blocks do"];
+    assert_eq!(of_blocks.len(), counts.len(), "{told}");
+    for (line, count) in of_blocks.iter().zip(counts) {
+        assert!(line.contains(count) && line.contains("late"), "{told}");
+    }
+    // What each block's run says for itself would be said sixteen times.
+    assert!(!told.contains("no run is valid"), "{told}");
+}
+
+#[test]
 fn a_scenarios_server_has_its_knobs_and_the_generator_has_none() {
     let machine = Machine::new("server-process");
     let text = "slo = \"1s\"\nwarm_up = \"0s\"\nduration = \"1s\"\nrepetitions = 1\n\

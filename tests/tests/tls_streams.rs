@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_rt::Address;
-use tailwater_rt::net::tls::{Clients, Identity, Roots, TlsClient, TlsServer};
+use tailwater_rt::net::tls::{Clients, Identity, PROTOCOL, Roots, TlsClient, TlsServer};
 use tailwater_rt::net::{Dial, Dialed, Dialing, Peer, Stream, Transfer};
 use tailwater_rt::poll::{Interest, Poller};
 
@@ -224,6 +224,53 @@ fn a_client_that_does_not_name_our_protocol_is_refused() {
         drop(server);
         thread.join().unwrap();
     }
+}
+
+/// A record of a byte takes as long to open as a longer one, and fills no buffer.
+#[test]
+fn one_read_takes_its_share_of_a_flood_of_small_records_and_leaves_the_rest_to_the_next() {
+    const RECORDS: usize = 4_096;
+    let authority = Authority::new();
+    let (one, other) = UnixStream::pair().unwrap();
+    one.set_nonblocking(true).unwrap();
+    // All of the flood is there before the first read.
+    rustix::net::sockopt::set_socket_send_buffer_size(&one, 1 << 18).unwrap();
+    let server = stream(other).secure_as_server(&authority.server(Clients::Anonymous)).unwrap();
+    let mut client = foreign_client(&authority, &[PROTOCOL]);
+    client.set_buffer_limit(None);
+    while client.is_handshaking() || server.is_handshaking() {
+        while client.wants_write() {
+            client.write_tls(&mut &one).unwrap();
+        }
+        assert_eq!(server.read(&mut [0; 64]), Transfer::WouldBlock, "{:?}", server.tls_failure());
+        if client.wants_read() && client.read_tls(&mut &one).is_ok() {
+            client.process_new_packets().unwrap();
+        }
+    }
+    for _ in 0..RECORDS {
+        client.writer().write_all(b"x").unwrap();
+    }
+    let mut flood = Vec::new();
+    while client.wants_write() {
+        client.write_tls(&mut flood).unwrap();
+    }
+    (&one).write_all(&flood).unwrap();
+    let in_socket = || rustix::io::ioctl_fionread(&server).unwrap();
+    let before = in_socket();
+    assert_eq!(before, flood.len() as u64);
+    let mut buffer = vec![0; 64 << 10];
+    let Transfer::Bytes(mut heard) = server.read(&mut buffer) else { panic!("a flood is there") };
+    // Sixteen reads of 4 KiB, each with the rest of a record at most.
+    let taken = before - in_socket();
+    assert!(taken <= 17 * 4_096, "one read took {taken} bytes of {before}");
+    assert!(!server.has_unread(), "the poller tells of the rest: it is in the socket");
+    while heard < RECORDS {
+        match server.read(&mut buffer) {
+            Transfer::Bytes(count) => heard += count,
+            ended => panic!("{ended:?} after {heard} of {RECORDS} records"),
+        }
+    }
+    assert_eq!((heard, in_socket()), (RECORDS, 0));
 }
 
 /// Pseudo-random, so that no repetition hides a loss.

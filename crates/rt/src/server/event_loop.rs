@@ -5,7 +5,7 @@ use super::acceptor::Acceptor;
 use super::clock::Clock;
 use super::connections::Connections;
 use super::control::Control;
-use super::drain::{self, Drain};
+use super::drain::{self, Drain, Looks};
 use super::egress::Egress;
 use super::inbox::{Inbox, Questions};
 use super::intake::Intake;
@@ -56,8 +56,7 @@ pub(super) struct EventLoop<F> {
     pub(super) egress: Egress,
     pub(super) liveness: Liveness,
     pub(super) drain: Drain,
-    /// When connections are looked at for whether they may end.
-    pub(super) drains_next: Instant,
+    pub(super) looks: Looks,
     pub(super) totals: Totals,
     /// Requests of all connections that are not answered.
     pub(super) unanswered: u64,
@@ -115,7 +114,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             egress: Egress::new(config.output_high, config.output_total_max / config.loops),
             liveness: Liveness::new(config),
             drain: Drain::Off,
-            drains_next: Instant::ZERO,
+            looks: Looks::default(),
             totals: Totals::default(),
             unanswered: 0,
             questions,

@@ -1,7 +1,7 @@
 //! The end of a server, in order: what was accepted is answered and sent, and each client is told.
 
 use super::connection::{Connection, Phase};
-use super::drain::{Drain, LOOK_EVERY};
+use super::drain::Drain;
 use super::event_loop::EventLoop;
 use super::key::ConnectionKey;
 use crate::service::Reply;
@@ -13,9 +13,6 @@ use tailwater_wire::{Goodbye, GoodbyeCode};
 /// What a client that is told at the last moment has to read it.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// The longest that a client may wait for its last word after its last answer.
-const LOOK_MAX: Duration = Duration::from_millis(100);
-
 impl<F: Future<Output = Reply>> EventLoop<F> {
     /// The server's last turns. True when this loop is done.
     pub(super) fn drain(&mut self) -> bool {
@@ -26,11 +23,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             self.acceptor = None;
         }
         let now = self.clock.look();
-        if now >= self.drains_next {
+        if self.looks.are_due(now) {
             let settled = self.connections.keys(is_settled);
-            // It walks over all connections: a twentieth of the loop's time at most, unless the machine stands still meanwhile.
-            let looked = self.clock.look();
-            self.drains_next = looked + (20 * looked.since(now)).clamp(LOOK_EVERY, LOOK_MAX);
+            self.looks.looked(now, self.clock.look());
             for key in settled {
                 self.say_last_goodbye(key);
             }
@@ -91,4 +86,33 @@ fn is_settled(connection: &Connection) -> bool {
 /// Whether a connection has not been told goodbye.
 const fn is_there(connection: &Connection) -> bool {
     !matches!(connection.phase, Phase::Closing(_))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::drain::Looks;
+    use super::super::testing::{event_loop, streams};
+    use super::*;
+    use crate::config::ServerConfig;
+    use std::future::Ready;
+    use tailwater_control::Site;
+    use tailwater_control::catalog::Spec;
+
+    /// Looking at ten thousand connections takes longer than a turn.
+    #[test]
+    fn a_loop_that_drains_looks_at_its_connections_when_a_look_is_due_and_not_in_each_turn() {
+        let none = Spec::named("none").build(&Site::one_loop(Duration::from_millis(1), 0)).unwrap();
+        let mut it: EventLoop<Ready<Reply>> = event_loop(ServerConfig::default(), none.admission);
+        let (server, _client) = streams();
+        it.adopt(server);
+        it.shared.begin_drain(Instant::FAR_FUTURE);
+        let (now, hour) = (it.clock.now(), Duration::from_secs(3_600));
+        it.looks.looked(now, now + hour);
+        assert!(!it.drain());
+        assert_eq!(it.connections.keys(is_there).len(), 1, "no look is due");
+        it.looks = Looks::default();
+        assert!(!it.drain(), "it waits for the client to close");
+        assert_eq!(it.connections.keys(is_there).len(), 0, "it was told goodbye");
+        assert!(!it.looks.are_due(now), "the next look is later");
+    }
 }

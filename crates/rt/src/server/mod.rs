@@ -18,6 +18,7 @@
 mod acceptor;
 mod arrival;
 mod budgets;
+mod by_id;
 mod clock;
 mod closing;
 mod connection;

@@ -1,4 +1,4 @@
-//! A run that is ended by a signal: what it started ends with it, and what it measured is not lost.
+//! What is ended by a signal: what it started ends with it, and what it measured is not lost.
 
 mod common;
 
@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -46,7 +46,7 @@ name = "breakwater"
 const LOOKS: u32 = 200;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// A run with a mark in its environment, which all that it starts inherits.
+/// A verb with a mark in its environment, which all that it starts inherits.
 struct Marked {
     child: Child,
     mark: String,
@@ -55,17 +55,21 @@ struct Marked {
 }
 
 impl Marked {
+    /// A long run.
     fn start(name: &str, flags: &[&str]) -> Self {
         let folder = Folder::new(&format!("signals-{name}"));
         let file = folder.write("long.toml", LONG);
+        let mut command = Command::new(TAILWATER);
+        command.arg("run").arg(file).args(flags);
+        Self::of(folder, command)
+    }
+
+    fn of(folder: Folder, mut command: Command) -> Self {
         let temporary = folder.0.join("tmp");
         fs::create_dir(&temporary).expect("a folder in the test's own");
         let mark = format!("TAILWATER_MARK={}", folder.0.display());
         let (key, value) = mark.split_once('=').expect("it has one");
-        let child = Command::new(TAILWATER)
-            .arg("run")
-            .arg(file)
-            .args(flags)
+        let child = command
             .env_remove("TAILWATER_SHORT")
             .env("TMPDIR", &temporary)
             .env(key, value)
@@ -196,6 +200,55 @@ fn what_was_measured_before_a_signal_is_told() {
             assert!(!result["runs"].as_array().expect("a list").is_empty(), "{said}");
         }
     }
+}
+
+/// Of two services, the first of which has no data to prepare and the second has.
+#[test]
+fn services_that_were_characterised_before_a_signal_are_kept_beside_an_earlier_whole_result() {
+    let folder = Folder::new("signals-traits");
+    let out = folder.0.join("traits");
+    fs::create_dir(&out).expect("a folder in the test's own");
+    let whole = out.join("traits.json");
+    fs::write(&whole, "an earlier one").expect("a file in the test's folder");
+    let mut command = Command::new(TAILWATER);
+    command.args(["suite", "traits", "router", "recommend", "--short", "--leaves", "3", "--out"]);
+    command.arg(&out).env("TAILWATER_DATA", folder.0.join("data"));
+    let mut traits = Marked::of(folder, command);
+    let mut lines = BufReader::new(traits.child.stderr.take().expect("piped"));
+    let mut told = String::new();
+    let is_second = |line: &str| line.starts_with("tailwater: preparing data in ");
+    while !told.lines().next_back().is_some_and(is_second) {
+        let read = lines.read_line(&mut told).expect("text");
+        assert_ne!(read, 0, "it ended before the second service: {told}");
+    }
+    let mut signals = [Signal::INT, Signal::TERM].into_iter();
+    let signal = signals.find(|signal| !is_ignored(*signal)).expect("one of them ends programs");
+    traits.send(signal);
+    let mut said = String::new();
+    traits.child.stdout.take().expect("piped").read_to_string(&mut said).expect("text");
+    lines.read_to_string(&mut told).expect("text");
+    let status = traits.child.wait().expect("our child");
+    assert_eq!(code(status), 128 + signal.as_raw(), "{told}");
+    assert!(told.contains("recommend and what comes after it is missing"), "{told}");
+    assert!(said.contains("router"), "what was found is shown: {said}");
+    let part = out.join("traits-cut-short.json");
+    let text = fs::read_to_string(&part).expect("what was found is written");
+    let found: Value = serde_json::from_str(&text).expect("one JSON object");
+    let services = found["services"].as_array().expect("a list");
+    assert_eq!(services.iter().map(|one| &one["service"]).collect::<Vec<_>>(), ["router"]);
+    assert!(!services[0]["loads"].as_array().expect("a list").is_empty(), "{text}");
+    let why = found["cut_short"].as_str().unwrap_or_default();
+    assert!(why.starts_with("ended by SIG") && why.contains("recommend and what"), "{why}");
+    assert_eq!(fs::read_to_string(whole).ok().as_deref(), Some("an earlier one"));
+    assert_eq!(fs::read_dir(&out).expect("a folder").count(), 2, "neither page nor picture");
+    traits.nothing_is_left(&told);
+    // Shown again it is no result either.
+    let again = Command::new(TAILWATER).args(["suite", "traits", "--from"]).arg(part).output();
+    let again = again.expect("the program starts");
+    let complained = String::from_utf8_lossy(&again.stderr);
+    assert_eq!(again.status.code(), Some(1), "{complained}");
+    assert!(complained.contains("it was cut short: ended by SIG"), "{complained}");
+    assert_eq!(String::from_utf8_lossy(&again.stdout), said);
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! What scenarios can serve: the one list of applications.
+//! What scenarios can serve.
 
 use crate::failure::Failure;
+use crate::services::SERVICES;
 use std::path::Path;
 use std::sync::Arc;
 use tailwater_load::application::{Kind, Tell, Whose};
@@ -9,17 +10,18 @@ use tailwater_stats::result::DataUsed;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{ScenarioError, TextPlace, Tier};
 
-/// Every application. The first two are what `server.service` and `server.path` mean.
-pub(crate) const KINDS: &[Kind] = &[
+/// Applications that are no services of the suite. The first two are what `server.service` and `server.path` mean.
+const OTHERS: &[Kind] = &[
     work::KIND,
     paths::KIND,
     tailwater_keyvalue::application::KIND,
     tailwater_search::application::KIND,
-    tailwater_setalgebra::application::KIND,
-    tailwater_hdsearch::application::KIND,
-    tailwater_recommend::application::KIND,
-    tailwater_router::tiers::application::KIND,
 ];
+
+/// Every application.
+fn kinds() -> impl Iterator<Item = &'static Kind> {
+    OTHERS.iter().chain(SERVICES.iter().map(|service| service.kind))
+}
 
 /// The application of a scenario, whose data lie in this folder.
 ///
@@ -31,8 +33,8 @@ pub(crate) fn of(scenario: &Scenario, data: &Path) -> Result<Arc<dyn Application
         let kind = if server.paths.is_empty() { &work::KIND } else { &paths::KIND };
         return make(scenario, kind, &[], |_| TextPlace::START, data);
     };
-    let Some(kind) = KINDS.iter().find(|kind| kind.name == said.name) else {
-        let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+    let Some(kind) = kinds().find(|kind| kind.name == said.name) else {
+        let names: Vec<_> = kinds().map(|kind| kind.name).collect();
         let names = names.join(", ");
         let message = format!("server.application is \"{}\"; one of {names} is needed", said.name);
         return Err(scenario.error_at(said.place, message));

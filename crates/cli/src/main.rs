@@ -20,6 +20,7 @@ mod group;
 mod guard;
 mod guarded;
 mod scenarios;
+mod services;
 mod applications;
 mod as_word;
 mod job;

@@ -4,6 +4,7 @@ use crate::data_folder::DataFolder;
 use crate::failure::{Failure, say};
 use crate::interrupt::Interrupt;
 use crate::run::prepared;
+use crate::services::SERVICES;
 use crate::suite::ChoiceOptions;
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -88,7 +89,7 @@ fn list(options: &ListOptions) -> Result<(), Failure> {
         1 => format!("1 file in {path}."),
         count => format!("{count} files in {path}."),
     })?;
-    let names: Vec<&str> = crate::suite::SERVICES.iter().map(|it| it.kind.name).collect();
+    let names: Vec<&str> = SERVICES.iter().map(|it| it.kind.name).collect();
     say(&format!("Can be made: {}; type tailwater data make NAME", names.join(", ")))
 }
 

@@ -1,7 +1,7 @@
 //! A service with settings of the user's: as the text of a scenario, which every process reads.
 
-use super::{SERVICES, Service};
 use crate::failure::Failure;
+use crate::services::{SERVICES, Service};
 use crate::values::key_value;
 use crate::{applications, scenarios};
 use clap::Args;
@@ -113,7 +113,6 @@ mod tests {
             let application = scenario.server.application.as_ref();
             assert_eq!(application.map(|it| it.name.as_str()), Some(name));
             assert!(scenario.tiers.iter().any(|tier| tier.application), "{name} has tiers");
-            assert!(applications::KINDS.iter().any(|kind| kind.name == name), "{name} is known");
         }
     }
 

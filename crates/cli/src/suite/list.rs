@@ -1,8 +1,8 @@
 //! `tailwater suite list`.
 
-use super::{SERVICES, Service};
 use crate::failure::{Failure, say};
 use crate::scenarios;
+use crate::services::{SERVICES, Service};
 use clap::Args;
 use serde::Serialize;
 use std::path::Path;

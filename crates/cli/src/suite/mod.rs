@@ -1,12 +1,10 @@
 //! `tailwater suite`: the services of µSuite, each in three tiers, on data that are prepared once.
 
-mod catalogue;
 mod choice;
 mod demo;
 mod list;
 mod traits;
 
-pub(crate) use catalogue::{SERVICES, Service};
 pub(crate) use choice::ChoiceOptions;
 
 use crate::data_folder::DataFolder;

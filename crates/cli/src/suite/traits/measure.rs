@@ -114,7 +114,7 @@ fn cost(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::SERVICES;
+    use crate::services::SERVICES;
     use clap::Parser;
     use tailwater_core::pace::Scheduling;
 

@@ -15,13 +15,13 @@ mod measure;
 mod text;
 mod page;
 
-use super::SERVICES;
 use crate::data_folder::DataFolder;
 use crate::failure::{Failure, say};
 use crate::folder::Folder;
 use crate::input::text_of;
 use crate::interrupt::Interrupt;
 use crate::run::{Conclusion, is_short};
+use crate::services::SERVICES;
 use crate::values::{duration, key_value, rate};
 use clap::Args;
 use cost::BLOCKS;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tailwater_core::Instant;
-use tailwater_rt::cpu::Usage;
+use tailwater_rt::cpu::{MachineTime, Usage};
 use tailwater_rt::time::now;
 use tailwater_stats::result::Noise;
 
@@ -29,7 +29,7 @@ struct Reading {
     tiers: Vec<Used>,
     /// Every process that was to be read has been.
     is_complete: bool,
-    machine: Machine,
+    machine: MachineTime,
 }
 
 /// What happened between two readings.
@@ -97,7 +97,7 @@ impl Reading {
             load: Usage::of(std::process::id()).unwrap_or_default(),
             tiers: of_tiers,
             is_complete,
-            machine: Machine::read(),
+            machine: MachineTime::now(),
         }
     }
 
@@ -111,10 +111,9 @@ impl Reading {
         let tiers: Vec<Used> = pairs.map(|(after, before)| after.since(before)).collect();
         let usages = tiers.iter().chain([&server]).filter_map(|used| used.usage);
         let own = usages.map(|usage| usage.cpu).sum::<Duration>() + load.cpu;
-        let busy = self.machine.busy.saturating_sub(earlier.machine.busy);
-        let stolen = self.machine.stolen.saturating_sub(earlier.machine.stolen);
+        let machine = self.machine.since(&earlier.machine);
         let noise = Noise {
-            steal_ratio: share(stolen),
+            steal_ratio: share(machine.stolen),
             server_involuntary_per_s: server
                 .usage
                 .map(|usage| per_second(usage.involuntary, length)),
@@ -123,7 +122,7 @@ impl Reading {
             load_run_delay_ratio: share(load.run_delay),
             // What a process used that was not read would count as others'.
             foreign_cpu_ratio: (self.is_complete && earlier.is_complete)
-                .then(|| share(busy.saturating_sub(own))),
+                .then(|| share(machine.busy.saturating_sub(own))),
         };
         Window { length, server, tiers, noise }
     }
@@ -209,34 +208,6 @@ impl<'a> Meters<'a> {
     }
 }
 
-/// Time of all cores together. The kernel counts in hundredths of a second, so a window of two seconds resolves half a
-/// per cent.
-#[derive(Clone, Copy, Debug)]
-struct Machine {
-    /// Time in programs, and in the kernel on their behalf and for interrupts.
-    busy: Duration,
-    /// Time that the hypervisor gave to others.
-    stolen: Duration,
-}
-
-impl Machine {
-    fn read() -> Self {
-        Self::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
-    }
-
-    /// What `/proc/stat` says (proc_stat(5)).
-    fn parse(stat: &str) -> Self {
-        let line = stat.lines().next().unwrap_or_default();
-        let ticks: Vec<u64> =
-            line.split_whitespace().skip(1).map(|word| word.parse().unwrap_or(0)).collect();
-        let time = |at: usize| Duration::from_millis(10 * ticks.get(at).copied().unwrap_or(0));
-        // User, nice, system; idle, waiting for disks; interrupts, softirqs; steal. A process's own time holds the
-        // interrupts that came while it ran, as those of loopback do: without them others would seem to do less.
-        let busy = [0, 1, 2, 5, 6].map(time).into_iter().sum();
-        Self { busy, stolen: time(7) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,13 +256,5 @@ mod tests {
             (None, None)
         );
         assert!(of_others(&none, std::slice::from_ref(&none)).is_some());
-    }
-
-    #[test]
-    fn interrupts_are_busy_time_and_idle_cores_and_guests_are_not() {
-        let stat = "cpu  100 20 3000 9000 800 40 5 7 60 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
-        let machine = Machine::parse(stat);
-        assert_eq!(machine.busy, Duration::from_millis(10 * (100 + 20 + 3000 + 40 + 5)));
-        assert_eq!(machine.stolen, Duration::from_millis(70));
     }
 }

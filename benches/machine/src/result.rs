@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::fs::File;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -31,18 +32,25 @@ pub fn write(path: &Path, result: &impl Serialize) -> Result<(), String> {
         .map_err(|error| failed(&error))
 }
 
-/// Better said before minutes of work than after.
+/// Tries what [`write`] will do: better said before minutes of work than after. Nothing that is there changes.
 ///
 /// # Errors
-/// Where there is no such folder, and what to type.
+/// Why no file can be written there, and what to do.
 pub fn refuse_unwritable(path: &Path) -> Result<(), String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder.filter(|folder| !folder.is_dir()) {
-        Some(folder) => {
-            Err(format!("{}: found no such folder; type: mkdir -p {0}", folder.display()))
-        }
-        None => Ok(()),
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(format!("{}: found no such folder; type: mkdir -p {0}", folder.display()));
     }
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(format!("{shown} is a folder; name a file"));
+    }
+    // Under a name of its own, as it is removed again.
+    let trial = path.with_extension(format!("{}.part", std::process::id()));
+    let tried = File::create_new(&trial).and_then(|_| std::fs::remove_file(&trial));
+    tried.map_err(|error| {
+        format!("{shown}: nothing can be written there ({error}); name another file")
+    })
 }
 
 /// What makes a result again: the program, and what was typed behind it.
@@ -89,11 +97,31 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_named_before_the_work() {
-        let error = refuse_unwritable(Path::new("/nowhere/at/all")).unwrap_err();
+    fn what_cannot_be_written_is_named_before_the_work() {
+        let refused = |path: &str| refuse_unwritable(Path::new(path)).unwrap_err();
+        let error = refused("/nowhere/at/all");
         assert!(error.contains("mkdir -p /nowhere/at"), "{error}");
-        assert!(refuse_unwritable(Path::new("here.json")).is_ok());
-        assert!(refuse_unwritable(&std::env::temp_dir().join("x")).is_ok());
+        let error = refused("/proc");
+        assert!(error.contains("/proc is a folder"), "{error}");
+        // Not even root may write there.
+        let error = refused("/proc/here.json");
+        assert!(error.contains("/proc/here.json: nothing can be written there ("), "{error}");
+        assert_eq!(refuse_unwritable(Path::new("here.json")), Ok(()));
+    }
+
+    #[test]
+    fn to_try_a_file_changes_nothing() {
+        let folder = std::env::temp_dir().join(format!("machine-tried-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("a.json");
+        assert_eq!(refuse_unwritable(&path), Ok(()));
+        assert!(!path.exists(), "a run that is cut short leaves no empty result");
+        std::fs::write(&path, "earlier").unwrap();
+        assert_eq!(refuse_unwritable(&path), Ok(()));
+        let left: Vec<_> = std::fs::read_dir(&folder).unwrap().flatten().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "earlier");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

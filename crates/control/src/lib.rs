@@ -29,6 +29,7 @@ pub mod retry;
 pub mod seda;
 pub mod server;
 mod site;
+mod stamps;
 pub mod window;
 
 pub use client::{Action, Call, Client, ClientConfig, Dispatch, DropReason, Gate, Reply};
@@ -39,3 +40,4 @@ pub use server::{
     Wish, is_older,
 };
 pub use site::Site;
+pub use stamps::Stamps;

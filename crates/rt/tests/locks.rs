@@ -7,7 +7,9 @@ use std::time::Duration;
 use tailwater_control::asqm::{Asqm, Policy};
 use tailwater_control::catalog::{CONTROLLERS, Controller, Spec};
 use tailwater_control::{Reason, Site};
+use tailwater_core::MethodId;
 use tailwater_rt::client::{CallError, CallFuture, ChannelConfig, Client};
+use tailwater_rt::counts::Counts;
 use tailwater_rt::time::{now, sleep};
 use tailwater_rt::{LockRules, Placement, Reply, Request, Router, Server, ServerConfig};
 use tailwater_sync::task::Mutex;
@@ -299,6 +301,24 @@ fn budgets_are_measured_from_what_service_and_network_take() {
         let measured = total(stage.client.call(NAP, ""));
         assert!(measured <= HOUR - 20 * MS, "{measured:?} of an hour");
         assert!(measured > HOUR / 2, "{measured:?} of an hour");
+    }
+}
+
+/// A client of ours returns the stamps that it was sent, also where no controller looks at them.
+#[test]
+fn round_trips_are_measured_with_and_without_a_controller_that_wants_them() {
+    for name in ["none", "breakwater"] {
+        let rules = LockRules { policy: Policy::Plain, target: HOUR, budget: None };
+        let stage = controlled(&Spec::named(name), "unused", Placement::Inline, rules);
+        let is_known = (0..10).any(|_| {
+            (0..200).for_each(|_| {
+                heard(stage.client.call(TAKE, ""));
+            });
+            let answer = stage.client.call(MethodId::INTROSPECT.0, "").wait().unwrap();
+            let budgets = Counts::parse(&answer.payload).unwrap().budgets.unwrap();
+            budgets.network_p99_ns > 0
+        });
+        assert!(is_known, "{name}: no stamp was believed");
     }
 }
 

@@ -3,7 +3,7 @@
 //! `config` holds what can be chosen and `family` its names; `delay` the law, `pool` what its loops share, `session`
 //! one client's credits, `shard` the server's decisions and `client` the gate at the other end.
 //! `predicted_wait`, `typical`, `share_shed`, `classes`, `stranded` and `relief` are what a loop knows beside
-//! its sessions, and `refusals` what a pool knows of the tiers behind it. `consumption`, `idle`, `stamps` and `round_trips` are what keeps one client from moving the
+//! its sessions, and `refusals` what a pool knows of the tiers behind it. `consumption`, `idle` and `round_trips` are what keeps one client from moving the
 //! others. Protego (NSDI '23) is the same with another law, `efficiency`, on what `meter` counts and `trend`
 //! draws a line through.
 
@@ -24,7 +24,6 @@ mod round_trips;
 mod session;
 mod shard;
 mod share_shed;
-mod stamps;
 mod stranded;
 mod trend;
 mod typical;

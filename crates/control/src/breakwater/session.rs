@@ -1,9 +1,9 @@
 //! One client's credits as the server sees them: an absolute window, and what it was before.
 
 use super::consumption::Consumption;
-use super::stamps::Stamps;
 use super::stranded::Entry;
 use crate::server::{Offer, is_older};
+use crate::stamps::Stamps;
 use std::collections::VecDeque;
 use tailwater_core::{Instant, Pause};
 

@@ -127,7 +127,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let Some(connection) = self.connections.get_mut(key) else { return };
         match greet(connection, hello, &self.shared.config, self.clock.now()) {
             Ok(()) => {
-                self.control.sent(self.clock.now(), key.session());
+                self.control.sent(self.clock.now(), connection);
                 self.totals.frames_out += 1;
                 self.egress.touched(connection);
             }
@@ -157,7 +157,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.totals.received += 1;
         connection.work.pending += 1;
         self.unanswered += 1;
-        let verdict = self.control.judge(now, key.session(), &arrival, self.queue.delay(now));
+        let verdict = self.control.judge(now, connection, &arrival, self.queue.delay(now));
         let (config, bytes) = (&self.shared.config, request.payload.len());
         match verdict {
             Verdict::Admit if self.shared.is_draining() => {

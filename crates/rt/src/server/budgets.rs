@@ -4,8 +4,8 @@ use crate::config::LockRules;
 use crate::counts::BudgetCounts;
 use crate::timers::LOCK_ALARM;
 use std::time::Duration;
-use tailwater_control::Echo;
 use tailwater_control::asqm::{Budget, Estimator};
+use tailwater_control::{Echo, Stamps};
 use tailwater_core::{Instant, Nanos as _};
 use tailwater_sync::budget::TaskBudget;
 
@@ -36,9 +36,10 @@ impl Budgets {
         }
     }
 
-    /// What a request that arrived tells of the network.
-    pub(super) fn on_echo(&mut self, arrived: Instant, echo: Option<Echo>) {
-        if let Some(rtt) = echo.and_then(|echo| echo.rtt(arrived)) {
+    /// What a request that arrived tells of the network, if its connection was `sent` the stamp that it returns.
+    pub(super) fn on_echo(&mut self, arrived: Instant, echo: Option<Echo>, sent: &mut Stamps) {
+        let confirmed = echo.filter(|echo| sent.take(echo.stamp).is_some());
+        if let Some(rtt) = confirmed.and_then(|echo| echo.rtt(arrived)) {
             self.estimator.on_network(rtt);
         }
     }
@@ -77,8 +78,10 @@ mod tests {
 
     /// A round trip of 30 ms, of which the client held the stamp for so long.
     fn echo(budgets: &mut Budgets, hold: Duration) {
-        let stamped = Instant::from_nanos(5_000_000_000);
-        budgets.on_echo(stamped + ms(30), Some(Echo { stamp: stamped.stamp(), hold }));
+        let (mut sent, stamped) = (Stamps::default(), Instant::from_nanos(5_000_000_000));
+        sent.on_sent(stamped);
+        let echo = Some(Echo { stamp: stamped.stamp(), hold });
+        budgets.on_echo(stamped + ms(30), echo, &mut sent);
     }
 
     #[test]
@@ -103,7 +106,7 @@ mod tests {
         let mut budgets = budgets(None);
         for _ in 0..1_000 {
             echo(&mut budgets, ms(31));
-            budgets.on_echo(Instant::from_nanos(1), None);
+            budgets.on_echo(Instant::from_nanos(1), None, &mut Stamps::default());
         }
         assert_eq!(budgets.assign().budget().left(), ms(1_000));
     }

@@ -6,7 +6,7 @@ use super::output::Output;
 use super::work::Work;
 use crate::net::{PeerRef, Stream};
 use crate::poll::{Interest, Poller};
-use tailwater_control::Offer;
+use tailwater_control::{Offer, Stamps};
 use tailwater_core::{Instant, Pause};
 use tailwater_wire::{GoodbyeCode, Limits};
 
@@ -46,6 +46,8 @@ pub(super) struct Connection {
     pub(super) peer: PeerRef,
     /// The newest offer, repeated on answers that the controller does not see.
     pub(super) offer: Offer,
+    /// What it was sent and has not returned; kept only where requests have budgets.
+    pub(super) stamps: Stamps,
     pub(super) input: Input,
     pub(super) output: Output,
     pub(super) work: Work,
@@ -68,6 +70,7 @@ impl Connection {
             client_id: 0,
             peer: PeerRef::default(),
             offer: Offer { window: 0, seq: 0, level: 0, pause: Pause::NONE },
+            stamps: Stamps::default(),
             input: Input::new(now),
             output: Output::default(),
             work: Work::default(),

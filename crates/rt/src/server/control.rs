@@ -1,6 +1,7 @@
 //! A loop's half of the controller: asked about requests, told of their ends.
 
 use super::budgets::Budgets;
+use super::connection::Connection;
 use super::job::Origin;
 use crate::config::LockRules;
 use std::time::Duration;
@@ -62,14 +63,15 @@ impl Control {
     pub(super) fn judge(
         &mut self,
         now: Instant,
-        session: SessionId,
+        connection: &mut Connection,
         arrival: &Arrival,
         delay: Duration,
     ) -> Verdict {
         if let Some(budgets) = &mut self.budgets {
-            budgets.on_echo(now - arrival.hidden, arrival.echo);
+            budgets.on_echo(now - arrival.hidden, arrival.echo, &mut connection.stamps);
         }
-        self.shard.on_request(now, session, arrival, delay.max(arrival.hidden), &mut self.observer)
+        let (session, delay) = (connection.key.session(), delay.max(arrival.hidden));
+        self.shard.on_request(now, session, arrival, delay, &mut self.observer)
     }
 
     /// What a request that is admitted now may queue.
@@ -104,8 +106,11 @@ impl Control {
     }
 
     /// A frame with a stamp leaves: its echo is believed once.
-    pub(super) fn sent(&mut self, now: Instant, session: SessionId) {
-        self.shard.on_sent(now, session);
+    pub(super) fn sent(&mut self, now: Instant, connection: &mut Connection) {
+        if self.budgets.is_some() {
+            connection.stamps.on_sent(now);
+        }
+        self.shard.on_sent(now, connection.key.session());
     }
 
     pub(super) fn tick(&mut self, now: Instant, delay: Duration) {
@@ -137,4 +142,98 @@ pub(super) fn shed(origin: &Origin, now: Instant, reason: Reason, reached: Reach
     let waited = now.since(origin.ready);
     let outcome = Outcome::Shed(reason);
     RequestEnd { outcome, reached, waited, service: Duration::ZERO, class: origin.class }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::connections::Connections;
+    use super::super::testing::{at, open};
+    use super::*;
+    use std::sync::Arc;
+    use tailwater_control::asqm::Policy;
+    use tailwater_control::{Admission, Echo, none};
+    use tailwater_core::{Silent, Stamp};
+
+    const TARGET: Duration = Duration::from_secs(1);
+
+    /// Requests have budgets, and the controller looks at no stamp.
+    fn control() -> Control {
+        let rules = LockRules { policy: Policy::Plain, target: TARGET, budget: None };
+        Control::new(Arc::new(none::None).shard(0), Box::new(Silent), Some(rules))
+    }
+
+    /// A request comes at `ms`, and returns this stamp as if it had just come.
+    fn judge(control: &mut Control, ms: u64, from: &mut Connection, stamp: Stamp) {
+        let echo = Some(Echo { stamp, hold: Duration::ZERO });
+        let arrival = Arrival { echo, ..Arrival::default() };
+        assert_eq!(control.judge(at(ms), from, &arrival, Duration::ZERO), Verdict::Admit);
+    }
+
+    fn budget(control: &Control) -> Duration {
+        control.assign_budget().expect("requests have budgets").budget().left()
+    }
+
+    #[test]
+    fn a_stamp_that_was_sent_shrinks_budgets_by_its_round_trip() {
+        let (mut control, mut connections) = (control(), Connections::default());
+        let (it, _client) = open(&mut connections);
+        for round in 0..128 {
+            let ms = 5_000 + 100 * round;
+            control.sent(at(ms), it);
+            judge(&mut control, ms + 20, it, at(ms).stamp());
+        }
+        // Measured to a sixteenth.
+        let left = budget(&control);
+        let (most, least) = (Duration::from_millis(980), Duration::from_millis(978));
+        assert!(left <= most && left >= least, "{left:?} of a second, less 20 ms of network");
+    }
+
+    #[test]
+    fn a_stamp_that_was_never_sent_leaves_budgets_as_they_are() {
+        let (mut control, mut connections) = (control(), Connections::default());
+        let (it, _client) = open(&mut connections);
+        for round in 0..1_000 {
+            let ms = 5_000 + 100 * round;
+            control.sent(at(ms), it);
+            judge(&mut control, ms + 20, it, at(ms - 850).stamp());
+        }
+        assert_eq!(budget(&control), TARGET);
+    }
+
+    #[test]
+    fn a_stamp_that_comes_back_again_and_again_counts_once() {
+        let (mut control, mut connections) = (control(), Connections::default());
+        let (it, _client) = open(&mut connections);
+        control.sent(at(5_000), it);
+        for _ in 0..1_000 {
+            judge(&mut control, 5_900, it, at(5_000).stamp());
+        }
+        assert_eq!(budget(&control), TARGET, "one reading of the 128 that a tail needs");
+    }
+
+    #[test]
+    fn a_stamp_is_that_of_the_connection_that_it_was_sent_to() {
+        let (mut control, mut connections) = (control(), Connections::default());
+        let (sent_to, _its_client) = open(&mut connections);
+        let key = sent_to.key;
+        let (thief, _client) = open(&mut connections);
+        let thief = thief.key;
+        for round in 0..1_000 {
+            let ms = 5_000 + 1_000 * round;
+            control.sent(at(ms), connections.get_mut(key).unwrap());
+            judge(&mut control, ms + 900, connections.get_mut(thief).unwrap(), at(ms).stamp());
+        }
+        assert_eq!(budget(&control), TARGET);
+    }
+
+    #[test]
+    fn stamps_are_kept_only_where_requests_have_budgets() {
+        let without = Control::new(Arc::new(none::None).shard(0), Box::new(Silent), None);
+        for (mut control, kept) in [(control(), Some(at(5_000))), (without, None)] {
+            let mut connections = Connections::default();
+            let (it, _client) = open(&mut connections);
+            control.sent(at(5_000), it);
+            assert_eq!(it.stamps.take(at(5_000).stamp()), kept);
+        }
+    }
 }

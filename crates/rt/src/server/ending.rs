@@ -84,7 +84,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.unanswered -= 1;
         connection.work.bytes -= origin.bytes;
         connection.offer = self.control.done(now, key.session(), done);
-        self.control.sent(now, key.session());
+        self.control.sent(now, connection);
         // The controller has not heard of the time that it was parked. For the client that was no service either.
         let waited = origin.ready.since(origin.arrived) + done.waited;
         self.egress.answer(connection, origin, now, waited, answer);

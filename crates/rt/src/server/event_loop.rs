@@ -254,7 +254,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         while let Some((session, offer)) = self.control.wish(now) {
             let Some(connection) = self.connections.of_session(session) else { continue };
             connection.offer = offer;
-            self.control.sent(now, session);
+            self.control.sent(now, connection);
             let credit = Credit { grant: super::egress::grant(offer), stamp: now.stamp() };
             credit.encode(connection.output.buffer());
             let key = connection.key;

@@ -154,7 +154,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         let now = self.clock.now();
         let Some(connection) = self.connections.get_mut(origin.key.connection) else { return };
         let answer = Answer::Response { status, payload };
-        self.control.sent(now, origin.key.connection.session());
+        self.control.sent(now, connection);
         self.egress.answer(connection, origin, now, Duration::ZERO, answer);
         self.totals.frames_out += 1;
     }
@@ -162,7 +162,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     /// Registers a client whose first request is none that the controller judges.
     fn register(&mut self, key: ConnectionKey, arrival: &Arrival) {
         let (now, session) = (self.clock.now(), key.session());
-        let verdict = self.control.judge(now, session, arrival, self.queue.delay(now));
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let verdict = self.control.judge(now, connection, arrival, self.queue.delay(now));
         let (outcome, reached) = match verdict {
             // It is no work for the controller to count.
             Verdict::Admit => (Outcome::Shed(Reason::Cancelled), Reached::Queue),
@@ -172,10 +173,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         };
         let (waited, service) = (Duration::ZERO, Duration::ZERO);
         let done = RequestEnd { outcome, reached, waited, service, class: arrival.class };
-        let offer = self.control.done(now, session, &done);
-        if let Some(connection) = self.connections.get_mut(key) {
-            connection.offer = offer;
-        }
+        connection.offer = self.control.done(now, session, &done);
     }
 }
 

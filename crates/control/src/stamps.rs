@@ -1,4 +1,4 @@
-//! The stamps that a session was sent: each is believed once when it comes back.
+//! The stamps that a connection was sent: each is believed once when it comes back.
 
 use std::collections::VecDeque;
 use tailwater_core::{Instant, Stamp};
@@ -6,16 +6,17 @@ use tailwater_core::{Instant, Stamp};
 /// Stamps that may still come back, oldest first.
 ///
 /// A client returns the newest stamp that it has, and each at most once; with one that it returns, all
-/// older ones are spent. Bounded: the oldest is forgotten, and an echo of it is not believed, which
-/// costs a client that pipelines deeply some of its readings.
+/// older ones are spent. At most 128, 1 KiB, are remembered: then the oldest is forgotten. An echo of it is
+/// not believed, which costs a client that pipelines deeply some of its readings.
 #[derive(Debug, Default)]
-pub(super) struct Stamps(VecDeque<Instant>);
+pub struct Stamps(VecDeque<Instant>);
 
 impl Stamps {
     /// Twice the largest window by default: so many answers may be on their way when a request returns one.
     const MAX: usize = 128;
 
-    pub(super) fn on_sent(&mut self, now: Instant) {
+    /// A message stamped `now.stamp()` leaves.
+    pub fn on_sent(&mut self, now: Instant) {
         // All that leaves in one turn of a loop bears the same stamp.
         if self.0.back() == Some(&now) {
             return;
@@ -27,7 +28,7 @@ impl Stamps {
     }
 
     /// When this stamp was sent, if it was and has not come back yet, nor a newer one.
-    pub(super) fn take(&mut self, stamp: Stamp) -> Option<Instant> {
+    pub fn take(&mut self, stamp: Stamp) -> Option<Instant> {
         let at = self.0.iter().rposition(|sent| sent.stamp() == stamp)?;
         self.0.drain(..=at).next_back()
     }

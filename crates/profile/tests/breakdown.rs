@@ -1,7 +1,7 @@
 //! Time by category and of a set of functions, while threads ran and in all.
 
 use crate::sample;
-use tailwater_profile::breakdown::{Breakdown, Category, Pattern, Portion, Rule, Rules};
+use tailwater_profile::breakdown::{Breakdown, Category, CategoryRules, Pattern, Portion, Rule};
 use tailwater_profile::clock::Clocks;
 use tailwater_profile::kernel::{Did, RunningTimes, ThreadState, Waker};
 use tailwater_profile::record::{Clock, Gap, Record, ThreadId};
@@ -45,12 +45,12 @@ fn patterns(globs: &[&str]) -> Vec<Pattern> {
     globs.iter().map(|glob| Pattern::new(glob)).collect()
 }
 
-fn rules() -> Rules {
+fn rules() -> CategoryRules {
     let rule = |category: &str, globs: &[&str]| Rule {
         category: category.into(),
         patterns: patterns(globs),
     };
-    Rules::new(vec![
+    CategoryRules::new(vec![
         rule("compression", &["ZSTD_*"]),
         rule("serialization", &["parse"]),
         rule("anything of ZSTD_block again", &["ZSTD_block"]),
@@ -89,7 +89,7 @@ fn a_wrapper_that_takes_no_time_itself_has_its_calls() {
     let found = Portion::of(&report, &patterns(&["ZSTD_*"]));
     assert_eq!((found.ns, found.calls), (3_500_000, 7));
     assert_eq!(found.functions, ["ZSTD_wrapper", "ZSTD_block"]);
-    let by_itself = Breakdown::of(&report, &Rules::new(vec![]));
+    let by_itself = Breakdown::of(&report, &CategoryRules::new(vec![]));
     assert_eq!(by_itself.unknown.len(), 2, "the wrapper has no time: {:?}", by_itself.unknown);
 }
 

@@ -6,7 +6,7 @@
 mod rules;
 mod sizes;
 
-pub use rules::{Pattern, Rule, Rules};
+pub use rules::{CategoryRules, Pattern, Rule};
 pub use sizes::Sizes;
 
 use crate::stacks::{Frame, Report, Stack};
@@ -80,7 +80,7 @@ const UNKNOWN_MAX: usize = 10;
 impl Breakdown {
     /// By rules: a stack's time is that of the innermost function that a rule knows.
     #[must_use]
-    pub fn of(report: &Report, rules: &Rules) -> Self {
+    pub fn of(report: &Report, rules: &CategoryRules) -> Self {
         let known: Vec<Option<&str>> =
             report.frames.iter().map(|frame| rules.category(&frame.name, &frame.file)).collect();
         let (mut categories, mut unknown) = (BTreeMap::new(), BTreeMap::new());

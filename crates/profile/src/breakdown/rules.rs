@@ -17,7 +17,7 @@ pub struct Rule {
 
 /// Rules in order: the first that knows a function decides.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Rules(Vec<Rule>);
+pub struct CategoryRules(Vec<Rule>);
 
 impl Pattern {
     /// `*` stands for any characters, `?` for one.
@@ -36,7 +36,7 @@ impl Pattern {
     }
 }
 
-impl Rules {
+impl CategoryRules {
     /// In this order.
     #[must_use]
     pub const fn new(rules: Vec<Rule>) -> Self {

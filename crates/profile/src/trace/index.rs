@@ -11,12 +11,12 @@ const RUNS_MAX: usize = 4096;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Index {
     /// In the order of the file. At most 4,096: in long traces a run covers several blocks.
-    pub runs: Vec<Run>,
+    pub runs: Vec<BlockRun>,
 }
 
 /// Some blocks that follow one another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Run {
+pub struct BlockRun {
     /// Where the first begins, in bytes from the file's beginning.
     pub offset: u64,
     /// How many they are.
@@ -42,7 +42,7 @@ impl Index {
     }
 
     /// Adds a block. A full index first joins its runs two by two.
-    pub(super) fn note(&mut self, block: Run) {
+    pub(super) fn note(&mut self, block: BlockRun) {
         if self.runs.len() == RUNS_MAX {
             for pair in 0..RUNS_MAX / 2 {
                 self.runs[pair] = self.runs[2 * pair].joined(&self.runs[2 * pair + 1]);
@@ -77,13 +77,13 @@ impl Index {
             let (blocks, records) = (cursor.number()?, cursor.number()?);
             let first = cursor.delta(last)?;
             last = first.wrapping_add(cursor.number()?);
-            index.runs.push(Run { offset, blocks, records, first, last });
+            index.runs.push(BlockRun { offset, blocks, records, first, last });
         }
         Ok(index)
     }
 }
 
-impl Run {
+impl BlockRun {
     fn joined(&self, next: &Self) -> Self {
         let (first, last) = match (self.last, next.last) {
             (0, _) => (next.first, next.last),
@@ -103,7 +103,7 @@ mod tests {
     fn a_long_trace_joins_runs_and_loses_nothing() {
         let mut index = Index::with_room();
         for n in 0..10_000u64 {
-            index.note(Run { offset: n * 100, blocks: 1, records: 3, first: n, last: n + 5 });
+            index.note(BlockRun { offset: n * 100, blocks: 1, records: 3, first: n, last: n + 5 });
         }
         assert!(index.runs.len() <= RUNS_MAX && index.runs.len() > RUNS_MAX / 2);
         assert_eq!(index.records(), 30_000);

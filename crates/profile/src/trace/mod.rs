@@ -19,7 +19,7 @@ pub mod slack;
 
 pub use error::{TraceError, Trouble};
 pub use header::Header;
-pub use index::{Index, Run};
+pub use index::{BlockRun, Index};
 pub use reader::{Ending, Reader};
 pub use writer::Writer;
 

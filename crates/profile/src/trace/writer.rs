@@ -2,7 +2,7 @@
 
 use super::block::{ANY_THREAD, FRAME_LEN, Frame, Kind, MAGIC, PREAMBLE_LEN};
 use super::crc::crc32c;
-use super::index::{Index, Run};
+use super::index::{BlockRun, Index};
 use super::shape::Memory;
 use super::{BLOCK_BYTES, Header, PAYLOAD_MAX, VERSION, encode};
 use crate::record::{Record, ThreadId, Ticks};
@@ -210,7 +210,7 @@ impl<W: Write> Sink<W> {
         if matches!(block.kind, Kind::Tables | Kind::Events) {
             let (first, last) = frame.span;
             let records = u64::from(frame.records);
-            self.index.note(Run { offset: self.offset, blocks: 1, records, first, last });
+            self.index.note(BlockRun { offset: self.offset, blocks: 1, records, first, last });
         }
         // A block that failed counts too: its number is what readers miss.
         self.sequence = self.sequence.wrapping_add(1);

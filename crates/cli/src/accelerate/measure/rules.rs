@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use std::path::Path;
-use tailwater_profile::breakdown::{Pattern, Rule, Rules};
+use tailwater_profile::breakdown::{CategoryRules, Pattern, Rule};
 
 /// Those that come with the program: `presets/categories/NAME.toml`.
 const KNOWN: [(&str, &str); 3] = [
@@ -18,7 +18,7 @@ const PATTERNS_MAX: usize = 1_024;
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) name: String,
-    pub(super) rules: Rules,
+    pub(super) rules: CategoryRules,
 }
 
 /// The file as it stands.
@@ -63,7 +63,7 @@ fn parse(text: &str) -> Result<Named, String> {
         }
     };
     let rules = category.into_iter().map(rule).collect::<Result<Vec<Rule>, String>>()?;
-    Ok(Named { name: title, rules: Rules::new(rules) })
+    Ok(Named { name: title, rules: CategoryRules::new(rules) })
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Profiler traces: what the scanner writes and what people read from it.
 //!
 //! [`trace`] turns [`record`]s to bytes and back. [`functions`] and [`requests`] read a trace once
-//! or twice, front to back, in bounded memory, and give models that serialise to JSON. Nothing here
-//! prints or opens a file.
+//! or twice, front to back, in bounded memory, and give models that serialise to JSON. [`diff`] judges which functions moved from
+//! one build's traces to another's. Nothing here prints or opens a file.
 
 #![forbid(unsafe_code)]
 
@@ -26,6 +26,7 @@ pub mod kernel;
 pub mod lines;
 pub mod sampled;
 pub mod blocks;
+pub mod diff;
 mod paths;
 mod spans;
 mod hash;

@@ -27,6 +27,7 @@ mod spread;
 mod student;
 pub mod summary;
 pub mod tally;
+pub mod tarone;
 pub mod traits;
 pub mod validity;
 

@@ -1,19 +1,15 @@
 //! `tailwater profile diff`: the functions whose calls take another time in other recordings.
 
 mod sides;
-mod chosen;
-mod testable;
-mod verdict;
 mod text;
 
 use crate::failure::{Failure, say};
 use crate::values;
-use chosen::Chosen;
 use clap::Args;
-use sides::sides;
+use sides::builds;
 use std::path::PathBuf;
+use tailwater_profile::diff::{Asked, Chosen, Outcome, compare};
 use text::text;
-use verdict::{Asked, Verdict, compare};
 
 #[derive(Args, Debug)]
 pub(crate) struct DiffOptions {
@@ -44,39 +40,39 @@ pub(crate) struct DiffOptions {
 
 /// Ends with exit code 1 where a function has moved.
 pub(super) fn diff(options: &DiffOptions) -> Result<(), Failure> {
-    let sides = sides(&options.before, &options.after)?;
-    let [before, after] = &sides;
-    let resolution_ns = before.resolution_ns().max(after.resolution_ns());
-    let recordings = [before.recordings.len(), after.recordings.len()];
-    let DiffOptions { confidence, within, .. } = *options;
-    let asked = Asked { confidence, within, resolution_ns, recordings };
-    let chosen = Chosen::of(&sides, &options.function);
-    let names = &chosen.both;
+    let builds = builds(&options.before, &options.after)?;
+    let [before, after] = &builds;
+    let sides = [&before.side, &after.side];
+    let asked = Asked::of(sides, options.confidence, options.within);
+    let chosen = Chosen::of(sides, &options.function);
+    let (resolution_ns, names) = (asked.resolution_ns, &chosen.both);
     let (a, b) = (before.blocks(resolution_ns, names)?, after.blocks(resolution_ns, names)?);
     let verdict = compare([&a, &b], chosen, asked);
     if options.json {
         say(&serde_json::to_string_pretty(&verdict).map_err(Failure::work)?)?;
     } else {
-        say(&text(&verdict, &sides, options.limit))?;
+        say(&text(&verdict, &builds, options.limit))?;
     }
-    moved(&verdict)
+    moved(verdict.outcome())
 }
 
 /// For scripts.
-fn moved(verdict: &Verdict) -> Result<(), Failure> {
-    if verdict.functions.is_empty() {
-        return Err(Failure::usage(
+fn moved(outcome: Outcome) -> Result<(), Failure> {
+    match outcome {
+        Outcome::NothingCompared => Err(Failure::usage(
             "no function could be compared: record for longer, or functions that are called more often",
-        ));
-    }
-    match (verdict.by_themselves().count(), verdict.with_others().count()) {
-        (0, 0) => Ok(()),
-        (0, 1) => Err(Failure::work("1 function has moved, but not surely by itself")),
-        (0, more) => {
+        )),
+        Outcome::Unmoved => Ok(()),
+        Outcome::WithOthers(1) => {
+            Err(Failure::work("1 function has moved, but not surely by itself"))
+        }
+        Outcome::WithOthers(more) => {
             Err(Failure::work(format!("{more} functions have moved, but none surely by itself")))
         }
-        (1, _) => Err(Failure::work("1 function has moved by itself")),
-        (more, _) => Err(Failure::work(format!("{more} functions have moved by themselves"))),
+        Outcome::ByThemselves(1) => Err(Failure::work("1 function has moved by itself")),
+        Outcome::ByThemselves(more) => {
+            Err(Failure::work(format!("{more} functions have moved by themselves")))
+        }
     }
 }
 

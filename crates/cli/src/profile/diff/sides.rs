@@ -1,35 +1,26 @@
-//! Either side of a comparison: a trace, or those of a folder, read one after another.
+//! Either build of a comparison: a trace, or those of a folder, read one after another.
 
 use crate::failure::Failure;
 use crate::profile::reading::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use tailwater_profile::blocks::{BLOCKS, Blocks, First, FunctionBlocks};
+use tailwater_profile::blocks::{Blocks, FunctionBlocks};
+use tailwater_profile::diff::{Recording, Side, UNITS_MIN, can_be_compared};
 use tailwater_profile::functions::Functions;
-use tailwater_profile::quality::Quality;
 use tailwater_stats::shift::SAMPLE_MAX;
 
-/// Blocks that must have a quantile, on either side; more where the corrected confidence asks for more.
-pub(super) const UNITS_MIN: usize = 8;
-
-/// Recordings of one build.
-pub(super) struct Side {
-    pub(super) recordings: Vec<Recording>,
+/// Recordings of one build, and where they are.
+pub(super) struct Build {
+    /// Of each recording, in their order.
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) side: Side,
 }
 
-/// A trace that was read for the first time.
-pub(super) struct Recording {
-    pub(super) path: PathBuf,
-    pub(super) first: First,
-    pub(super) quality: Quality,
-    pub(super) records: u64,
-}
-
-/// Both sides, read for the first time: a recording of each, or enough of each to be the units themselves.
-pub(super) fn sides(before: &Path, after: &Path) -> Result<[Side; 2], Failure> {
+/// Both builds, read for the first time: a recording of each, or enough of each to be the units themselves.
+pub(super) fn builds(before: &Path, after: &Path) -> Result<[Build; 2], Failure> {
     let [a, b] = [traces(before)?, traces(after)?];
     check([a.len(), b.len()])?;
-    Ok([Side::read(&a)?, Side::read(&b)?])
+    Ok([Build::read(a)?, Build::read(b)?])
 }
 
 /// A trace, or those of a folder by name.
@@ -56,7 +47,7 @@ fn traces(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn check(counts: [usize; 2]) -> Result<(), Failure> {
-    if counts == [1, 1] || counts.iter().all(|count| (UNITS_MIN..=SAMPLE_MAX).contains(count)) {
+    if can_be_compared(counts) {
         return Ok(());
     }
     let [a, b] = counts;
@@ -66,26 +57,10 @@ fn check(counts: [usize; 2]) -> Result<(), Failure> {
     )))
 }
 
-impl Side {
-    fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
-        let recordings =
-            paths.iter().map(|path| Recording::read(path)).collect::<Result<_, _>>()?;
-        Ok(Self { recordings })
-    }
-
-    /// Within what time 99.9 % of looks came, in the middle of all recordings: one whose scanner was late does not make the
-    /// calls of all too short.
-    pub(super) fn resolution_ns(&self) -> u64 {
-        let mut all: Vec<u64> =
-            self.recordings.iter().map(|one| one.quality.look_p999_ns).collect();
-        all.sort_unstable();
-        all.get(all.len() / 2).copied().unwrap_or(0)
-    }
-
-    /// Calls and names beyond the bounds of a reading.
-    pub(super) fn unread(&self) -> u64 {
-        let unread = self.recordings.iter().map(|one| one.quality.beyond_bounds);
-        unread.fold(0, u64::saturating_add)
+impl Build {
+    fn read(paths: Vec<PathBuf>) -> Result<Self, Failure> {
+        let recordings = paths.iter().map(|path| recording(path)).collect::<Result<_, _>>()?;
+        Ok(Self { paths, side: Side { recordings } })
     }
 
     /// Reads all again: each is a block, or its parts are where there is one alone.
@@ -94,10 +69,10 @@ impl Side {
         resolution_ns: u64,
         names: &BTreeSet<String>,
     ) -> Result<BTreeMap<String, FunctionBlocks>, Failure> {
-        let parts = if self.recordings.len() == 1 { BLOCKS } else { 1 };
+        let parts = self.side.parts();
         let mut all: BTreeMap<String, FunctionBlocks> = BTreeMap::new();
-        for one in &self.recordings {
-            let trace = Trace::open(&one.path)?;
+        for (path, one) in self.paths.iter().zip(&self.side.recordings) {
+            let trace = Trace::open(path)?;
             let mut blocks = Blocks::new(trace.header(), &one.first, resolution_ns, names, parts);
             trace.read(|item| {
                 // Damage was counted in the first reading.
@@ -113,19 +88,14 @@ impl Side {
     }
 }
 
-impl Recording {
-    fn read(path: &Path) -> Result<Self, Failure> {
-        let trace = Trace::open(path)?;
-        let mut functions = Functions::new(trace.header());
-        let ending = trace.read(|item| match item {
-            Ok(record) => functions.add(record),
-            Err(error) => functions.damaged(error),
-        });
-        let report = functions.finish(&ending);
-        // What else the report says is not kept: recordings may be many.
-        let first = First::of(&report);
-        Ok(Self { path: path.to_owned(), first, quality: report.quality, records: report.records })
-    }
+fn recording(path: &Path) -> Result<Recording, Failure> {
+    let trace = Trace::open(path)?;
+    let mut functions = Functions::new(trace.header());
+    let ending = trace.read(|item| match item {
+        Ok(record) => functions.add(record),
+        Err(error) => functions.damaged(error),
+    });
+    Ok(Recording::of(functions.finish(&ending)))
 }
 
 #[cfg(test)]
@@ -133,10 +103,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_trace_of_each_is_enough_and_so_are_many_of_both() {
-        for counts in [[1, 1], [8, 8], [8, 40], [20, 20]] {
-            assert!(check(counts).is_ok(), "{counts:?}");
-        }
+    fn how_many_traces_are_needed_is_told() {
+        assert!(check([20, 20]).is_ok());
         for counts in [[1, 20], [7, 8], [2, 2], [8, 41]] {
             let failure = check(counts).expect_err("not comparable").to_string();
             assert!(failure.contains("8 to 40 of each"), "{failure}");

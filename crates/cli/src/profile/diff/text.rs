@@ -1,11 +1,11 @@
 //! What has moved, for people.
 
-use super::sides::{Recording, Side, UNITS_MIN};
-use super::verdict::{Change, Moved, Verdict};
+use super::sides::Build;
 use crate::profile::bounds::shown;
 use crate::profile::footer::{UNSCANNED, footer};
 use crate::terminal::{style, wrapped};
 use tailwater_profile::blocks::FUNCTIONS_MAX;
+use tailwater_profile::diff::{Change, Moved, Recording, UNITS_MIN, Verdict};
 use tailwater_profile::names::clipped_apart;
 use tailwater_profile::quality::FileEnd;
 use tailwater_report::{count, grid_within};
@@ -24,7 +24,7 @@ const SELF: &str = "self: in the function itself, and in calls too short to be s
 const UNEVEN: &str = "* Recordings, or parts, of one side have more than twice as many calls as those of the other: \
                       a 99th percentile of few calls is lower by that alone.";
 
-pub(super) fn text(verdict: &Verdict, sides: &[Side; 2], limit: usize) -> String {
+pub(super) fn text(verdict: &Verdict, builds: &[Build; 2], limit: usize) -> String {
     let asked = verdict.asked;
     let (itself, with): (Vec<_>, Vec<_>) =
         (verdict.by_themselves().collect(), verdict.with_others().collect());
@@ -49,8 +49,8 @@ pub(super) fn text(verdict: &Verdict, sides: &[Side; 2], limit: usize) -> String
              {UNITS_MIN} times or more, best 20, by turns, and type: tailwater profile diff FOLDER-OF-A FOLDER-OF-B"
         )));
     }
-    for (name, side) in ["A", "B"].into_iter().zip(sides) {
-        out.push_str(&recorded(name, side));
+    for (name, build) in ["A", "B"].into_iter().zip(builds) {
+        out.push_str(&recorded(name, build));
     }
     out.trim_end().to_owned()
 }
@@ -159,8 +159,9 @@ fn not_compared(verdict: &Verdict) -> String {
     )
 }
 
-/// What a side's recordings do not tell.
-fn recorded(name: &str, side: &Side) -> String {
+/// What a build's recordings do not tell.
+fn recorded(name: &str, build: &Build) -> String {
+    let side = &build.side;
     if let [one] = &side.recordings[..] {
         return line(&format!("{name}: {}", what_is_lost(one)));
     }
@@ -182,10 +183,11 @@ fn recorded(name: &str, side: &Side) -> String {
     let mut out = line(&format!("{head} {lost}"));
     // Where some looked and others did not, their functions are not the same.
     let is_mixed = (1..recordings).contains(&unscanned);
-    let is_flawed = |one: &&Recording| one.is_flawed() || (is_mixed && one.quality.unscanned);
-    let flawed: Vec<&Recording> = side.recordings.iter().filter(is_flawed).collect();
-    for one in flawed.iter().take(FLAWED_MAX) {
-        out.push_str(&line(&format!("{}: {}", one.path.display(), what_is_lost(one))));
+    let is_told = |one: &Recording| is_flawed(one) || (is_mixed && one.quality.unscanned);
+    let all = build.paths.iter().zip(&side.recordings);
+    let flawed: Vec<_> = all.filter(|(_, one)| is_told(one)).collect();
+    for (path, one) in flawed.iter().take(FLAWED_MAX) {
+        out.push_str(&line(&format!("{}: {}", path.display(), what_is_lost(one))));
     }
     if flawed.len() > FLAWED_MAX {
         let more = flawed.len() - FLAWED_MAX;
@@ -200,16 +202,14 @@ fn what_is_lost(one: &Recording) -> String {
     footer(one.records, one.first.rate, &one.quality)
 }
 
-impl Recording {
-    /// Whether it lacks what recordings need not lack.
-    fn is_flawed(&self) -> bool {
-        let quality = &self.quality;
-        quality.ending != FileEnd::Finished
-            || quality.kept.is_some()
-            || [quality.damages, quality.beyond_bounds, quality.mixed_stacks, quality.lost_threads]
-                .iter()
-                .any(|count| *count > 0)
-    }
+/// Whether it lacks what recordings need not lack.
+fn is_flawed(one: &Recording) -> bool {
+    let quality = &one.quality;
+    quality.ending != FileEnd::Finished
+        || quality.kept.is_some()
+        || [quality.damages, quality.beyond_bounds, quality.mixed_stacks, quality.lost_threads]
+            .iter()
+            .any(|count| *count > 0)
 }
 
 fn percent(share: f64) -> String {

@@ -1,30 +1,33 @@
 //! Which functions of both sides are compared, and which are only named: known from the first reading of both.
 
-use super::sides::Side;
-use crate::profile::glob::is_named;
+use super::side::Side;
+use crate::blocks::FUNCTIONS_MAX;
+use crate::glob::matches;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use tailwater_profile::blocks::FUNCTIONS_MAX;
 
 /// The functions of both sides, by name.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
-pub(super) struct Chosen {
-    /// Functions of both sides.
+pub struct Chosen {
+    /// Functions of both sides that are compared, [`FUNCTIONS_MAX`] at most.
     #[serde(skip)]
-    pub(super) both: BTreeSet<String>,
+    pub both: BTreeSet<String>,
     /// Functions of both sides that are not compared, since so many others have more calls.
-    pub(super) beyond: Vec<String>,
-    /// Functions with a call on one side only. Empty where either reading met its bounds: the call may be beyond them.
-    pub(super) only_before: Vec<String>,
-    pub(super) only_after: Vec<String>,
+    pub beyond: Vec<String>,
+    /// Functions with a call before only. Empty where either reading met its bounds: the call may be beyond them.
+    pub only_before: Vec<String>,
+    /// The same of functions with a call after only.
+    pub only_after: Vec<String>,
     /// Calls and names beyond the bounds of either reading.
-    pub(super) unread: u64,
+    pub unread: u64,
 }
 
 impl Chosen {
-    /// Of functions that match a glob, if there is one. Where there are too many, those with the most calls.
-    pub(super) fn of([before, after]: &[Side; 2], globs: &[String]) -> Self {
+    /// Of functions whose name matches any of these globs, or of all where there is none. Where there are too many, those with the
+    /// most calls.
+    #[must_use]
+    pub fn of([before, after]: [&Side; 2], globs: &[String]) -> Self {
         let unread = before.unread().saturating_add(after.unread());
         Self::among([calls(before, globs), calls(after, globs)], unread, FUNCTIONS_MAX)
     }
@@ -48,7 +51,7 @@ impl Chosen {
 fn calls<'a>(side: &'a Side, globs: &[String]) -> BTreeMap<&'a str, u64> {
     let mut calls = BTreeMap::new();
     for known in side.recordings.iter().flat_map(|one| &one.first.functions) {
-        if globs.is_empty() || is_named(globs, &known.name, &known.name) {
+        if globs.is_empty() || globs.iter().any(|glob| matches(glob, &known.name)) {
             *calls.entry(known.name.as_str()).or_insert(0) += known.calls;
         }
     }

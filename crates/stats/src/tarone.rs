@@ -5,7 +5,9 @@
 ///
 /// `least` has the smallest chance that each comparison can have, which hangs on its numbers of parts alone, not on what
 /// was measured. A comparison of few parts could never pass the correction, and would make it stricter for the others.
-pub(super) fn testable(least: &[f64], alpha: f64) -> usize {
+/// `alpha` is the level of all comparisons together, from 0 to 1.
+#[must_use]
+pub fn testable(least: &[f64], alpha: f64) -> usize {
     let can_pass = |of: usize| least.iter().filter(|chance| **chance * (of as f64) < alpha).count();
     // Fewer can pass as the number grows, so they meet at all of them at the latest.
     (1..=least.len()).find(|number| can_pass(*number) <= *number).unwrap_or(0)

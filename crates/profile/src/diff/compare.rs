@@ -1,96 +1,19 @@
 //! Which functions have moved, corrected for how many were looked at.
 
 use super::chosen::Chosen;
-use super::sides::UNITS_MIN;
-use super::testable::testable;
-use serde::Serialize;
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
-use tailwater_profile::blocks::FunctionBlocks;
-use tailwater_stats::holm;
+use super::side::UNITS_MIN;
+use super::verdict::{Asked, Change, Moved, Quantile, Verdict};
+use crate::blocks::FunctionBlocks;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use tailwater_stats::shift::{RankSum, Shift};
+use tailwater_stats::{holm, tarone};
 
 /// Where more of the seen calls than this share are shorter than the scanner surely sees, others like them were not seen.
 const SHORT_MAX: f64 = 0.1;
 
 /// Where the blocks of one side have so many times as many calls as those of the other, 99th percentiles differ by that.
 const UNEVEN: u64 = 2;
-
-/// What is to be found out, and of what.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub(super) struct Asked {
-    /// That no function is told of by chance alone.
-    pub(super) confidence: f64,
-    /// Changes that are no greater do not count.
-    pub(super) within: f64,
-    /// Calls that are shorter may be missed.
-    pub(super) resolution_ns: u64,
-    /// Of before and of after: each is a block. Of one each, parts are.
-    pub(super) recordings: [usize; 2],
-}
-
-/// What was found.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub(super) struct Verdict {
-    #[serde(flatten)]
-    pub(super) asked: Asked,
-    /// Comparisons that were made, and corrected for: four for most functions.
-    pub(super) comparisons: usize,
-    /// All functions that were compared: those that moved by themselves first, then those that moved with others, the
-    /// greatest change first.
-    pub(super) functions: Vec<Moved>,
-    /// Functions of both sides with calls in too few blocks: no difference could be sure enough.
-    pub(super) too_few: Vec<String>,
-    /// Functions of which for that reason the median alone is compared.
-    pub(super) median_only: Vec<String>,
-    /// Functions of both sides many calls of which are shorter than the resolution, or were seen by one look alone.
-    pub(super) too_short: Vec<String>,
-    #[serde(flatten)]
-    pub(super) chosen: Chosen,
-}
-
-/// A function, and how its calls have changed.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub(super) struct Moved {
-    pub(super) name: String,
-    pub(super) calls_before: u64,
-    pub(super) calls_after: u64,
-    /// Whether its calls take another time, by the one or the other quantile.
-    pub(super) moved: bool,
-    /// Whether they do so for what the function does itself.
-    pub(super) by_itself: bool,
-    pub(super) p50: Option<Quantile>,
-    pub(super) p99: Option<Quantile>,
-    /// Blocks of one side have more than twice as many calls as those of the other: 99th percentiles differ by that alone.
-    pub(super) uneven: bool,
-}
-
-/// How a quantile of its calls has changed.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub(super) struct Quantile {
-    #[serde(flatten)]
-    pub(super) whole: Change,
-    /// The same quantile of the time in it and in no call that was seen within. As a ratio of the whole: by what that has
-    /// changed if nothing else has.
-    #[serde(rename = "self")]
-    pub(super) itself: Change,
-}
-
-/// How a time has changed.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub(super) struct Change {
-    /// The median of the blocks' quantiles.
-    pub(super) before_ns: f64,
-    pub(super) after_ns: f64,
-    /// After over before.
-    pub(super) ratio: f64,
-    /// Between which it lies, of all functions together as surely as was asked; `null` where the blocks are too few to say.
-    pub(super) low: Option<f64>,
-    pub(super) high: Option<f64>,
-    /// The chance of such a difference where there is none, corrected over all comparisons.
-    pub(super) p: f64,
-    pub(super) moved: bool,
-}
 
 /// Blocks of one function on both sides.
 struct Pair<'a> {
@@ -100,9 +23,12 @@ struct Pair<'a> {
 
 /// Laws of the rank sum by the sizes of the samples.
 #[derive(Default)]
-struct Laws(HashMap<(usize, usize), RankSum>);
+struct Laws(BTreeMap<(usize, usize), RankSum>);
 
-pub(super) fn compare(
+/// Judges the functions that were chosen by their blocks before and after, all together. Functions without blocks on either side
+/// are passed over.
+#[must_use]
+pub fn compare(
     [before, after]: [&BTreeMap<String, FunctionBlocks>; 2],
     chosen: Chosen,
     asked: Asked,
@@ -121,7 +47,7 @@ pub(super) fn compare(
     let least: Vec<[Option<f64>; 2]> = pairs.iter().map(|pair| pair.least(&mut laws)).collect();
     // Of either quantile both the whole and the function itself are compared.
     let all: Vec<f64> = least.iter().flatten().flatten().flat_map(|least| [*least; 2]).collect();
-    let number = testable(&all, alpha);
+    let number = tarone::testable(&all, alpha);
     let can_pass = |least: Option<f64>| least.is_some_and(|least| least * (number as f64) < alpha);
     let comparisons = all.iter().filter(|least| can_pass(Some(**least))).count();
     // How wide the intervals must be hangs on how many comparisons there are.
@@ -158,27 +84,6 @@ fn correct(functions: &mut [Moved], asked: Asked) {
         let quantiles = [function.p50, function.p99];
         function.moved = quantiles.iter().flatten().any(|one| one.whole.moved);
         function.by_itself = quantiles.iter().flatten().any(Quantile::is_by_itself);
-    }
-}
-
-impl Verdict {
-    /// Functions that moved for what they do themselves.
-    pub(super) fn by_themselves(&self) -> impl Iterator<Item = &Moved> {
-        self.functions.iter().filter(|one| one.by_itself)
-    }
-
-    /// Functions that moved, and of which that is not sure: with what they call, most likely.
-    pub(super) fn with_others(&self) -> impl Iterator<Item = &Moved> {
-        self.functions.iter().filter(|one| one.moved && !one.by_itself)
-    }
-}
-
-impl Quantile {
-    /// Whether the whole has moved, and the function itself with it. Where only the latter has, it may have taken over
-    /// work of those that it calls. Or more of their calls were too short to be seen.
-    pub(super) fn is_by_itself(&self) -> bool {
-        let Self { whole, itself } = self;
-        whole.moved && itself.moved && (whole.ratio > 1.0) == (itself.ratio > 1.0)
     }
 }
 
@@ -303,9 +208,10 @@ impl Moved {
 
 #[cfg(test)]
 mod tests {
+    use super::super::verdict::Outcome;
     use super::*;
+    use crate::blocks::{BLOCKS, Quantiles};
     use tailwater_core::rng::Rng;
-    use tailwater_profile::blocks::{BLOCKS, Quantiles};
 
     const ASKED: Asked =
         Asked { confidence: 0.99, within: 0.01, resolution_ns: 100, recordings: [1, 1] };
@@ -462,6 +368,20 @@ mod tests {
         assert_eq!(by_themselves(&verdict), ["f7"]);
         let with: Vec<_> = verdict.with_others().map(|one| one.name.as_str()).collect();
         assert_eq!(with, ["f8"]);
+        assert_eq!(verdict.outcome(), Outcome::ByThemselves(1));
+    }
+
+    #[test]
+    fn the_outcome_is_of_those_by_themselves_or_else_of_those_with_others() {
+        let (before, mut after) = (recording(1, 1.0), recording(2, 1.0));
+        assert_eq!(compare(&before, &after, ASKED).outcome(), Outcome::Unmoved);
+        for name in ["f3", "f4"] {
+            let function = after.get_mut(name).expect("a function");
+            function.whole.p50_ns.iter_mut().for_each(|ns| *ns *= 1.5);
+        }
+        assert_eq!(compare(&before, &after, ASKED).outcome(), Outcome::WithOthers(2));
+        let none = BTreeMap::new();
+        assert_eq!(compare(&none, &after, ASKED).outcome(), Outcome::NothingCompared);
     }
 
     /// A callee that was too short to be seen in one build is so long in the other that it is.

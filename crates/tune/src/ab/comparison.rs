@@ -167,6 +167,11 @@ impl Comparison {
         set_aside > SET_ASIDE_FREE && set_aside > self.looks.len()
     }
 
+    /// The rules that were fixed beforehand.
+    pub(super) const fn rules(&self) -> &ComparisonRules {
+        &self.rules
+    }
+
     /// All quads, also those that are set aside.
     #[must_use]
     pub fn quads(&self) -> &[MeasuredQuad] {

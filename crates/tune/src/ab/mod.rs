@@ -4,14 +4,23 @@
 //! From it a [`Forecast`] tells what the test can find. A [`Comparison`] then says the order of each quad, takes its
 //! blocks, and ends with a [`Verdict`]. Programs set the knobs, measure the blocks and know the time.
 //!
+//! Of several tests each ends in a [`Conclusion`]. [`Claims`] hold what is claimed of them to one level, and change what was open
+//! where the others leave it their shares. A [`Choice`] is what they come to.
+//!
 //! The statistics are those of [`tailwater_stats::anytime`]: quads are ordered by coin, tests may be looked at any time.
 
 mod rules;
 mod judge;
 mod pilot;
 mod comparison;
+mod conclusion;
+mod claims;
+mod choice;
 
+pub use choice::Choice;
+pub use claims::Claims;
 pub use comparison::{Comparison, Look, Verdict};
+pub use conclusion::Conclusion;
 pub use judge::{Block, MeasuredQuad};
 pub use pilot::{Forecast, Pilot};
 pub use rules::{Better, ComparisonRules, Guard, NoiseRule};

@@ -23,6 +23,16 @@ pub struct ComparisonRules {
     pub noise: Vec<NoiseRule>,
 }
 
+impl ComparisonRules {
+    /// Quads of one of so many tests that share these: those that an interval takes at least, as long as there are any.
+    /// They are [`ComparisonRules::quads_max`] at most.
+    #[must_use]
+    pub fn quads_of_one(&self, quads: u32, tests: usize) -> u32 {
+        let least = self.level.quads_for_interval().min(quads);
+        (quads / tests.max(1) as u32).max(least).min(self.quads_max)
+    }
+}
+
 /// Which way is better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -59,4 +69,27 @@ pub struct NoiseRule {
     pub name: String,
     /// The most that counts.
     pub max: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_share_their_quads_and_each_has_those_of_an_interval() {
+        let rules = ComparisonRules {
+            better: Better::Less,
+            level: Level::FIVE_PERCENT,
+            effect: 0.01,
+            quads_max: 60,
+            has_losses_measured: false,
+            guards: Vec::new(),
+            noise: Vec::new(),
+        };
+        for (quads, tests, of_one) in
+            [(200, 5, 40), (1_000, 5, 60), (50, 5, 16), (9, 5, 9), (0, 5, 0), (40, 0, 40)]
+        {
+            assert_eq!(rules.quads_of_one(quads, tests), of_one, "{quads} of {tests}");
+        }
+    }
 }

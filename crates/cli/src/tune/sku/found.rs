@@ -8,7 +8,7 @@ use super::trials::Deferred;
 use crate::failure::Failure;
 use serde::Serialize;
 use tailwater_stats::result::Manifest;
-use tailwater_tune::ab::{Forecast, Look, Verdict};
+use tailwater_tune::ab::{Conclusion, Forecast, Look};
 
 /// One test.
 #[derive(Clone, Debug, Serialize)]
@@ -17,19 +17,9 @@ pub(super) struct Tested {
     pub(super) name: String,
     pub(super) a: Setting,
     pub(super) b: Setting,
-    /// The intervals of `looks` are of this level.
-    pub(super) level: f64,
-    /// The larger level at which it is shown, where it is open at its own and others left their shares to it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) shown_at: Option<f64>,
-    pub(super) verdict: Verdict,
-    /// Whether its share of the time was over before a verdict.
-    pub(super) timed_out: bool,
-    /// Whether more quads were set aside than counted, after some.
-    pub(super) noisy: bool,
-    /// What ended it before a verdict, where something did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) failed: Option<String>,
+    /// How it ended.
+    #[serde(flatten)]
+    pub(super) conclusion: Conclusion,
     /// Its blocks that were void, and made again.
     pub(super) void: Void,
     /// The smallest effect that four of five tests of so many quads find; none where there is none.
@@ -37,53 +27,6 @@ pub(super) struct Tested {
     pub(super) looks: Vec<Look>,
     /// Of each look, when it was, from the first quad's begin.
     pub(super) seconds: Vec<f64>,
-}
-
-impl Tested {
-    /// Whether anything may be claimed of it. What is open has its interval first, and no block that failed has ended it. What
-    /// is too noisy says nothing, and leaves its share of the level to the others.
-    pub(super) fn may_be_claimed(&self) -> bool {
-        let has_interval = self.looks.last().is_some_and(|look| look.interval.is_some());
-        match self.verdict {
-            Verdict::CutShort | Verdict::Noisy => false,
-            Verdict::Open => has_interval && self.failed.is_none(),
-            _ => true,
-        }
-    }
-
-    /// Why it says nothing of what was to be confirmed, if so.
-    fn cut_short(&self) -> Option<&str> {
-        match (&self.failed, &self.verdict) {
-            (Some(why), Verdict::Open | Verdict::CutShort | Verdict::Noisy) => Some(why),
-            (None, Verdict::Noisy) => Some("most of its quads were set aside"),
-            (None, Verdict::CutShort) if self.noisy => Some("most of its quads were set aside"),
-            (None, Verdict::CutShort) if self.timed_out => Some("its time was over"),
-            (None, Verdict::CutShort) => Some("its quads were spent"),
-            _ => None,
-        }
-    }
-}
-
-#[cfg(test)]
-impl Tested {
-    /// A test that has ended with this verdict, after one look.
-    pub(super) fn of(verdict: Verdict, level: f64, look: Look) -> Self {
-        Self {
-            name: look.mean.to_string(),
-            a: Vec::new(),
-            b: Vec::new(),
-            level,
-            shown_at: None,
-            verdict,
-            timed_out: false,
-            noisy: false,
-            failed: None,
-            void: Void::default(),
-            smallest_effect: None,
-            looks: vec![look],
-            seconds: vec![1.0],
-        }
-    }
 }
 
 /// What ends a test where it is shown to be worse than is tolerated.
@@ -170,7 +113,8 @@ impl Found {
     /// # Errors
     /// With what cut it short.
     pub(super) fn is_sound(&self) -> Result<(), Failure> {
-        let cut = self.confirmed.first().and_then(|test| Some((test, test.cut_short()?)));
+        let first = self.confirmed.first();
+        let cut = first.and_then(|test| Some((test, test.conclusion.cut_short()?)));
         cut.map_or(Ok(()), |(test, why)| {
             let name = &test.name;
             Err(Failure::work(format!(

@@ -141,7 +141,7 @@ fn deliver(
     if let Some(folder) = folder {
         let tests = found.tested.iter().chain(&found.confirmed).enumerate();
         let pictures = tests.map(|(number, test)| {
-            let mut picture = ab::evidence((&test.looks, &test.seconds), test.level);
+            let mut picture = ab::evidence((&test.looks, &test.seconds), test.conclusion.level);
             picture.title = format!("Evidence: {}", text::title(test, found));
             (format!("evidence-{}", number + 1), picture.svg())
         });

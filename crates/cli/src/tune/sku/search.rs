@@ -12,8 +12,7 @@ use super::trials::{Turns, Values, tried, turns};
 use crate::failure::Failure;
 use crate::machine;
 use std::time::Instant;
-use tailwater_stats::holm;
-use tailwater_tune::ab::{Better, ComparisonRules, Forecast, Pilot, Verdict};
+use tailwater_tune::ab::{Claims, ComparisonRules, Conclusion, Forecast, Pilot, Verdict};
 
 /// The share of the time that is kept for confirming.
 const CONFIRMING: f64 = 0.35;
@@ -57,11 +56,11 @@ fn forecasts(
     let confirming = wanted.time.mul_f64(CONFIRMING);
     let tests: usize = values.iter().map(Vec::len).sum();
     let claims = 1 + wanted.rivals.len();
-    let claim = of_claim(&wanted.rules, claims, true);
+    let claim = Claims::new(&wanted.rules, claims).next_rules(true);
     let of_tests = bench.quads_within(left.saturating_sub(confirming));
     let of_tests = of_tests - screening_takes(wanted, values, of_tests);
-    let of_test = one_of(of_tests, tests, &wanted.rules);
-    let of_claims = one_of(bench.quads_within(left.min(confirming)), claims, &claim);
+    let of_test = wanted.rules.quads_of_one(of_tests, tests);
+    let of_claims = claim.quads_of_one(bench.quads_within(left.min(confirming)), claims);
     let of = |what: &str, rules: &ComparisonRules, quads: u32| -> Result<Forecast, Failure> {
         let forecast = ab::promise(pilot, rules, quads, wanted.seed)?;
         let text = ab::forecast(&forecast, rules, bench.quad_time());
@@ -80,19 +79,6 @@ fn forecasts(
         ));
     }
     Ok(all)
-}
-
-/// Quads of one of so many tests that share these: those that an interval takes at least, as long as there are any.
-fn one_of(quads: u32, tests: usize, rules: &ComparisonRules) -> u32 {
-    let least = rules.level.quads_for_interval().min(quads);
-    (quads / tests.max(1) as u32).max(least).min(rules.quads_max)
-}
-
-/// The rules of one of so many claims, of which none is shown yet. What a rival is better by is worth knowing; that stock is
-/// better is enough to keep it.
-fn of_claim(rules: &ComparisonRules, claims: usize, is_rivals: bool) -> ComparisonRules {
-    let level = rules.level.divided(claims);
-    ComparisonRules { level, has_losses_measured: is_rivals, ..rules.clone() }
 }
 
 /// Everything after the pilot.
@@ -132,7 +118,7 @@ fn forecast_again(
     if tests == 0 {
         return;
     }
-    let quads = one_of(bench.quads_left(), tests, &wanted.rules);
+    let quads = wanted.rules.quads_of_one(bench.quads_left(), tests);
     // Where too few are left for any, the tests say so.
     if let Ok(forecast) = pilot.forecast(&wanted.rules, quads, wanted.seed) {
         let text = ab::forecast(&forecast, &wanted.rules, bench.quad_time());
@@ -185,7 +171,7 @@ fn climb(
         let share = bench.until_one_of(last - number, least);
         let (test, ended) = test(bench, (&wanted.rules, pilot), arms, (number as u64, share))?;
         tell(&text::tested(&test));
-        if test.verdict == Verdict::Better {
+        if test.conclusion.verdict == Verdict::Better {
             found.sku = tried;
         }
         found.tested.push(test);
@@ -195,8 +181,7 @@ fn climb(
     Ok(())
 }
 
-/// Holds the composed setting against stock and rivals on fresh blocks; where nothing was adopted, stock against rivals. The
-/// level is divided among the claims that are still open (Holm): what was shown leaves its share to the others.
+/// Holds the composed setting against stock and rivals on fresh blocks; where nothing was adopted, stock against rivals.
 fn confirm(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
@@ -208,11 +193,9 @@ fn confirm(
     let stock = ("stock".to_owned(), wanted.stock.clone());
     let all = std::iter::once(&stock).chain(&wanted.rivals);
     let rivals: Vec<&(String, Setting)> = all.filter(|(_, of)| *of != sku).collect();
-    let alpha = wanted.rules.level.alpha();
+    let mut claims = Claims::new(&wanted.rules, rivals.len());
     for (number, (name, setting)) in rivals.iter().enumerate() {
-        let shown = shown(&found.confirmed, rivals.len(), alpha).into_iter().filter(|is| *is);
-        let is_rivals = *setting != wanted.stock;
-        let rules = of_claim(&wanted.rules, rivals.len() - shown.count(), is_rivals);
+        let rules = claims.next_rules(*setting != wanted.stock);
         let arms = (name.clone(), setting, &sku);
         let least = rules.level.quads_for_interval();
         let share = bench.until_one_of(rivals.len() - number, least);
@@ -220,42 +203,15 @@ fn confirm(
         let number = u64::from(u32::MAX) + number as u64;
         let (test, ended) = test(bench, (&rules, pilot), arms, (number, share))?;
         tell(&text::tested(&test));
+        let standing = claims.take(test.conclusion.clone());
         found.confirmed.push(test);
-        let shown = self::shown(&found.confirmed, rivals.len(), alpha);
-        settle(&mut found.confirmed, &shown, (rivals.len(), alpha), wanted.rules.better);
+        for (test, conclusion) in found.confirmed.iter_mut().zip(standing) {
+            test.conclusion.clone_from(conclusion);
+        }
         saved(bench, found, keep)?;
         ended.map_or(Ok(()), Err)?;
     }
     Ok(())
-}
-
-/// Which claims are shown among so many, of which the later ones may not be tested yet.
-fn shown(confirmed: &[Tested], claims: usize, alpha: f64) -> Vec<bool> {
-    let mut p_values: Vec<f64> = confirmed.iter().map(p_value).collect();
-    p_values.resize(claims, 1.0);
-    holm::rejected(&p_values, alpha)
-}
-
-/// One where nothing may be claimed.
-fn p_value(test: &Tested) -> f64 {
-    let last = test.looks.last().filter(|_| test.may_be_claimed());
-    last.map_or(1.0, |look| look.p_value)
-}
-
-/// A claim that was open at its own share of the level may be shown at the larger one that others have left to it.
-fn settle(confirmed: &mut [Tested], shown: &[bool], (claims, alpha): (usize, f64), better: Better) {
-    let p_values: Vec<f64> = confirmed.iter().map(p_value).collect();
-    let open = confirmed.iter_mut().zip(shown);
-    for (test, _) in open.filter(|(test, shown)| **shown && test.verdict == Verdict::Open) {
-        // Holm's level of a claim is what those with smaller p-values leave, all of which are shown.
-        let own = p_value(test);
-        let before = p_values.iter().filter(|of| **of < own).count();
-        test.shown_at = Some(alpha / (claims - before) as f64);
-        let mean = test.looks.last().map_or(0.0, |look| look.mean);
-        let is_less = mean < 0.0;
-        let is_better = is_less == (better == Better::Less);
-        test.verdict = if is_better { Verdict::Better } else { Verdict::Worse };
-    }
 }
 
 /// One test, and what ends the whole search, where that happened within it.
@@ -270,16 +226,12 @@ fn test(
         ab::compare(bench, rules, pilot, (a, b), (seed, share))?;
     let quads = comparison.looks().len() as u32;
     let forecast = pilot.forecast(rules, quads, seed).ok();
+    let failed = ended.as_ref().map(ToString::to_string);
     let test = Tested {
         name,
         a: a.clone(),
         b: b.clone(),
-        level: rules.level.alpha(),
-        shown_at: None,
-        verdict: comparison.verdict(),
-        timed_out,
-        noisy: comparison.is_noisy(),
-        failed: ended.as_ref().map(ToString::to_string),
+        conclusion: Conclusion::of(&comparison, timed_out, failed),
         void,
         smallest_effect: forecast.and_then(|forecast| forecast.smallest_effect),
         looks: comparison.looks().to_vec(),
@@ -287,82 +239,4 @@ fn test(
     };
     // A failure of one setting ends its test only.
     Ok((test, ended.filter(|failure| bench.is_over(failure))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tailwater_stats::anytime::Level;
-    use tailwater_tune::ab::Look;
-
-    fn test(p_value: f64, mean: f64, verdict: Verdict) -> Tested {
-        let interval = Some((mean - 0.03, mean + 0.03));
-        let look = Look { quads: 20, evidence: 1.0 / p_value, p_value, mean, interval };
-        Tested::of(verdict, 0.025, look)
-    }
-
-    #[test]
-    fn tests_share_their_quads_and_each_has_those_of_an_interval() {
-        let rules = ComparisonRules {
-            better: Better::Less,
-            level: Level::FIVE_PERCENT,
-            effect: 0.01,
-            quads_max: 60,
-            has_losses_measured: false,
-            guards: Vec::new(),
-            noise: Vec::new(),
-        };
-        for (quads, tests, of_one) in
-            [(200, 5, 40), (1_000, 5, 60), (50, 5, 16), (9, 5, 9), (0, 5, 0), (40, 0, 40)]
-        {
-            assert_eq!(one_of(quads, tests, &rules), of_one, "{quads} of {tests}");
-        }
-        let claim = of_claim(&rules, 2, true);
-        assert!(claim.has_losses_measured && !of_claim(&rules, 2, false).has_losses_measured);
-        assert_eq!((claim.level.alpha(), one_of(30, 2, &claim)), (0.025, 17));
-    }
-
-    #[test]
-    fn what_was_cut_short_is_shown_at_no_level_and_leaves_no_share() {
-        let whole = || test(0.04, -0.02, Verdict::Open);
-        let mut failed = test(0.04, -0.02, Verdict::Open);
-        failed.failed = Some("exit status: 3".into());
-        let mut late = test(0.04, -0.02, Verdict::Open);
-        late.looks[0].interval = None;
-        let short = test(0.001, -0.02, Verdict::CutShort);
-        let mut claims = vec![whole(), failed, late, short];
-        let none = shown(&claims, 4, 0.05);
-        assert_eq!(none, [false; 4]);
-        settle(&mut claims, &none, (4, 0.05), Better::Less);
-        assert_eq!(claims[3].verdict, Verdict::CutShort);
-        // Not even at the level of a claim that is alone.
-        for claim in claims.chunks(1).skip(1) {
-            assert_eq!(shown(claim, 1, 0.05), [false], "{claim:?}");
-        }
-        assert_eq!(shown(&claims[..1], 1, 0.05), [true]);
-    }
-
-    #[test]
-    fn a_claim_that_others_leave_their_share_to_is_shown() {
-        // Against stock it was open at 2.5 %; the rival's being shown leaves it all of 5 %.
-        let mut claims = vec![test(0.04, -0.02, Verdict::Open), test(0.01, -0.02, Verdict::Better)];
-        let first = shown(&claims[..1], 2, 0.05);
-        assert_eq!(first, [false, false]);
-        let both = shown(&claims, 2, 0.05);
-        settle(&mut claims, &both, (2, 0.05), Better::Less);
-        assert_eq!(claims[0].verdict, Verdict::Better);
-        // The interval is of the level at which it was open, and has zero in it.
-        assert_eq!((claims[0].shown_at, claims[1].shown_at), (Some(0.05), None));
-        assert!(!text::tested(&claims[0]).contains("from"), "{}", text::tested(&claims[0]));
-        assert!(text::tested(&claims[1]).contains("from"), "{}", text::tested(&claims[1]));
-        // With the other sign it is shown to be worse, and a guard's word stays.
-        let mut claims = vec![
-            test(0.04, 0.02, Verdict::Open),
-            test(0.001, -0.02, Verdict::Alarm("errors".into())),
-        ];
-        let both = shown(&claims, 2, 0.05);
-        settle(&mut claims, &both, (2, 0.05), Better::Less);
-        assert_eq!(claims[0].verdict, Verdict::Worse);
-        assert_eq!(claims[1].verdict, Verdict::Alarm("errors".into()));
-    }
 }

@@ -11,7 +11,7 @@ use super::trials::in_words;
 use crate::terminal::style;
 use std::time::Duration;
 use tailwater_report::{grid_within, wrap};
-use tailwater_tune::ab::{ComparisonRules, Verdict};
+use tailwater_tune::ab::{Choice, Claims, ComparisonRules, Conclusion, Verdict};
 
 /// Where no terminal says how wide it is.
 const WIDTH: u16 = 100;
@@ -40,7 +40,7 @@ pub(super) fn tested(test: &Tested) -> String {
     let Void { a, b } = test.void;
     let void =
         if a + b > 0 { format!(" ({a} blocks of A and {b} of B void)") } else { String::new() };
-    format!("{}: {}{void}", test.name, outcome(test))
+    format!("{}: {}{void}", test.name, outcome(&test.conclusion))
 }
 
 /// What was tested against what.
@@ -53,7 +53,7 @@ pub(super) fn title(test: &Tested, found: &Found) -> String {
     }
 }
 
-fn outcome(test: &Tested) -> String {
+fn outcome(test: &Conclusion) -> String {
     let verdict = match (&test.failed, &test.verdict) {
         (Some(why), Verdict::Open) => return format!("not measured to its end: {why}"),
         (_, Verdict::CutShort) => return cut_short(test),
@@ -69,19 +69,19 @@ fn outcome(test: &Tested) -> String {
 }
 
 /// What was seen before the end, of which nothing is claimed.
-fn cut_short(test: &Tested) -> String {
+fn cut_short(test: &Conclusion) -> String {
     let why = test.failed.as_deref().map_or_else(String::new, |why| format!(": {why}"));
     let ended = match test {
-        Tested { noisy: true, .. } => ", most of its quads were set aside",
-        Tested { timed_out: true, .. } => ", its time was over",
+        Conclusion { noisy: true, .. } => ", most of its quads were set aside",
+        Conclusion { timed_out: true, .. } => ", its time was over",
         _ => "",
     };
     let seen = size(test);
     format!("cut short before its interval{ended}; so far{}{why}", seen.trim_start_matches(','))
 }
 
-fn size(test: &Tested) -> String {
-    let Some(look) = test.looks.last() else { return String::new() };
+fn size(test: &Conclusion) -> String {
+    let Some(look) = test.last else { return String::new() };
     // Of a claim that is shown at a larger level than its interval's, the interval has zero in it.
     let interval = look.interval.filter(|_| test.shown_at.is_none());
     let sure = ((1.0 - test.level) * 1e6).round() / 1e4;
@@ -121,17 +121,19 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
         let text = to_keep(what, &lines);
         lines.iter().fold(text, |text, line| format!("{text}\n  {line}"))
     };
-    let better = |rival: &Tested| {
-        let rival_is = "which is shown to be better; guards do not watch rivals";
-        keep(&format!("the rival {}, {rival_is}", rival.name), &rival.a)
+    let claims: Vec<&Conclusion> = found.confirmed.iter().map(|test| &test.conclusion).collect();
+    let choice = match changed(wanted, found).is_empty() {
+        true => Choice::of_rivals(&claims),
+        false => Choice::of(&claims),
     };
-    if changed(wanted, found).is_empty() {
-        return best(&found.confirmed).map_or_else(|| keep("stock", &found.stock), better);
-    }
-    match choice(&found.confirmed) {
-        Choice::Sku => keep("it", &found.sku),
+    match choice {
+        Choice::Tested => keep("it", &found.sku),
         Choice::Stock => keep("stock", &found.stock),
-        Choice::Rival(rival) => better(rival),
+        Choice::Rival(at) => {
+            let rival = &found.confirmed[at];
+            let rival_is = "which is shown to be better; guards do not watch rivals";
+            keep(&format!("the rival {}, {rival_is}", rival.name), &rival.a)
+        }
         Choice::Longer => {
             let within = minutes(wanted.time.mul_f64(2.0));
             format!("Keep stock. To decide, type the same with --within {within}min.")
@@ -153,7 +155,7 @@ fn larger(rules: &ComparisonRules, time: Duration, claims: usize) -> String {
             "Keep stock. {had} quads are the most, and they did not decide: write a longer block in the file."
         );
     }
-    let least = rules.level.divided(claims).quads_for_interval();
+    let least = Claims::new(rules, claims).next_rules(true).level.quads_for_interval();
     let quads = (2 * had).max(least).min(QUADS_MAX);
     let within = minutes(time.mul_f64((f64::from(quads) / f64::from(had)).max(2.0)));
     format!(
@@ -164,43 +166,6 @@ fn larger(rules: &ComparisonRules, time: Duration, claims: usize) -> String {
 /// Begun ones are whole.
 fn minutes(time: Duration) -> u64 {
     (time.as_secs_f64() / 60.0).ceil().max(1.0) as u64
-}
-
-/// What the claims come to.
-#[derive(Debug)]
-enum Choice<'a> {
-    Sku,
-    Stock,
-    Rival(&'a Tested),
-    /// The time was over.
-    Longer,
-    /// The quads were spent.
-    Larger,
-    /// The machine is too noisy.
-    Quieter,
-    /// Something else ended it.
-    Again,
-}
-
-/// Of the claims, against stock first.
-fn choice(confirmed: &[Tested]) -> Choice<'_> {
-    let Some((stock, rivals)) = confirmed.split_first() else { return Choice::Again };
-    match stock.verdict {
-        Verdict::Better => best(rivals).map_or(Choice::Sku, Choice::Rival),
-        Verdict::Worse | Verdict::Alike | Verdict::Alarm(_) => Choice::Stock,
-        Verdict::Noisy => Choice::Quieter,
-        Verdict::Open | Verdict::CutShort if stock.failed.is_some() => Choice::Again,
-        Verdict::CutShort if stock.noisy => Choice::Quieter,
-        Verdict::Open | Verdict::CutShort if stock.timed_out => Choice::Longer,
-        Verdict::Open | Verdict::CutShort => Choice::Larger,
-    }
-}
-
-/// The rival that what was found is shown to be worse than, the best of several.
-fn best(rivals: &[Tested]) -> Option<&Tested> {
-    let gap = |test: &Tested| test.looks.last().map_or(0.0, |look| look.mean.abs());
-    let better = rivals.iter().filter(|test| test.verdict == Verdict::Worse);
-    better.max_by(|one, other| gap(one).total_cmp(&gap(other)))
 }
 
 fn table_of_screening(found: &Found, width: u16) -> String {
@@ -234,10 +199,10 @@ fn left_out(found: &Found) -> String {
 /// The claim: what was confirmed, or what would have been found.
 fn conclusion(wanted: &Wanted, found: &Found) -> String {
     let setting = changed(wanted, found);
-    let claims =
-        found.confirmed.iter().map(|test| format!("against {}: {}", test.name, outcome(test)));
-    let claims = claims.collect::<Vec<_>>().join("; ");
-    let verdict = match found.confirmed.first().map(|against_stock| &against_stock.verdict) {
+    let against = |test: &Tested| format!("against {}: {}", test.name, outcome(&test.conclusion));
+    let claims = found.confirmed.iter().map(against).collect::<Vec<_>>().join("; ");
+    let against_stock = found.confirmed.first();
+    let verdict = match against_stock.map(|test| &test.conclusion.verdict) {
         None if setting.is_empty() => return nothing(found),
         Some(_) if setting.is_empty() => {
             return format!("{} On fresh blocks stock is held {claims}.", nothing(found));
@@ -311,23 +276,19 @@ mod tests {
     use tailwater_stats::anytime::Level;
     use tailwater_tune::ab::{Better, Look};
 
-    fn test(verdict: Verdict, mean: f64) -> Tested {
-        let look = Look { quads: 20, evidence: 1.0, p_value: 0.5, mean, interval: None };
-        Tested::of(verdict, 0.05, look)
-    }
-
-    #[test]
-    fn what_is_decided_against_stock_needs_no_longer_search() {
-        for verdict in [Verdict::Worse, Verdict::Alike, Verdict::Alarm("errors".into())] {
-            let said = format!("{verdict:?}");
-            assert!(matches!(choice(&[test(verdict, 0.01)]), Choice::Stock), "{said}");
+    /// A test that has ended with this verdict, after one look.
+    fn ended(verdict: Verdict, interval: Option<(f64, f64)>) -> Conclusion {
+        let mean = 0.98_f64.ln();
+        let look = Look { quads: 20, evidence: 1.0, p_value: 0.5, mean, interval };
+        Conclusion {
+            level: 0.05,
+            shown_at: None,
+            verdict,
+            timed_out: false,
+            noisy: false,
+            failed: None,
+            last: Some(look),
         }
-        assert!(matches!(choice(&[test(Verdict::Noisy, 0.0)]), Choice::Quieter));
-        let open = || test(Verdict::Open, 0.0);
-        assert!(matches!(choice(&[open()]), Choice::Larger));
-        assert!(matches!(choice(&[Tested { timed_out: true, ..open() }]), Choice::Longer));
-        assert!(matches!(choice(&[Tested { failed: Some("x".into()), ..open() }]), Choice::Again));
-        assert!(matches!(choice(&[]), Choice::Again));
     }
 
     #[test]
@@ -360,30 +321,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_is_no_confirmation_and_says_what_was_seen() {
-        let cut = || test(Verdict::CutShort, 0.98_f64.ln());
-        let failed = Tested { failed: Some("exit status: 3".into()), ..cut() };
+    fn what_is_cut_short_says_what_was_seen() {
+        let cut = || ended(Verdict::CutShort, None);
+        let failed = Conclusion { failed: Some("exit status: 3".into()), ..cut() };
         let seen = "cut short before its interval; so far -2.00 % after 20 quads: exit status: 3";
         assert_eq!(outcome(&failed), seen);
-        assert!(matches!(choice(&[failed]), Choice::Again));
-        let late = Tested { timed_out: true, ..cut() };
+        let late = Conclusion { timed_out: true, ..cut() };
         assert!(outcome(&late).starts_with("cut short before its interval, its time was over"));
-        assert!(matches!(choice(&[late]), Choice::Longer));
-        let noisy = Tested { noisy: true, ..cut() };
+        let noisy = Conclusion { noisy: true, ..cut() };
         assert!(outcome(&noisy).starts_with("cut short before its interval, most of its quads"));
-        assert!(matches!(choice(&[noisy]), Choice::Quieter));
     }
 
     #[test]
-    fn a_rival_that_is_better_is_kept_the_best_of_several() {
-        let better = || test(Verdict::Better, -0.04);
-        let rivals = [0.01, 0.03, 0.02].map(|mean| test(Verdict::Worse, mean));
-        let [one, other, third] = rivals;
-        let all = [better(), one, other, third];
-        assert!(matches!(choice(&all), Choice::Rival(rival) if rival.name == "0.03"));
-        assert!(matches!(choice(&[better(), test(Verdict::Alike, 0.0)]), Choice::Sku));
-        // What is not better than stock is no reason to leave it.
-        let open = test(Verdict::Open, -0.01);
-        assert!(matches!(choice(&[open, test(Verdict::Worse, 0.03)]), Choice::Larger));
+    fn an_interval_of_a_smaller_level_than_it_is_shown_at_is_not_told() {
+        let claim = ended(Verdict::Better, Some((-0.05, 0.01)));
+        assert!(outcome(&claim).contains("from"), "{}", outcome(&claim));
+        let shown = Conclusion { shown_at: Some(0.05), ..claim };
+        assert!(!outcome(&shown).contains("from"), "{}", outcome(&shown));
     }
 }

@@ -6,6 +6,7 @@
 
 mod shard;
 
+use crate::connection::{Connection, Incarnation};
 use crate::endpoint::Endpoint;
 use crate::facts::{Fact, Thing};
 use crate::faults::Clocks;
@@ -22,7 +23,7 @@ use tailwater_core::{Instant, Rng};
 /// All connections of one node to the tiers that it calls.
 #[derive(Default)]
 pub(crate) struct Callers {
-    /// By number, which is unique among all connections of the simulation.
+    /// In the order of their connections.
     all: Vec<Endpoint>,
     /// The node at the other end of each.
     to: Vec<usize>,
@@ -73,12 +74,12 @@ pub(crate) struct Asked {
 }
 
 impl Callers {
-    /// Adds a connection to a server of a tier, which is the node `to` of all. Numbers must come in order. `choice` is
-    /// taken for the first replica.
+    /// Adds a connection to a server of a tier, which is the node `to` of all. Connections must come in order.
+    /// `choice` is taken for the first replica.
     pub(crate) fn connect(
         &mut self,
         Server { tier, node, replica }: Server,
-        (number, to): (u32, usize),
+        (connection, to): (Connection, usize),
         client: Client,
         choice: impl FnOnce() -> Replicas,
     ) {
@@ -96,7 +97,7 @@ impl Callers {
             shards.len() - 1
         });
         shards[at].add(self.all.len());
-        self.all.push(Endpoint::new(number, client, &self.clocks));
+        self.all.push(Endpoint::new(connection, client, &self.clocks));
         self.to.push(to);
         self.spots.push(Spot { tier, node, at });
     }
@@ -127,11 +128,11 @@ impl Callers {
     /// Hands a call to the control of a connection, which is to be driven then.
     fn insert(&mut self, now: Instant, index: usize, request: Request, space: &mut Space) -> Key {
         let endpoint = &mut self.all[index];
-        let client = endpoint.number();
+        let connection = endpoint.connection();
         let deadline = Some(request.deadline).filter(|at| *at != Instant::FAR_FUTURE);
         let priority = request.errand.as_ref().map_or(128, |errand| errand.priority);
-        let key = space.requests.insert(Request { client, ..request });
-        space.tell(Fact::Called { client });
+        let key = space.requests.insert(Request { connection, ..request });
+        space.tell(Fact::Called { connection });
         endpoint.submit(now, Call { id: key.id(), deadline, priority });
         key
     }
@@ -160,7 +161,8 @@ impl Callers {
         else {
             return;
         };
-        let Some(index) = self.find(request.client).filter(|_| is_awaited(parent, space)) else {
+        let Some(index) = self.find(request.connection).filter(|_| is_awaited(parent, space))
+        else {
             return;
         };
         let Spot { tier, node, at } = self.spots[index];
@@ -188,7 +190,7 @@ impl Callers {
         let Some(request) = space.requests.remove(key) else {
             return space.astray(Thing::Call, "an answer came for a call that has ended before");
         };
-        let Some(index) = self.find(request.client).filter(|_| request.answer.is_some()) else {
+        let Some(index) = self.find(request.connection).filter(|_| request.answer.is_some()) else {
             return space.astray(Thing::Call, "an answer came without content, or astray");
         };
         let Some(reply) = self.all[index].on_reply(now, &request, &self.clocks, space) else {
@@ -203,7 +205,7 @@ impl Callers {
     pub(crate) fn on_credit(&mut self, now: Instant, key: Key, space: &mut Space) {
         let credit = space.credits.remove(key);
         let Some((credit, index)) =
-            credit.and_then(|credit| Some((credit, self.find(credit.client)?)))
+            credit.and_then(|credit| Some((credit, self.find(credit.connection)?)))
         else {
             return space.astray(Thing::Request, "a credit message arrived twice, or astray");
         };
@@ -213,8 +215,8 @@ impl Callers {
     }
 
     /// A deadline of a connection may have come.
-    pub(crate) fn on_due(&mut self, now: Instant, number: u32, space: &mut Space) {
-        if let Some(index) = self.find(number)
+    pub(crate) fn on_due(&mut self, now: Instant, connection: Connection, space: &mut Space) {
+        if let Some(index) = self.find(connection)
             && self.all[index].on_due(now)
         {
             self.drive(now, index, space);
@@ -252,15 +254,15 @@ impl Callers {
     pub(crate) fn on_lost(
         &mut self,
         now: Instant,
-        number: u32,
-        connection: u16,
+        connection: Connection,
+        incarnation: Incarnation,
         space: &mut Space,
     ) {
-        let chance = |connection: u16| {
-            Rng::from_seed(u64::from(number) << 16 | u64::from(connection)).unit()
+        let chance = |incarnation: Incarnation| {
+            Rng::from_seed(u64::from(connection.0) << 16 | u64::from(incarnation.0)).unit()
         };
-        if let Some(index) = self.find(number) {
-            self.all[index].on_lost(now, connection, chance, space);
+        if let Some(index) = self.find(connection) {
+            self.all[index].on_lost(now, incarnation, chance, space);
         }
     }
 
@@ -268,12 +270,12 @@ impl Callers {
     pub(crate) fn on_reconnect(
         &self,
         now: Instant,
-        number: u32,
-        connection: u16,
+        connection: Connection,
+        incarnation: Incarnation,
         space: &mut Space,
     ) {
-        if let Some(index) = self.find(number) {
-            self.all[index].on_reconnect(now, connection, space);
+        if let Some(index) = self.find(connection) {
+            self.all[index].on_reconnect(now, incarnation, space);
         }
     }
 
@@ -281,7 +283,7 @@ impl Callers {
     pub(crate) fn on_opened(&mut self, now: Instant, key: Key, space: &mut Space) {
         let welcome = space.credits.remove(key);
         let Some((welcome, index)) =
-            welcome.and_then(|welcome| Some((welcome, self.find(welcome.client)?)))
+            welcome.and_then(|welcome| Some((welcome, self.find(welcome.connection)?)))
         else {
             return space.astray(Thing::Request, "a WELCOME arrived twice, or astray");
         };
@@ -289,21 +291,21 @@ impl Callers {
     }
 
     /// The process dies, and what was not sent is gone. `make` has the controls of its successor, by node and
-    /// number.
+    /// connection.
     pub(crate) fn die(
         &mut self,
         now: Instant,
-        make: &dyn Fn(usize, u32) -> Client,
+        make: &dyn Fn(usize, Connection) -> Client,
         space: &mut Space,
     ) {
         for (endpoint, to) in self.all.iter_mut().zip(&self.to) {
-            let client = endpoint.number();
+            let connection = endpoint.connection();
             for key in endpoint.waiting() {
                 if space.requests.remove(key).is_some() {
-                    space.tell(Fact::CallEnded { client });
+                    space.tell(Fact::CallEnded { connection });
                 }
             }
-            endpoint.die(now, make(*to, client), space);
+            endpoint.die(now, make(*to, connection), space);
             endpoint.disarm();
         }
         let shards = self.routes.iter_mut().flat_map(|it| it.nodes.iter_mut().flatten());
@@ -319,7 +321,7 @@ impl Callers {
     /// Tells the caller, if it still waits: it may have been refused for another of its calls. A call that failed may go
     /// on at another replica.
     fn end(&mut self, now: Instant, request: &Request, ended: Ended, space: &mut Space) {
-        space.tell(Fact::CallEnded { client: request.client });
+        space.tell(Fact::CallEnded { connection: request.connection });
         let Some(parent) = request.parent() else { return };
         if self.goes_on(now, (parent, request), ended, space) {
             return;
@@ -354,7 +356,8 @@ impl Callers {
         ended: Ended,
         space: &mut Space,
     ) -> bool {
-        let Some((errand, index)) = request.errand.as_deref().zip(self.find(request.client)) else {
+        let index = self.find(request.connection);
+        let Some((errand, index)) = request.errand.as_deref().zip(index) else {
             return false;
         };
         let Some(failure) = ended.failure() else {
@@ -386,13 +389,13 @@ impl Callers {
     /// A call was served by another try of it.
     fn withdraw(&mut self, key: Key, space: &mut Space) {
         let Some(request) = space.requests.get_mut(key) else { return };
-        let client = request.client;
+        let connection = request.connection;
         if request.dispatch.is_none()
-            && let Some(index) = self.find(client)
+            && let Some(index) = self.find(connection)
             && self.all[index].cancel(key)
         {
             space.requests.remove(key);
-            return space.tell(Fact::CallEnded { client });
+            return space.tell(Fact::CallEnded { connection });
         }
         request.errand.iter_mut().for_each(|errand| errand.other = None);
         request.task.iter_mut().for_each(|task| task.parent = None);
@@ -413,8 +416,8 @@ impl Callers {
         }
     }
 
-    fn find(&self, number: u32) -> Option<usize> {
-        self.all.binary_search_by_key(&number, Endpoint::number).ok()
+    fn find(&self, connection: Connection) -> Option<usize> {
+        self.all.binary_search_by_key(&connection, Endpoint::connection).ok()
     }
 }
 

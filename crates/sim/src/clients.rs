@@ -1,19 +1,21 @@
 //! The clients: whose request goes over which connection, and what became of it.
 //!
 //! A client has an [`Endpoint`] for each replica. This file submits and receives; `clients/retries.rs`
-//! chooses among replicas; `clients/links.rs` is about connections that are lost and made again, and about
+//! chooses among replicas; `clients/connections.rs` is about connections that are lost and made again, and about
 //! clients that crash.
 
-mod links;
+mod connections;
 mod retries;
 
-use crate::endpoint::{Endpoint, Link};
+use crate::connection::Connection;
+use crate::endpoint::{ConnectionState, Endpoint};
 use crate::facts::{Fact, Thing};
 use crate::faults::Clocks;
 use crate::slab::Key;
 use crate::space::{Event, Request, Space};
 use crate::world::World;
 use retries::Retries;
+use std::ops::Range;
 use std::time::Duration;
 use tailwater_control::retry::Failure;
 use tailwater_control::{Client, Outcome};
@@ -32,7 +34,7 @@ pub(crate) struct Clients<'a> {
     served: Vec<(Instant, u64)>,
     retries: Retries,
     /// Makes the control of a connection to a replica, which knows nothing.
-    make: &'a dyn Fn(usize, u32) -> Client,
+    make: &'a dyn Fn(usize, Connection) -> Client,
     clocks: Clocks,
     /// Spreads the clients' attempts to connect again.
     rng: Rng,
@@ -61,15 +63,21 @@ pub(crate) struct Answered {
 
 impl<'a> Clients<'a> {
     /// Connected clients that have not sent anything.
-    pub(crate) fn new(world: &World, make: &'a dyn Fn(usize, u32) -> Client, tally: Tally) -> Self {
+    pub(crate) fn new(
+        world: &World,
+        make: &'a dyn Fn(usize, Connection) -> Client,
+        tally: Tally,
+    ) -> Self {
         let rng = Rng::from_seed(world.seed);
         let crowd = (world.clients, world.replicas.max(1));
         let clocks = Clocks::new(&world.faults, crowd, &rng);
         let clients = crowd.0.max(1);
-        let endpoint =
-            |index| Endpoint::new(index, make((index / clients) as usize, index), &clocks);
+        let endpoint = |connection: Connection| {
+            let (_, replica) = connection.ends(clients);
+            Endpoint::new(connection, make(replica as usize, connection), &clocks)
+        };
         Self {
-            all: (0..crowd.0 * crowd.1).map(endpoint).collect(),
+            all: (0..crowd.0 * crowd.1).map(Connection).map(endpoint).collect(),
             served: vec![(Instant::ZERO, 0); crowd.0 as usize],
             clients,
             retries: Retries::new(world),
@@ -95,17 +103,18 @@ impl<'a> Clients<'a> {
         self.tally.asked(now, self.class_of(service));
         let number = self.intended;
         space.tell(Fact::Intended);
-        if self.all[client as usize].link() == Link::Crashed {
+        let first = Connection::of_client((client, 0), self.clients);
+        if self.all[first.index()].state() == ConnectionState::Crashed {
             // The client that would make it has crashed.
             space.tell(Fact::Ended { request: number });
             return self.tally.lost(now);
         }
-        let (index, tries) = self.first(now, client);
-        let endpoint = &self.all[index as usize];
-        let deadline = self.clocks.local(index, now) + self.slo;
-        let connection = endpoint.connection();
-        let request =
-            Request { connection, number, tries, deadline, ..Request::new(now, index, service) };
+        let (connection, tries) = self.first(now, client);
+        let endpoint = &self.all[connection.index()];
+        let deadline = self.clocks.local(connection, now) + self.slo;
+        let incarnation = endpoint.incarnation();
+        let due = Request::new(now, connection, service);
+        let request = Request { incarnation, number, tries, deadline, ..due };
         if endpoint.floods() {
             let key = space.requests.insert(request);
             return endpoint.force(now, key, self.slo, space);
@@ -129,9 +138,9 @@ impl<'a> Clients<'a> {
             space.astray(Thing::Request, "a reply came for a request that has ended before");
             return None;
         };
-        let index = request.client;
-        let (client, replica) = self.ends(index);
-        let endpoint = &mut self.all[index as usize];
+        let connection = request.connection;
+        let (client, replica) = self.ends(connection);
+        let endpoint = &mut self.all[connection.index()];
         let Some(reply) = endpoint.on_reply(now, &request, &self.clocks, space) else {
             space.tell(Fact::Ended { request: request.number });
             self.tally.lost(request.intended);
@@ -150,14 +159,14 @@ impl<'a> Clients<'a> {
             Outcome::Shed(reason) => {
                 let failure = Failure::Shed(reason);
                 if !request.forced && self.try_again(now, &request, failure, space) {
-                    self.drive(now, index, space);
+                    self.drive(now, connection, space);
                     return None;
                 }
                 self.tally.shed(request.intended, now.since(request.sent), reason.name());
             }
         }
         space.tell(Fact::Ended { request: request.number });
-        self.drive(now, index, space);
+        self.drive(now, connection, space);
         Some(Answered { client, is_served: reply.outcome == Outcome::Served })
     }
 
@@ -165,22 +174,22 @@ impl<'a> Clients<'a> {
         let Some(credit) = space.credits.remove(key) else {
             return space.astray(Thing::Request, "a credit message arrived twice");
         };
-        let endpoint = &mut self.all[credit.client as usize];
+        let endpoint = &mut self.all[credit.connection.index()];
         if endpoint.on_credit(now, &credit, &self.clocks, space) {
-            self.drive(now, credit.client, space);
+            self.drive(now, credit.connection, space);
         }
     }
 
     /// A deadline of the client may have come.
-    pub(crate) fn on_due(&mut self, now: Instant, index: u32, space: &mut Space) {
-        if self.all[index as usize].on_due(now) {
-            self.drive(now, index, space);
+    pub(crate) fn on_due(&mut self, now: Instant, connection: Connection, space: &mut Space) {
+        if self.all[connection.index()].on_due(now) {
+            self.drive(now, connection, space);
         }
     }
 
     /// All connections of clients; those of a client to further replicas count too.
-    pub(crate) fn links(&self) -> u32 {
-        self.all.len() as u32
+    pub(crate) fn connections(&self) -> Range<Connection> {
+        Connection(0)..Connection(self.all.len() as u32)
     }
 
     /// Clients.
@@ -189,29 +198,34 @@ impl<'a> Clients<'a> {
     }
 
     /// The client claims something else than its demand, or tells the truth again.
-    pub(crate) fn set_claim(&mut self, client: u32, claim: Option<Claim>, space: &mut Space) {
-        space.tell(Fact::Lied { client });
-        self.all[client as usize].set_claim(claim);
+    pub(crate) fn set_claim(
+        &mut self,
+        connection: Connection,
+        claim: Option<Claim>,
+        space: &mut Space,
+    ) {
+        space.tell(Fact::Lied { connection });
+        self.all[connection.index()].set_claim(claim);
     }
 
     /// The client ignores its window, or uses its control again.
-    pub(crate) fn set_flood(&mut self, client: u32, floods: bool, space: &mut Space) {
-        space.tell(Fact::Floods { client });
-        self.all[client as usize].set_flood(floods);
+    pub(crate) fn set_flood(&mut self, connection: Connection, floods: bool, space: &mut Space) {
+        space.tell(Fact::Floods { connection });
+        self.all[connection.index()].set_flood(floods);
     }
 
     /// Counts what lost connections left behind; of calls between nodes the caller learns.
     pub(crate) fn bury(&mut self, now: Instant, space: &mut Space) {
-        let links = self.links();
+        let of_clients = self.connections();
         for key in std::mem::take(&mut space.abandoned) {
-            match space.requests.get(key).map(|request| (request.client, request.number)) {
-                Some((index, number)) if index < links => {
+            match space.requests.get(key).map(|request| (request.connection, request.number)) {
+                Some((connection, number)) if of_clients.contains(&connection) => {
                     if let Some(request) = space.requests.remove(key) {
                         self.tally.lost(request.intended);
                     }
                     space.tell(Fact::Ended { request: number });
                 }
-                Some((number, _)) => space.send_down(now, number, Event::CallLost(key)),
+                Some((connection, _)) => space.send_down(now, connection, Event::CallLost(key)),
                 None => space.astray(Thing::Request, "a request was lost twice"),
             }
         }
@@ -230,8 +244,9 @@ impl<'a> Clients<'a> {
     /// Closes the books: whatever is still out or waiting is lost.
     pub(crate) fn finish(mut self, now: Instant, space: &Space) -> Books {
         // Requests between nodes are no client's.
-        let links = self.links();
-        for request in space.requests.iter().filter(|request| request.client < links) {
+        let of_clients = self.connections();
+        let left = space.requests.iter();
+        for request in left.filter(|request| of_clients.contains(&request.connection)) {
             self.tally.lost(request.intended);
         }
         (0..self.served.len() as u32).for_each(|client| self.on_served(now, client));
@@ -241,8 +256,8 @@ impl<'a> Clients<'a> {
     }
 
     /// Carries out what the control of a connection decides.
-    fn drive(&mut self, now: Instant, index: u32, space: &mut Space) {
-        while let Some((key, _)) = self.all[index as usize].poll(now, &self.clocks, space) {
+    fn drive(&mut self, now: Instant, connection: Connection, space: &mut Space) {
+        while let Some((key, _)) = self.all[connection.index()].poll(now, &self.clocks, space) {
             match space.requests.remove(key) {
                 Some(request) if self.try_again(now, &request, Failure::Unsent, space) => {}
                 Some(request) => {
@@ -250,7 +265,7 @@ impl<'a> Clients<'a> {
                     self.tally.expired(request.intended);
                 }
                 None => {
-                    let what = format!("client {index} dropped a request twice");
+                    let what = format!("client {} dropped a request twice", connection.0);
                     space.astray(Thing::Request, what);
                 }
             }
@@ -270,7 +285,7 @@ mod tests {
     use super::*;
     use crate::fabric::Fabric;
     use crate::space::Packet;
-    use crate::world::Link as Way;
+    use crate::world::Link;
     use tailwater_control::Site;
     use tailwater_control::catalog::Spec;
     use tailwater_stats::TallySpec;
@@ -278,12 +293,13 @@ mod tests {
     const SLO: Duration = Duration::from_micros(200);
 
     fn space() -> Space {
-        let link = Way { delay: Duration::from_micros(5), jitter: Duration::ZERO };
+        let link = Link { delay: Duration::from_micros(5), jitter: Duration::ZERO };
         Space::new(Fabric::new(link, 1, &Rng::from_seed(1)))
     }
 
-    fn make(_: usize, index: u32) -> Client {
-        Spec::named("breakwater").build(&Site::one_loop(SLO, 1)).unwrap().client(index.into())
+    fn make(_: usize, connection: Connection) -> Client {
+        let family = Spec::named("breakwater").build(&Site::one_loop(SLO, 1)).unwrap();
+        family.client(connection.0.into())
     }
 
     fn clients() -> Clients<'static> {
@@ -308,7 +324,7 @@ mod tests {
         while let Some((now, event)) = space.calendar.pop() {
             match event {
                 Event::Packet(Packet::Request(key)) => sent.push(key),
-                Event::ClientDue(client) => clients.on_due(now, client, &mut space),
+                Event::ClientDue(connection) => clients.on_due(now, connection, &mut space),
                 other => panic!("only a request and a deadline were needed, {other:?} found"),
             }
         }

@@ -1,5 +1,6 @@
 //! The node's side of the controller: its connections, and which shard each belongs to.
 
+use crate::connection::{Connection, Incarnation, all_in, indices};
 use crate::facts::Fact;
 use crate::space::{Credit, Space};
 use std::collections::VecDeque;
@@ -20,70 +21,71 @@ pub(crate) struct Control {
     /// Announcements of demand to each loop's shards, of which there may be several, since its outbox was
     /// empty.
     announced: Vec<usize>,
-    /// The number of the first connection.
-    first: u32,
-    connections: Vec<Connection>,
+    /// The first of the connections that lead here.
+    first: Connection,
+    ends: Vec<ServerEnd>,
 }
 
-/// A client's connection, or a caller's.
-#[derive(Clone, Copy, Debug, Default)]
-struct Connection {
+/// The node's end of a connection.
+#[derive(Clone, Copy, Debug)]
+struct ServerEnd {
     up: bool,
     /// The node is about to close it.
     closing: bool,
-    /// Counts how often it was made anew.
-    number: u16,
+    /// Of the connection that stands, or stood last.
+    incarnation: Incarnation,
 }
 
 impl Control {
-    /// Connects the clients of these numbers to a node, divided in turn over so many loops of so many shards
+    /// Of a node to which these connections lead, divided in turn over so many loops of so many shards
     /// each.
     pub(crate) fn new(
         admission: Arc<dyn Admission>,
         (node, (loops, shards)): (u16, (u32, u32)),
-        clients: Range<u32>,
+        connections: Range<Connection>,
         space: &mut Space,
     ) -> Self {
+        let unused = ServerEnd { up: false, closing: false, incarnation: Incarnation::FIRST };
         let mut control = Self {
             shards: shards_of(&admission, (loops.max(1) * shards.max(1)) as usize),
             admission,
             node,
             announced: vec![0; loops.max(1) as usize],
-            first: clients.start,
-            connections: vec![Connection::default(); clients.len()],
+            first: connections.start,
+            ends: vec![unused; indices(&connections).len()],
         };
-        for client in clients {
+        for connection in all_in(connections) {
             // Its WELCOME was used up before the run.
-            control.open(Instant::ZERO, client, 0, space);
+            control.open(Instant::ZERO, connection, Incarnation::FIRST, space);
         }
         control
     }
 
-    /// A client's connection stands; returns its WELCOME.
+    /// A connection stands; returns its WELCOME.
     pub(crate) fn open(
         &mut self,
         now: Instant,
-        client: u32,
-        number: u16,
+        connection: Connection,
+        incarnation: Incarnation,
         space: &mut Space,
     ) -> Credit {
-        if self.of(client).up {
-            self.close(now, client, space);
+        if self.of(connection).up {
+            self.close(now, connection, space);
         }
-        *self.of(client) = Connection { up: true, closing: false, number };
-        let session = self.session(client);
-        let offer = self.shard(client).on_open(now, session, &mut Silent);
-        space.tell(Fact::Accepted { client, offer, gauges: self.gauges() });
-        Credit { client, connection: number, offer, stamp: now.stamp() }
+        *self.of(connection) = ServerEnd { up: true, closing: false, incarnation };
+        let session = self.session(connection);
+        let offer = self.shard(connection).on_open(now, session, &mut Silent);
+        space.tell(Fact::Accepted { connection, offer, gauges: self.gauges() });
+        Credit { connection, incarnation, offer, stamp: now.stamp() }
     }
 
     /// The connection is gone, and its requests are nobody's.
-    pub(crate) fn close(&mut self, now: Instant, client: u32, space: &mut Space) {
-        let session = self.session(client);
-        self.shard(client).on_close(now, session, &mut Silent);
-        let connection = self.of(client);
-        (connection.up, connection.closing) = (false, false);
-        space.tell(Fact::Closed { client });
+    pub(crate) fn close(&mut self, now: Instant, connection: Connection, space: &mut Space) {
+        let session = self.session(connection);
+        self.shard(connection).on_close(now, session, &mut Silent);
+        let end = self.of(connection);
+        (end.up, end.closing) = (false, false);
+        space.tell(Fact::Closed { connection });
     }
 
     /// A new process: every connection is closed, `admission` knows nothing of the past.
@@ -93,9 +95,9 @@ impl Control {
         admission: Arc<dyn Admission>,
         space: &mut Space,
     ) {
-        for client in self.clients() {
-            if self.of(client).up {
-                self.close(now, client, space);
+        for connection in all_in(self.connections()) {
+            if self.of(connection).up {
+                self.close(now, connection, space);
             }
         }
         self.shards = shards_of(&admission, self.shards.len());
@@ -103,29 +105,29 @@ impl Control {
         space.tell(Fact::Died { node: self.node });
     }
 
-    /// Whether this is the client's connection of the moment.
-    pub(crate) fn hears(&self, client: u32, connection: u16) -> bool {
-        let found = self.connections[self.index(client)];
-        found.up && found.number == connection
+    /// Whether the connection stands in this incarnation.
+    pub(crate) fn hears(&self, connection: Connection, incarnation: Incarnation) -> bool {
+        let end = self.ends[self.index(connection)];
+        end.up && end.incarnation == incarnation
     }
 
-    /// Their numbers.
-    pub(crate) fn clients(&self) -> Range<u32> {
-        self.first..self.first + self.connections.len() as u32
+    /// Those that lead here.
+    pub(crate) fn connections(&self) -> Range<Connection> {
+        self.first..Connection(self.first.0 + self.ends.len() as u32)
     }
 
-    /// The number of the connection that the client has, or had last.
-    pub(crate) fn connection(&self, client: u32) -> u16 {
-        self.connections[self.index(client)].number
+    /// In which incarnation the connection stands, or stood last.
+    pub(crate) fn incarnation(&self, connection: Connection) -> Incarnation {
+        self.ends[self.index(connection)].incarnation
     }
 
     /// The node said goodbye to the client and will close.
-    pub(crate) fn say_goodbye(&mut self, client: u32) {
-        self.of(client).closing = true;
+    pub(crate) fn say_goodbye(&mut self, connection: Connection) {
+        self.of(connection).closing = true;
     }
 
-    pub(crate) fn is_closing(&self, client: u32) -> bool {
-        self.connections[self.index(client)].closing
+    pub(crate) fn is_closing(&self, connection: Connection) -> bool {
+        self.ends[self.index(connection)].closing
     }
 
     pub(crate) fn gauges(&self) -> Gauges {
@@ -134,9 +136,9 @@ impl Control {
 
     /// The loop that a connection belongs to. One over which the node itself calls is no client's, and
     /// dealt round like those.
-    pub(crate) fn loop_of(&self, connection: u32) -> usize {
-        let ours = self.clients().contains(&connection);
-        let index = if ours { self.index(connection) } else { connection as usize };
+    pub(crate) fn loop_of(&self, connection: Connection) -> usize {
+        let ours = self.connections().contains(&connection);
+        let index = if ours { self.index(connection) } else { connection.index() };
         index % self.announced.len()
     }
 
@@ -146,7 +148,7 @@ impl Control {
         at: usize,
         now: Instant,
         delay: Duration,
-        outbox: &mut VecDeque<(u32, Offer)>,
+        outbox: &mut VecDeque<(Connection, Offer)>,
         space: &mut Space,
     ) {
         if outbox.is_empty() {
@@ -158,12 +160,12 @@ impl Control {
                 self.shards[index].poll_wish(now, &mut Silent)
             {
                 let number = session.0 * self.shards.len() as u32 + index as u32;
-                let client = self.clients().start + number;
-                self.offered(client, offer, space);
-                outbox.push_back((client, offer));
+                let connection = Connection(self.first.0 + number);
+                self.offered(connection, offer, space);
+                outbox.push_back((connection, offer));
                 // One for each session, and one for each announcement of more demand meanwhile. A controller
                 // that wishes for more than that may never come to an end.
-                let max = self.connections.len() + self.announced[at];
+                let max = self.ends.len() + self.announced[at];
                 if outbox.len() > max {
                     return space.tell(Fact::CreditsWait { length: outbox.len(), max });
                 }
@@ -188,23 +190,23 @@ impl Control {
         space.tell(Fact::Postponed { node: self.node, at, until });
     }
 
-    pub(crate) fn demand(&mut self, now: Instant, client: u32, demand: u32, acked: u32) {
-        let at = self.loop_of(client);
+    pub(crate) fn demand(&mut self, now: Instant, connection: Connection, demand: u32, acked: u32) {
+        let at = self.loop_of(connection);
         self.announced[at] += 1;
-        let session = self.session(client);
-        self.shard(client).on_demand(now, session, demand, acked);
+        let session = self.session(connection);
+        self.shard(connection).on_demand(now, session, demand, acked);
     }
 
-    pub(crate) fn deregister(&mut self, now: Instant, client: u32, space: &mut Space) {
-        let session = self.session(client);
-        self.shard(client).on_deregister(now, session, &mut Silent);
-        space.tell(Fact::Deregistered { client });
+    pub(crate) fn deregister(&mut self, now: Instant, connection: Connection, space: &mut Space) {
+        let session = self.session(connection);
+        self.shard(connection).on_deregister(now, session, &mut Silent);
+        space.tell(Fact::Deregistered { connection });
     }
 
     pub(crate) fn request(
         &mut self,
         now: Instant,
-        client: u32,
+        connection: Connection,
         (class, dispatch): (Class, &Dispatch),
         hidden: Duration,
         delay: Duration,
@@ -219,60 +221,60 @@ impl Control {
             hidden,
             class,
         };
-        let session = self.session(client);
-        self.shard(client).on_request(now, session, &arrival, delay, &mut Silent)
+        let session = self.session(connection);
+        self.shard(connection).on_request(now, session, &arrival, delay, &mut Silent)
     }
 
     pub(crate) fn start(
         &mut self,
         now: Instant,
-        client: u32,
+        connection: Connection,
         waited: Duration,
         time_left: Option<Duration>,
     ) -> Verdict {
-        let session = self.session(client);
-        self.shard(client).on_start(now, session, waited, time_left, &mut Silent)
+        let session = self.session(connection);
+        self.shard(connection).on_start(now, session, waited, time_left, &mut Silent)
     }
 
     pub(crate) fn done(
         &mut self,
         now: Instant,
-        client: u32,
+        connection: Connection,
         done: &RequestEnd,
         space: &mut Space,
     ) -> Offer {
-        let session = self.session(client);
-        let offer = self.shard(client).on_done(now, session, done);
-        self.offered(client, offer, space);
+        let session = self.session(connection);
+        let offer = self.shard(connection).on_done(now, session, done);
+        self.offered(connection, offer, space);
         offer
     }
 
     /// A message with an offer leaves, stamped with the time.
-    pub(crate) fn sent(&mut self, now: Instant, client: u32) {
-        let session = self.session(client);
-        self.shard(client).on_sent(now, session);
+    pub(crate) fn sent(&mut self, now: Instant, connection: Connection) {
+        let session = self.session(connection);
+        self.shard(connection).on_sent(now, session);
     }
 
-    fn offered(&self, client: u32, offer: Offer, space: &mut Space) {
-        space.tell(Fact::Offered { client, offer, gauges: self.gauges() });
+    fn offered(&self, connection: Connection, offer: Offer, space: &mut Space) {
+        space.tell(Fact::Offered { connection, offer, gauges: self.gauges() });
     }
 
-    fn of(&mut self, client: u32) -> &mut Connection {
-        let index = self.index(client);
-        &mut self.connections[index]
+    fn of(&mut self, connection: Connection) -> &mut ServerEnd {
+        let index = self.index(connection);
+        &mut self.ends[index]
     }
 
     /// Sessions are counted from 0.
-    const fn index(&self, client: u32) -> usize {
-        (client - self.first) as usize
+    const fn index(&self, connection: Connection) -> usize {
+        (connection.0 - self.first.0) as usize
     }
 
-    fn session(&self, client: u32) -> SessionId {
-        SessionId((self.index(client) / self.shards.len()) as u32)
+    fn session(&self, connection: Connection) -> SessionId {
+        SessionId((self.index(connection) / self.shards.len()) as u32)
     }
 
-    fn shard(&mut self, client: u32) -> &mut dyn Shard {
-        let index = self.index(client) % self.shards.len();
+    fn shard(&mut self, connection: Connection) -> &mut dyn Shard {
+        let index = self.index(connection) % self.shards.len();
         &mut *self.shards[index]
     }
 }

@@ -4,6 +4,7 @@
 //! a connection that is lost and made again. Whose end it is decides what becomes of requests that are given
 //! up here: see [`Endpoint::poll`]. A client's clock may be wrong, a node's is not.
 
+use crate::connection::{Connection, Incarnation};
 use crate::facts::Fact;
 use crate::faults::Clocks;
 use crate::slab::Key;
@@ -23,8 +24,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(100);
 
 /// See the module.
 pub(crate) struct Endpoint {
-    /// Among all connections.
-    number: u32,
+    connection: Connection,
     control: Client,
     /// It has sent something since it connected or gave its credits back; and the newest number of an offer
     /// that it was told since. One that floods says so, past its control.
@@ -32,9 +32,9 @@ pub(crate) struct Endpoint {
     newest: u32,
     /// The next [`Event::ClientDue`] in the calendar that is to be heeded.
     armed: Instant,
-    /// Counts how often the connection was lost; what comes over an earlier one is not for it.
-    connection: u16,
-    link: Link,
+    /// What comes over an earlier one is not for it.
+    incarnation: Incarnation,
+    state: ConnectionState,
     /// How often it has tried to connect in vain.
     attempts: u8,
     claim: Option<Claim>,
@@ -43,7 +43,7 @@ pub(crate) struct Endpoint {
 
 /// How the connection stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Link {
+pub(crate) enum ConnectionState {
     Up,
     /// Lost; it will connect again.
     Down,
@@ -55,37 +55,37 @@ impl Endpoint {
     const UNREAL_DEMAND: u32 = u32::MAX;
 
     /// A connection that stands and over which nothing was sent.
-    pub(crate) fn new(number: u32, mut control: Client, clocks: &Clocks) -> Self {
-        control.on_connected(clocks.local(number, Instant::ZERO));
+    pub(crate) fn new(connection: Connection, mut control: Client, clocks: &Clocks) -> Self {
+        control.on_connected(clocks.local(connection, Instant::ZERO));
         Self {
-            number,
+            connection,
             control,
             registered: false,
             newest: 0,
             armed: Instant::FAR_FUTURE,
-            connection: 0,
-            link: Link::Up,
+            incarnation: Incarnation::FIRST,
+            state: ConnectionState::Up,
             attempts: 0,
             claim: None,
             floods: false,
         }
     }
 
-    pub(crate) const fn number(&self) -> u32 {
-        self.number
-    }
-
-    pub(crate) const fn connection(&self) -> u16 {
+    pub(crate) const fn connection(&self) -> Connection {
         self.connection
     }
 
-    pub(crate) const fn link(&self) -> Link {
-        self.link
+    pub(crate) const fn incarnation(&self) -> Incarnation {
+        self.incarnation
+    }
+
+    pub(crate) const fn state(&self) -> ConnectionState {
+        self.state
     }
 
     /// It sends at once whatever it is asked for, if it can.
     pub(crate) fn floods(&self) -> bool {
-        self.floods && self.link == Link::Up
+        self.floods && self.state == ConnectionState::Up
     }
 
     /// Calls that wait here for permission to be sent, oldest first.
@@ -132,27 +132,27 @@ impl Endpoint {
         clocks: &Clocks,
         space: &mut Space,
     ) -> Option<(Key, DropReason)> {
-        let local = clocks.local(self.number, now);
-        let (client, connection) = (self.number, self.connection);
+        let local = clocks.local(self.connection, now);
+        let (connection, incarnation) = (self.connection, self.incarnation);
         while let Some(action) = self.control.poll(local) {
             match action {
                 Action::Send(dispatch) => self.send(now, dispatch, space),
                 Action::Drop(id, why) => return Some((Key::of(id), why)),
                 Action::Demand { demand, acked } => {
                     let demand = self.claimed(demand);
-                    let packet = Packet::Demand { client, connection, demand, acked };
-                    space.send_up(now, client, packet);
+                    let packet = Packet::Demand { connection, incarnation, demand, acked };
+                    space.send_up(now, connection, packet);
                 }
                 Action::Deregister => {
                     self.registered = false;
-                    space.tell(Fact::Resigned { client });
-                    space.send_up(now, client, Packet::Deregister { client, connection });
+                    space.tell(Fact::Resigned { connection });
+                    space.send_up(now, connection, Packet::Deregister { connection, incarnation });
                 }
             }
         }
         space.tell(self.driven());
         if let Some(deadline) = self.control.next_deadline() {
-            self.arm(now, clocks.global(self.number, deadline), space);
+            self.arm(now, clocks.global(self.connection, deadline), space);
         }
         None
     }
@@ -161,7 +161,8 @@ impl Endpoint {
     pub(crate) fn driven(&self) -> Fact {
         let queued = self.control.queued();
         let idle = self.control.outstanding() == 0 && queued > 0;
-        Fact::Driven { client: self.number, queued, stranded: idle && self.link == Link::Up }
+        let stranded = idle && self.state == ConnectionState::Up;
+        Fact::Driven { connection: self.connection, queued, stranded }
     }
 
     /// Sends a request past its control, and says of itself what it likes.
@@ -177,7 +178,7 @@ impl Endpoint {
         };
         if let Some(request) = space.request(key, "at flooding") {
             (request.forced, request.dispatch) = (true, Some(dispatch));
-            space.send_up(now, self.number, Packet::Request(key));
+            space.send_up(now, self.connection, Packet::Request(key));
         }
     }
 
@@ -190,14 +191,14 @@ impl Endpoint {
         clocks: &Clocks,
         space: &mut Space,
     ) -> Option<Reply> {
-        let answer = request.answer.filter(|_| request.connection == self.connection)?;
+        let answer = request.answer.filter(|_| request.incarnation == self.incarnation)?;
         self.hear(answer.offer, !request.forced, space);
-        let local = clocks.local(self.number, now);
+        let local = clocks.local(self.connection, now);
         let reply = Reply {
             outcome: answer.outcome,
             offer: answer.offer,
             stamp: answer.left.stamp(),
-            elapsed: local.since(clocks.local(self.number, request.sent)),
+            elapsed: local.since(clocks.local(self.connection, request.sent)),
             sojourn: answer.left.since(request.arrived),
             waited: answer.waited,
         };
@@ -217,11 +218,11 @@ impl Endpoint {
         clocks: &Clocks,
         space: &mut Space,
     ) -> bool {
-        if credit.connection != self.connection {
+        if credit.incarnation != self.incarnation {
             return false;
         }
         self.hear(credit.offer, false, space);
-        let local = clocks.local(self.number, now);
+        let local = clocks.local(self.connection, now);
         self.control.on_credit(local, credit.offer, credit.stamp);
         true
     }
@@ -247,31 +248,32 @@ impl Endpoint {
     pub(crate) fn on_lost(
         &mut self,
         now: Instant,
-        connection: u16,
-        chance: impl FnOnce(u16) -> f64,
+        incarnation: Incarnation,
+        chance: impl FnOnce(Incarnation) -> f64,
         space: &mut Space,
     ) -> bool {
-        if self.connection != connection || self.link == Link::Crashed {
+        if self.incarnation != incarnation || self.state == ConnectionState::Crashed {
             return false;
         }
-        self.connection = connection.wrapping_add(1);
-        if self.link == Link::Up {
-            self.link = Link::Down;
+        self.incarnation = incarnation.next();
+        if self.state == ConnectionState::Up {
+            self.state = ConnectionState::Down;
             self.control.on_disconnected();
             self.forget();
-            space.tell(Fact::Disconnected { client: self.number });
+            space.tell(Fact::Disconnected { connection: self.connection });
         }
-        let at = now + pause(self.attempts, chance(self.connection));
+        let at = now + pause(self.attempts, chance(self.incarnation));
         self.attempts = self.attempts.saturating_add(1);
-        let again = Event::Reconnect { client: self.number, connection: self.connection };
+        let again = Event::Reconnect { connection: self.connection, incarnation: self.incarnation };
         space.calendar.at(at, again);
         true
     }
 
     /// The pause is over, unless something else has happened to the connection meanwhile.
-    pub(crate) fn on_reconnect(&self, now: Instant, connection: u16, space: &mut Space) {
-        if self.connection == connection && self.link == Link::Down {
-            space.send_up(now, self.number, Packet::Open { client: self.number, connection });
+    pub(crate) fn on_reconnect(&self, now: Instant, incarnation: Incarnation, space: &mut Space) {
+        if self.incarnation == incarnation && self.state == ConnectionState::Down {
+            let connection = self.connection;
+            space.send_up(now, connection, Packet::Open { connection, incarnation });
         }
     }
 
@@ -283,11 +285,11 @@ impl Endpoint {
         clocks: &Clocks,
         space: &mut Space,
     ) -> bool {
-        if welcome.connection != self.connection || self.link != Link::Down {
+        if welcome.incarnation != self.incarnation || self.state != ConnectionState::Down {
             return false;
         }
-        let local = clocks.local(self.number, now);
-        (self.link, self.attempts) = (Link::Up, 0);
+        let local = clocks.local(self.connection, now);
+        (self.state, self.attempts) = (ConnectionState::Up, 0);
         self.control.on_connected(local);
         self.hear(welcome.offer, false, space);
         self.control.on_welcome(local, welcome.offer, welcome.stamp);
@@ -297,37 +299,37 @@ impl Endpoint {
     /// Its process dies with all that it knew; the system closes the connection. Its successor will have
     /// `fresh`.
     pub(crate) fn die(&mut self, now: Instant, fresh: Client, space: &mut Space) {
-        let (client, connection) = (self.number, self.connection);
-        if self.link == Link::Up {
-            space.send_up(now, client, Packet::Hangup { client, connection });
+        let (connection, incarnation) = (self.connection, self.incarnation);
+        if self.state == ConnectionState::Up {
+            space.send_up(now, connection, Packet::Hangup { connection, incarnation });
         }
-        (self.connection, self.link) = (connection.wrapping_add(1), Link::Crashed);
+        (self.incarnation, self.state) = (incarnation.next(), ConnectionState::Crashed);
         self.control = fresh;
         self.forget();
-        space.tell(Fact::Crashed { client });
+        space.tell(Fact::Crashed { connection });
     }
 
     /// The successor connects, unless it has done so.
     pub(crate) fn revive(&mut self, now: Instant, space: &mut Space) {
-        if self.link != Link::Up {
-            (self.link, self.attempts) = (Link::Down, 0);
-            self.on_reconnect(now, self.connection, space);
+        if self.state != ConnectionState::Up {
+            (self.state, self.attempts) = (ConnectionState::Down, 0);
+            self.on_reconnect(now, self.incarnation, space);
         }
     }
 
     fn send(&mut self, now: Instant, dispatch: Dispatch, space: &mut Space) {
         self.registered = true;
-        space.tell(Fact::Sent { client: self.number, registers: dispatch.register });
+        space.tell(Fact::Sent { connection: self.connection, registers: dispatch.register });
         let key = Key::of(dispatch.id);
         if let Some(request) = space.request(key, "at sending") {
-            (request.sent, request.connection) = (now, self.connection);
+            (request.sent, request.incarnation) = (now, self.incarnation);
             request.dispatch = Some(Dispatch { demand: self.claimed(dispatch.demand), ..dispatch });
-            space.send_up(now, self.number, Packet::Request(key));
+            space.send_up(now, self.connection, Packet::Request(key));
         }
     }
 
     fn hear(&mut self, offer: Offer, answers: bool, space: &mut Space) {
-        space.tell(Fact::Heard { client: self.number, offer, answers });
+        space.tell(Fact::Heard { connection: self.connection, offer, answers });
         if self.registered && !is_older(offer.seq, self.newest) {
             self.newest = offer.seq;
         }
@@ -351,7 +353,7 @@ impl Endpoint {
         if deadline < self.armed {
             // At least a nanosecond ahead, or a deadline that has come would stop the clock.
             self.armed = deadline.max(now + Duration::from_nanos(1));
-            space.calendar.at(self.armed, Event::ClientDue(self.number));
+            space.calendar.at(self.armed, Event::ClientDue(self.connection));
         }
     }
 }

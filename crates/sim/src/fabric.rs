@@ -1,42 +1,48 @@
 //! The network: delay, jitter, and order within each connection.
 
+use crate::connection::Connection;
 use crate::faults::{Departure, Weather};
 use crate::world::Link;
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos, Rng};
 use tailwater_workload::scenario::Direction;
 
-/// All connections between the clients and the node.
+/// All connections, those between nodes included.
 #[derive(Debug)]
 pub(crate) struct Fabric {
     link: Link,
     rng: Rng,
-    /// Per client: when the last message to the server, and from it, arrives.
+    /// By connection: when the last message to the server, and from it, arrives.
     last: Vec<[Instant; 2]>,
     pub(crate) weather: Weather,
 }
 
 impl Fabric {
-    pub(crate) fn new(link: Link, clients: u32, rng: &Rng) -> Self {
+    pub(crate) fn new(link: Link, connections: u32, rng: &Rng) -> Self {
         Self {
             link,
             rng: rng.split("fabric"),
-            last: vec![[Instant::ZERO; 2]; clients as usize],
+            last: vec![[Instant::ZERO; 2]; connections as usize],
             weather: Weather::default(),
         }
     }
 
     /// When a message that leaves now arrives: never before one that left earlier on the same
     /// connection, as over TCP.
-    pub(crate) fn deliver(&mut self, now: Instant, client: u32, way: Direction) -> Instant {
+    pub(crate) fn deliver(
+        &mut self,
+        now: Instant,
+        connection: Connection,
+        way: Direction,
+    ) -> Instant {
         let mut delay_ns = self.link.delay.nanos();
         let jitter_ns = self.link.jitter.nanos();
         if jitter_ns > 0 {
             delay_ns += self.rng.exponential(jitter_ns as f64) as u64;
         }
-        let message = Departure { now, connection: client, way };
+        let message = Departure { now, connection, way };
         delay_ns = self.weather.delay(message, delay_ns, &mut self.rng);
-        let last = &mut self.last[client as usize][way as usize];
+        let last = &mut self.last[connection.index()][way as usize];
         *last = (now + Duration::from_nanos(delay_ns)).max(*last);
         *last
     }
@@ -53,7 +59,8 @@ mod tests {
         let mut fabric = Fabric::new(link, 2, &Rng::from_seed(1));
         let mut last = Instant::ZERO;
         for sent in 0..1_000 {
-            let arrives = fabric.deliver(Instant::ZERO + us(sent), 0, Direction::Requests);
+            let left = Instant::ZERO + us(sent);
+            let arrives = fabric.deliver(left, Connection(0), Direction::Requests);
             assert!(arrives >= last && arrives >= Instant::ZERO + us(sent + 5));
             last = arrives;
         }
@@ -61,7 +68,7 @@ mod tests {
         let total: u64 = (1..=10_000_u64)
             .map(|n| {
                 let now = Instant::ZERO + us(10_000 * n);
-                fabric.deliver(now, 1, Direction::Answers).nanos_since(now)
+                fabric.deliver(now, Connection(1), Direction::Answers).nanos_since(now)
             })
             .sum();
         assert!((24_000..26_000).contains(&(total / 10_000)));

@@ -1,26 +1,27 @@
 //! What happens, as the mechanics tell it to whoever watches. They never learn what is made of it.
 
+use crate::connection::Connection;
 use crate::task::Stage;
 use std::time::Duration;
 use tailwater_control::{Gauges, Offer, Verdict};
 use tailwater_core::Instant;
 
-/// Something that happened just now. `client` is a connection: a client's, or one between nodes, numbered
+/// Something that happened just now. `connection` is a client's, or one between nodes, numbered
 /// through; `node` and `at` are a node and its loop.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Fact {
     /// A node accepted a connection and made its first offer.
-    Accepted { client: u32, offer: Offer, gauges: Gauges },
+    Accepted { connection: Connection, offer: Offer, gauges: Gauges },
     /// It heard that the connection is gone, or closed it.
-    Closed { client: u32 },
+    Closed { connection: Connection },
     /// It made an offer, which is about to leave.
-    Offered { client: u32, offer: Offer, gauges: Gauges },
+    Offered { connection: Connection, offer: Offer, gauges: Gauges },
     /// It heard that a client gives its credits back.
-    Deregistered { client: u32 },
+    Deregistered { connection: Connection },
     /// Its controller judged a request that arrived. `idle`: nothing waits in this loop.
-    Judged { client: u32, registers: bool, verdict: Verdict, idle: bool },
+    Judged { connection: Connection, registers: bool, verdict: Verdict, idle: bool },
     /// It answered a request; `again` if that was answered before.
-    Answered { client: u32, again: bool },
+    Answered { connection: Connection, again: bool },
     /// So many credit messages wait to be sent, of which there should be `max` at most.
     CreditsWait { length: usize, max: usize },
     /// A loop told its shards the delay and carried out what they wish.
@@ -42,34 +43,34 @@ pub(crate) enum Fact {
     Settled { held: usize, stage: Stage, there: Duration, spent: Duration },
 
     /// A client, or a node that calls, sent a request within its window.
-    Sent { client: u32, registers: bool },
+    Sent { connection: Connection, registers: bool },
     /// It heard of an offer, which may have come with an answer.
-    Heard { client: u32, offer: Offer, answers: bool },
+    Heard { connection: Connection, offer: Offer, answers: bool },
     /// It gave its credits back.
-    Resigned { client: u32 },
+    Resigned { connection: Connection },
     /// It learnt that its connection is lost.
-    Disconnected { client: u32 },
+    Disconnected { connection: Connection },
     /// Its process died.
-    Crashed { client: u32 },
+    Crashed { connection: Connection },
     /// It did what it could. `stranded`: calls wait, though the connection stands and nothing is on its way.
-    Driven { client: u32, queued: u32, stranded: bool },
+    Driven { connection: Connection, queued: u32, stranded: bool },
     /// It says of itself what is not so.
-    Lied { client: u32 },
+    Lied { connection: Connection },
     /// It sends without permission.
-    Floods { client: u32 },
+    Floods { connection: Connection },
 
     /// A client asks for something.
     Intended,
     /// A request goes to a replica by this connection; both times are by its client's clock.
-    Tried { request: u64, client: u32, now: Instant, deadline: Instant },
+    Tried { request: u64, connection: Connection, now: Instant, deadline: Instant },
     /// A request goes on to another replica after a shed by the one of this connection.
-    Retried { client: u32 },
+    Retried { connection: Connection },
     /// What became of a request was counted.
     Ended { request: u64 },
     /// A node called another.
-    Called { client: u32 },
+    Called { connection: Connection },
     /// The call ended.
-    CallEnded { client: u32 },
+    CallEnded { connection: Connection },
     /// Something was met that cannot be.
     Astray(Thing, String),
 }

@@ -1,5 +1,6 @@
 //! What a fault strikes, and what it does to links and clocks.
 
+use crate::connection::Connection;
 use std::ops::Range;
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos, Rng};
@@ -11,8 +12,8 @@ use tailwater_workload::scenario::{Chosen, Direction, Fault, FaultKind};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Members {
     clients: u64,
-    /// Connections below this number are clients': one to each replica, the clients in turn.
-    links: u64,
+    /// How many connections are clients': one to each replica, the clients in turn.
+    connections: u64,
     chosen: u64,
     /// Those that are named instead.
     named: Option<(u64, u64)>,
@@ -26,7 +27,7 @@ impl Members {
         let (clients, replicas) = crowd;
         let mut rng = rng.split(&format!("fault {index}"));
         let clients = u64::from(clients.max(1));
-        let links = clients * u64::from(replicas.max(1));
+        let connections = clients * u64::from(replicas.max(1));
         let mut multiplier = u64::from(rng.below(u32::MAX)) | 1;
         while gcd(multiplier, clients) != 1 {
             multiplier += 1;
@@ -36,27 +37,27 @@ impl Members {
             Chosen::Numbers { first, last } => (0.0, Some((first.into(), last.into()))),
         };
         let chosen = (share.clamp(0.0, 1.0) * clients as f64).ceil() as u64;
-        Self { clients, links, chosen, named, multiplier, offset: rng.u64() >> 32 }
+        Self { clients, connections, chosen, named, multiplier, offset: rng.u64() >> 32 }
     }
 
-    /// Whether a client's connection of this number is struck; not if it is one between nodes.
-    pub(crate) const fn contain(&self, connection: u32) -> bool {
+    /// Whether a client's connection is struck; not if it is one between nodes.
+    pub(crate) const fn contain(&self, connection: Connection) -> bool {
         self.know(connection)
             && match self.named {
                 Some((first, last)) => {
-                    let client = connection as u64 % self.clients;
+                    let client = connection.0 as u64 % self.clients;
                     first <= client && client <= last
                 }
                 None => {
-                    let place = connection as u64 * self.multiplier + self.offset;
+                    let place = connection.0 as u64 * self.multiplier + self.offset;
                     place % self.clients < self.chosen
                 }
             }
     }
 
     /// Whether the connection is a client's. What is numbered beyond those is one between nodes.
-    const fn know(&self, connection: u32) -> bool {
-        (connection as u64) < self.links
+    const fn know(&self, connection: Connection) -> bool {
+        (connection.0 as u64) < self.connections
     }
 }
 
@@ -76,7 +77,7 @@ pub(crate) struct Front {
     /// The number of the fault.
     pub(crate) index: u16,
     /// The connections that lead to the nodes that are meant; of those that are clients', some are struck.
-    pub(crate) links: Range<u32>,
+    pub(crate) connections: Range<Connection>,
     pub(crate) members: Members,
     /// `None`: both.
     pub(crate) way: Option<Direction>,
@@ -89,7 +90,7 @@ pub(crate) struct Front {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub(crate) now: Instant,
-    pub(crate) connection: u32,
+    pub(crate) connection: Connection,
     pub(crate) way: Direction,
 }
 
@@ -97,7 +98,7 @@ impl Front {
     fn strikes(&self, message: Departure) -> bool {
         let Departure { connection, way, .. } = message;
         self.way.is_none_or(|struck| struck == way)
-            && self.links.contains(&connection)
+            && self.connections.contains(&connection)
             && (!self.members.know(connection) || self.members.contain(connection))
     }
 }
@@ -174,38 +175,38 @@ impl Clocks {
         Self { wrong: faults.iter().enumerate().filter_map(clock).collect() }
     }
 
-    /// What the client's clock shows at `now`.
-    pub(crate) fn local(&self, client: u32, now: Instant) -> Instant {
+    /// What the clock at the asking end shows at `now`.
+    pub(crate) fn local(&self, connection: Connection, now: Instant) -> Instant {
         if self.wrong.is_empty() {
             return now;
         }
-        let (offset_ns, drift) = self.error(client);
+        let (offset_ns, drift) = self.error(connection);
         let now_ns = i128::from(now.as_nanos());
         let local_ns = EPOCH_NS + offset_ns + now_ns + now_ns * drift / DRIFT_UNIT;
         Instant::from_nanos(local_ns.clamp(0, i128::from(u64::MAX)) as u64)
     }
 
-    /// The first instant at which the client's clock shows `local` or more.
-    pub(crate) fn global(&self, client: u32, local: Instant) -> Instant {
+    /// The first instant at which the clock at the asking end shows `local` or more.
+    pub(crate) fn global(&self, connection: Connection, local: Instant) -> Instant {
         if self.wrong.is_empty() || local == Instant::FAR_FUTURE {
             return local;
         }
-        let (offset_ns, drift) = self.error(client);
+        let (offset_ns, drift) = self.error(connection);
         let elapsed_ns = i128::from(local.as_nanos()) - EPOCH_NS - offset_ns;
         let guess_ns = elapsed_ns * DRIFT_UNIT / (DRIFT_UNIT + drift);
         let mut found = Instant::from_nanos((guess_ns - 2).clamp(0, i128::from(u64::MAX)) as u64);
-        while self.local(client, found) < local {
+        while self.local(connection, found) < local {
             found = found + Duration::from_nanos(1);
         }
         found
     }
 
     /// Offset in ns and drift in billionths, each spread over the clients from minus to plus.
-    fn error(&self, client: u32) -> (i128, i128) {
-        let of_client = self.wrong.iter().filter(|wrong| wrong.0.contain(client));
+    fn error(&self, connection: Connection) -> (i128, i128) {
+        let of_client = self.wrong.iter().filter(|wrong| wrong.0.contain(connection));
         of_client.fold((0, 0), |(offset, drift), &(members, most_ns, most_drift)| {
             // A client has one clock, whatever the replica.
-            let client = u64::from(client) % members.clients;
+            let client = u64::from(connection.0) % members.clients;
             let mut rng = Rng::from_seed(members.offset ^ client);
             let mut spread =
                 |most: i64| i128::from((most as f64 * (2.0 * rng.unit() - 1.0)) as i64);
@@ -235,10 +236,12 @@ mod tests {
     fn front(index: u16, fault: &Fault, rng: &Rng) -> Front {
         let members = Members::of(fault, index.into(), (2, 1), rng);
         let until = Instant::ZERO + Duration::from_millis(10);
-        Front { index, links: 0..2, members, way: fault.way, kind: fault.kind, until }
+        let connections = Connection(0)..Connection(2);
+        Front { index, connections, members, way: fault.way, kind: fault.kind, until }
     }
 
-    fn up(connection: u32) -> Departure {
+    fn up(number: u32) -> Departure {
+        let connection = Connection(number);
         Departure { now: Instant::ZERO, connection, way: Direction::Requests }
     }
 
@@ -247,7 +250,7 @@ mod tests {
         let clients = Chosen::Numbers { first: 2, last: 4 };
         let named = Fault { clients, ..fault(1.0, FaultKind::Flood) };
         let members = Members::of(&named, 0, (10, 2), &Rng::from_seed(1));
-        let struck: Vec<u32> = (0..25).filter(|&it| members.contain(it)).collect();
+        let struck: Vec<u32> = (0..25).filter(|&it| members.contain(Connection(it))).collect();
         assert_eq!(struck, [2, 3, 4, 12, 13, 14]);
     }
 
@@ -300,8 +303,9 @@ mod tests {
         let rng = Rng::from_seed(1);
         let kind = FaultKind::SlowLink { factor: 2.0, extra: Duration::ZERO };
         let mut weather = Weather::default();
-        weather.begin(Front { links: 4..6, ..front(0, &fault(1.0, kind), &rng) });
-        let mut delay = |connection| weather.delay(up(connection), 5, &mut Rng::from_seed(1));
+        let connections = Connection(4)..Connection(6);
+        weather.begin(Front { connections, ..front(0, &fault(1.0, kind), &rng) });
+        let mut delay = |number| weather.delay(up(number), 5, &mut Rng::from_seed(1));
         assert_eq!([0, 3, 4, 5, 6].map(&mut delay), [5, 5, 10, 10, 5]);
     }
 
@@ -311,13 +315,16 @@ mod tests {
         for clients in [1, 2, 7, 100, 1_000, 6_720] {
             let struck = |seed| -> Vec<u32> {
                 let members = Members::of(&half, 0, (clients, 3), &Rng::from_seed(seed));
-                (0..clients).filter(|&client| members.contain(client)).collect()
+                (0..clients).filter(|&client| members.contain(Connection(client))).collect()
             };
             assert_eq!(struck(1).len() as u32, clients.div_ceil(10), "of {clients}");
             let members = Members::of(&half, 0, (clients, 3), &Rng::from_seed(1));
-            let same = |client| members.contain(client) == members.contain(client + 2 * clients);
+            let struck_to = |client, replica| {
+                members.contain(Connection::of_client((client, replica), clients))
+            };
+            let same = |client| struck_to(client, 0) == struck_to(client, 2);
             assert!((0..clients).all(same), "a client is struck with all its connections");
-            assert!(!members.contain(3 * clients), "between nodes");
+            assert!(!members.contain(Connection(3 * clients)), "between nodes");
             assert_eq!(struck(1), struck(1));
             assert!(clients < 100 || struck(1) != struck(2));
         }
@@ -330,16 +337,16 @@ mod tests {
         let clocks = Clocks::new(&[wrong], (50, 1), &Rng::from_seed(3));
         let second = Duration::from_secs(1);
         let mut spread = (u64::MAX, 0);
-        for client in 0..50 {
-            let start = clocks.local(client, Instant::ZERO);
+        for connection in (0..50).map(Connection) {
+            let start = clocks.local(connection, Instant::ZERO);
             spread = (spread.0.min(start.as_nanos()), spread.1.max(start.as_nanos()));
-            let gained = clocks.local(client, Instant::ZERO + second).nanos_since(start);
+            let gained = clocks.local(connection, Instant::ZERO + second).nanos_since(start);
             assert!(gained.abs_diff(1_000_000_000) <= 200_000, "{gained} ns in a second");
             for ns in [0, 1, 999, 123_456_789, 50_000_000_000] {
                 let at = Instant::from_nanos(ns);
-                let local = clocks.local(client, at);
-                let back = clocks.global(client, local);
-                assert!(back <= at && clocks.local(client, back) >= local);
+                let local = clocks.local(connection, at);
+                let back = clocks.global(connection, local);
+                assert!(back <= at && clocks.local(connection, back) >= local);
             }
         }
         assert!((3_000_000_000..6_000_000_000).contains(&(spread.1 - spread.0)), "{spread:?}");
@@ -353,8 +360,8 @@ mod tests {
         weather.begin(front(0, &fault(0.5, kind), &rng));
         let loss = FaultKind::LossyLink { loss: 0.5, timeout: Duration::from_nanos(1_000) };
         weather.begin(front(1, &fault(1.0, loss), &rng));
-        let mut total = |weather: &Weather, client| -> u64 {
-            (0..10_000).map(|_| weather.delay(up(client), 10, &mut rng)).sum()
+        let mut total = |weather: &Weather, number| -> u64 {
+            (0..10_000).map(|_| weather.delay(up(number), 10, &mut rng)).sum()
         };
         // Half of the messages are lost once, half of those again: once each in the mean.
         let both = [total(&weather, 0), total(&weather, 1)];

@@ -24,6 +24,7 @@ mod callers;
 mod calendar;
 mod checks;
 mod clients;
+mod connection;
 mod control;
 mod endpoint;
 mod experiment;

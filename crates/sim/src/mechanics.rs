@@ -4,6 +4,7 @@
 //! whoever drives the mechanics to take after each event.
 
 use crate::clients::{Answered, Books, Clients};
+use crate::connection::{Connection, all_in};
 use crate::fabric::Fabric;
 use crate::facts::Thing;
 use crate::faults::{Front, Members};
@@ -29,7 +30,7 @@ pub(crate) struct Mechanics<'a> {
     pub(crate) topology: Topology,
     clients: Clients<'a>,
     boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
-    client: &'a dyn Fn(usize, u32) -> Client,
+    client: &'a dyn Fn(usize, Connection) -> Client,
     pub(crate) faults: Vec<(Fault, Members)>,
     switches: Vec<Switch>,
     sample: Option<Duration>,
@@ -161,7 +162,8 @@ impl<'a> Mechanics<'a> {
         let (space, topology) = (&mut self.space, &mut self.topology);
         match event {
             Event::Packet(packet) => {
-                let node = if topology.is_single() { 0 } else { topology.to(packet.client(space)) };
+                let node =
+                    if topology.is_single() { 0 } else { topology.to(packet.connection(space)) };
                 topology.nodes[node].on_packet(now, packet, space);
             }
             Event::CoreDone(core, life) => {
@@ -176,14 +178,14 @@ impl<'a> Mechanics<'a> {
                 topology.nodes[usize::from(node)].on_tick(usize::from(at), now, space);
             }
             Event::GiveUp(key) => {
-                let client = space.requests.get(key).map(|request| request.client);
-                if let Some(node) = client.map(|client| topology.to(client)) {
+                let connection = space.requests.get(key).map(|request| request.connection);
+                if let Some(node) = connection.map(|connection| topology.to(connection)) {
                     topology.nodes[node].on_give_up(now, key, space);
                 }
             }
             Event::Resume(key) => {
-                let client = space.requests.get(key).map(|request| request.client);
-                if let Some(node) = client.map(|client| topology.to(client)) {
+                let connection = space.requests.get(key).map(|request| request.connection);
+                if let Some(node) = connection.map(|connection| topology.to(connection)) {
                     topology.nodes[node].on_resume(now, key, space);
                 }
             }
@@ -195,24 +197,24 @@ impl<'a> Mechanics<'a> {
                 Some(node) => node.on_packet(now, Packet::Credit(key), space),
                 None => self.clients.on_credit(now, key, space),
             },
-            Event::ClientDue(client) => match topology.caller(client) {
-                Some(node) => node.on_caller_due(now, client, space),
-                None => self.clients.on_due(now, client, space),
+            Event::ClientDue(connection) => match topology.caller(connection) {
+                Some(node) => node.on_caller_due(now, connection, space),
+                None => self.clients.on_due(now, connection, space),
             },
             Event::Window(begins) => self.window.read(begins, topology),
             Event::Patience(key) => self.clients.on_patience(now, key, space),
             Event::Late(key) => {
-                let number = space.requests.get(key).map(|request| request.client);
-                if let Some(node) = number.and_then(|number| topology.caller(number)) {
+                let connection = space.requests.get(key).map(|request| request.connection);
+                if let Some(node) = connection.and_then(|connection| topology.caller(connection)) {
                     node.on_call_late(now, key, space);
                 }
             }
             Event::CallLost(key) => {
-                let Some(number) = space.requests.get(key).map(|request| request.client) else {
+                let Some(request) = space.requests.get(key) else {
                     space.astray(Thing::Call, "a call was lost that had ended before");
                     return None;
                 };
-                if let Some(node) = topology.caller(number) {
+                if let Some(node) = topology.caller(request.connection) {
                     node.on_call_lost(now, key, space);
                 }
             }
@@ -231,13 +233,13 @@ impl<'a> Mechanics<'a> {
                 Some(node) => node.on_caller_opened(now, key, space),
                 None => self.clients.on_opened(now, key, space),
             },
-            Event::Lost { client, connection } => match topology.caller(client) {
-                Some(node) => node.on_caller_lost(now, client, connection, space),
-                None => self.clients.on_lost(now, client, connection, space),
+            Event::Lost { connection, incarnation } => match topology.caller(connection) {
+                Some(node) => node.on_caller_lost(now, connection, incarnation, space),
+                None => self.clients.on_lost(now, connection, incarnation, space),
             },
-            Event::Reconnect { client, connection } => match topology.caller(client) {
-                Some(node) => node.on_caller_reconnect(now, client, connection, space),
-                None => self.clients.on_reconnect(now, client, connection, space),
+            Event::Reconnect { connection, incarnation } => match topology.caller(connection) {
+                Some(node) => node.on_caller_reconnect(now, connection, incarnation, space),
+                None => self.clients.on_reconnect(now, connection, incarnation, space),
             },
         }
         None
@@ -247,7 +249,7 @@ impl<'a> Mechanics<'a> {
     fn strike(&mut self, now: Instant, index: u16, begins: bool) {
         let (fault, members) = self.faults[usize::from(index)];
         let (space, topology) = (&mut self.space, &mut self.topology);
-        let struck = (0..self.clients.links()).filter(|&client| members.contain(client));
+        let struck = all_in(self.clients.connections()).filter(|&it| members.contain(it));
         match fault.kind {
             FaultKind::ClientCrash if begins => self.clients.crash(now, &members, space),
             FaultKind::ClientCrash => self.clients.revive(now, &members, space),
@@ -273,21 +275,21 @@ impl<'a> Mechanics<'a> {
             | FaultKind::LossyLink { .. }
             | FaultKind::Partition { .. } => {
                 if begins {
-                    let links = topology.links_to(fault.nodes);
+                    let connections = topology.connections_to(fault.nodes);
                     let Fault { way, kind, length, .. } = fault;
                     let until = now + length;
-                    let front = Front { index, links, members, way, kind, until };
+                    let front = Front { index, connections, members, way, kind, until };
                     space.fabric.weather.begin(front);
                 } else {
                     space.fabric.weather.end(index);
                 }
             }
             FaultKind::Clock { .. } => {}
-            FaultKind::Lie(claim) => struck.for_each(|client| {
-                self.clients.set_claim(client, begins.then_some(claim), space);
+            FaultKind::Lie(claim) => struck.for_each(|connection| {
+                self.clients.set_claim(connection, begins.then_some(claim), space);
             }),
             FaultKind::Flood => {
-                struck.for_each(|client| self.clients.set_flood(client, begins, space));
+                struck.for_each(|it| self.clients.set_flood(it, begins, space));
             }
         }
     }

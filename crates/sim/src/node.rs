@@ -21,6 +21,7 @@ pub(crate) mod walk;
 
 pub(crate) use counts::Counts;
 
+use crate::connection::{Connection, Incarnation};
 use crate::control::Control;
 use crate::facts::{Fact, Thing};
 use crate::slab::Key;
@@ -52,7 +53,7 @@ pub(crate) struct Node {
     /// Pieces of work that cores were given.
     begun: u64,
     /// By connection, where costs depend on it.
-    seen: BTreeMap<u32, Seen>,
+    seen: BTreeMap<Connection, Seen>,
     /// Counts restarts, so that what was begun before one ends for nobody.
     life: u16,
     down: bool,
@@ -83,7 +84,7 @@ enum Work {
     Run(Key, Duration),
     /// The answer at its end.
     Answer(Key),
-    Credit(u32, u16, Offer),
+    Credit(Connection, Incarnation, Offer),
 }
 
 /// Which node it is, and where its cores begin among those of all.
@@ -145,7 +146,7 @@ impl Node {
         if self.down {
             return outage::refuse(now, packet, space);
         }
-        let at = if self.loops.len() == 1 { 0 } else { self.loop_of(packet.client(space)) };
+        let at = if self.loops.len() == 1 { 0 } else { self.loop_of(packet.connection(space)) };
         let thread = self.receive(now, packet, at, space);
         self.rouse(now, thread, space);
         self.assign(now, space);
@@ -186,8 +187,8 @@ impl Node {
                 self.answer(now, key, (Outcome::Served, Reached::Handler), space);
                 None
             }
-            Work::Credit(client, connection, offer) => {
-                self.send_credit(now, client, connection, offer, space);
+            Work::Credit(connection, incarnation, offer) => {
+                self.send_credit(now, connection, incarnation, offer, space);
                 None
             }
         };
@@ -208,15 +209,16 @@ impl Node {
 
     /// The core has this to do, for a loop that may not be its own.
     fn give(&mut self, now: Instant, (core, at): (u16, usize), work: Work, space: &mut Space) {
-        let client = work.key().and_then(|key| Some(space.requests.get(key)?.client));
+        let request = work.key().and_then(|key| space.requests.get(key));
+        let connection = request.map_or(Connection(0), |request| request.connection);
         let cost = match work {
             Work::Parse(_, packet) => self.receive_cost((core, at), packet, space),
             Work::Reject(key, ..) => {
-                let cost = self.spec.costs.shed + self.send_cost(at, client.unwrap_or(0));
+                let cost = self.spec.costs.shed + self.send_cost(at, connection);
                 spend(key, cost, space)
             }
-            Work::Answer(key) => spend(key, self.send_cost(at, client.unwrap_or(0)), space),
-            Work::Credit(client, ..) => self.send_cost(at, client),
+            Work::Answer(key) => spend(key, self.send_cost(at, connection), space),
+            Work::Credit(connection, ..) => self.send_cost(at, connection),
             Work::HandOver(key) => spend(key, self.hand_over_cost(now, key, space), space),
             Work::Call(thread) => self.sending_cost(thread),
             Work::Ring(key) => spend(key, self.ringing_cost(), space),
@@ -228,7 +230,7 @@ impl Node {
                 let service =
                     space.requests.get_mut(key).map_or(Duration::ZERO, |request| request.service);
                 self.handled((core, at), service);
-                service + self.send_cost(at, client.unwrap_or(0))
+                service + self.send_cost(at, connection)
             }
         };
         let cost = cost + self.turn_to(core, work, space);
@@ -272,25 +274,25 @@ impl Node {
         self.counts.rx += 1;
         match packet {
             Packet::Request(key) => self.judge(now, (arrived, key), (at, alone), space),
-            Packet::Demand { client, connection, demand, acked } => {
-                if self.control.hears(client, connection) {
-                    self.control.demand(now, client, demand, acked);
+            Packet::Demand { connection, incarnation, demand, acked } => {
+                if self.control.hears(connection, incarnation) {
+                    self.control.demand(now, connection, demand, acked);
                 }
                 None
             }
-            Packet::Deregister { client, connection } => {
-                if self.control.hears(client, connection) {
-                    self.control.deregister(now, client, space);
+            Packet::Deregister { connection, incarnation } => {
+                if self.control.hears(connection, incarnation) {
+                    self.control.deregister(now, connection, space);
                 }
                 None
             }
-            Packet::Open { client, connection } => {
-                self.accept(now, client, connection, space);
+            Packet::Open { connection, incarnation } => {
+                self.accept(now, connection, incarnation, space);
                 None
             }
-            Packet::Hangup { client, connection } => {
-                if self.control.hears(client, connection) {
-                    self.close(now, client, space);
+            Packet::Hangup { connection, incarnation } => {
+                if self.control.hears(connection, incarnation) {
+                    self.close(now, connection, space);
                 }
                 None
             }
@@ -309,19 +311,19 @@ impl Node {
         self.counts.requests += 1;
         let delay = self.delay_of(at, now, space);
         let request = space.request(key, "at parsing")?;
-        if !self.control.hears(request.client, request.connection) {
+        if !self.control.hears(request.connection, request.incarnation) {
             space.abandoned.push(key);
             return None;
         }
         (request.arrived, request.queued) = (arrived, now);
-        let (client, dispatch) = (request.client, request.dispatch?);
+        let (connection, dispatch) = (request.connection, request.dispatch?);
         let class = self.spec.class_of(request.service);
         self.on_echo(arrived, dispatch.echo);
         let hidden = now.since(arrived);
-        let verdict = self.control.request(now, client, (class, &dispatch), hidden, delay);
+        let verdict = self.control.request(now, connection, (class, &dispatch), hidden, delay);
         let run_loop = &mut self.loops[at];
         let idle = alone && run_loop.packets.is_empty() && run_loop.runnable.is_empty();
-        space.tell(Fact::Judged { client, registers: dispatch.register, verdict, idle });
+        space.tell(Fact::Judged { connection, registers: dispatch.register, verdict, idle });
         match verdict {
             Verdict::Admit if run_loop.unbegun() >= self.spec.queue_max as usize => {
                 Some(Work::Reject(key, Reason::QueueFull, Reached::Queue))
@@ -331,7 +333,7 @@ impl Node {
                 None
             }
             Verdict::Close(reason) => {
-                self.control.say_goodbye(client);
+                self.control.say_goodbye(connection);
                 Some(Work::Reject(key, reason, Reached::Arrival))
             }
             Verdict::Shed(reason) => Some(Work::Reject(key, reason, Reached::Arrival)),
@@ -354,7 +356,7 @@ impl Node {
         if self.spec.enforce_deadlines && budget.is_some_and(|left| left.is_zero()) {
             return Some(Work::Reject(key, Reason::Deadline, Reached::Queue));
         }
-        match self.control.start(now, request.client, in_server, budget) {
+        match self.control.start(now, request.connection, in_server, budget) {
             Verdict::Admit if self.has_paths() => self.begin_or_hand_over(now, key, space),
             Verdict::Admit => Some(Work::Serve(key)),
             Verdict::Shed(reason) | Verdict::Close(reason) => {
@@ -375,7 +377,7 @@ impl Node {
         let Some(request) = space.request(key, "at answering") else {
             return;
         };
-        if !self.control.hears(request.client, request.connection) {
+        if !self.control.hears(request.connection, request.incarnation) {
             space.abandoned.push(key);
             return;
         }
@@ -389,11 +391,11 @@ impl Node {
         let until = if served { request.started } else { now };
         let waited = until.since(request.arrived);
         let class = self.spec.class_of(request.service);
-        let (client, again) = (request.client, request.answer.is_some());
-        space.tell(Fact::Answered { client, again });
+        let (connection, again) = (request.connection, request.answer.is_some());
+        space.tell(Fact::Answered { connection, again });
         let done = RequestEnd { outcome, reached, waited, service, class };
-        let offer = self.control.done(now, client, &done, space);
-        self.control.sent(now, client);
+        let offer = self.control.done(now, connection, &done, space);
+        self.control.sent(now, connection);
         if let Some(request) = space.requests.get_mut(key) {
             request.answer = Some(Answer { outcome, offer, left: now, waited });
         }
@@ -402,28 +404,28 @@ impl Node {
         if let Outcome::Shed(reason) = outcome {
             self.counts.shed[reason as usize - 1] += 1;
         }
-        space.send_down(now, client, Event::Reply(key));
-        if self.control.is_closing(client) {
-            self.hang_up(now, client, space);
+        space.send_down(now, connection, Event::Reply(key));
+        if self.control.is_closing(connection) {
+            self.hang_up(now, connection, space);
         }
     }
 
     fn send_credit(
         &mut self,
         now: Instant,
-        client: u32,
-        connection: u16,
+        connection: Connection,
+        incarnation: Incarnation,
         offer: Offer,
         space: &mut Space,
     ) {
         self.counts.tx += 1;
         self.counts.explicit += 1;
         let stamp = now.stamp();
-        if self.control.hears(client, connection) {
-            self.control.sent(now, client);
+        if self.control.hears(connection, incarnation) {
+            self.control.sent(now, connection);
         }
-        let credit = space.credits.insert(Credit { client, connection, offer, stamp });
-        space.send_down(now, client, Event::Credit(credit));
+        let credit = space.credits.insert(Credit { connection, incarnation, offer, stamp });
+        space.send_down(now, connection, Event::Credit(credit));
     }
 }
 

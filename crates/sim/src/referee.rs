@@ -10,6 +10,7 @@ mod servers;
 mod tests;
 
 use crate::checks::{Finding, Rule, budgets, calls, fates, locks, queues, threads};
+use crate::connection::Connection;
 use crate::facts::{Fact, Thing};
 use crate::standing::Standing;
 use crate::topology::Plan;
@@ -25,10 +26,9 @@ pub(crate) struct Referee {
     /// Requests that clients intended, and fates that were counted.
     intended: u64,
     ended: u64,
-    /// Calls made and ended, by connection between nodes.
+    /// Calls made and ended, by connection between nodes, and the first of these.
     calls: Vec<[u64; 2]>,
-    /// Connections below this number are clients'.
-    links: u32,
+    first_between: Connection,
     ruling: Ruling,
 }
 
@@ -48,14 +48,14 @@ impl Ruling {
 impl Referee {
     pub(crate) fn new(world: &World) -> Self {
         let plan = Plan::of(world);
-        let links = plan.links();
+        let first_between = plan.first_between();
         Self {
             servers: ServerBooks::new(&plan),
             clients: ClientBooks::new(world, plan.connections()),
             intended: 0,
             ended: 0,
-            calls: vec![[0; 2]; (plan.connections() - links) as usize],
-            links,
+            calls: vec![[0; 2]; (plan.connections() - first_between.0) as usize],
+            first_between,
             ruling: Ruling::default(),
         }
     }
@@ -76,8 +76,8 @@ impl Referee {
         match fact {
             Fact::Intended => self.intended += 1,
             Fact::Ended { .. } => self.ended += 1,
-            Fact::Called { client } => self.calls[(client - self.links) as usize][0] += 1,
-            Fact::CallEnded { client } => self.calls[(client - self.links) as usize][1] += 1,
+            Fact::Called { connection } => self.calls_over(*connection)[0] += 1,
+            Fact::CallEnded { connection } => self.calls_over(*connection)[1] += 1,
             Fact::HandedOver { lock, waited, give_up_at } => {
                 self.ruling.judge(Rule::Budgets, budgets::kept(now, *lock, *waited, *give_up_at));
             }
@@ -100,6 +100,10 @@ impl Referee {
         }
     }
 
+    fn calls_over(&mut self, connection: Connection) -> &mut [u64; 2] {
+        &mut self.calls[(connection.0 - self.first_between.0) as usize]
+    }
+
     /// The end of the run: what must be true when nothing more happens.
     pub(crate) fn conclude(mut self, now: Instant, standing: &Standing<'_>) -> Ruling {
         let Standing { space, waiting, at_nodes, locks, threads: asleep, gauges } = standing;
@@ -113,9 +117,9 @@ impl Referee {
         let mut left = 0;
         let mut calls_left = vec![0; self.calls.len()];
         for request in space.requests.iter() {
-            match request.client.checked_sub(self.links) {
+            match request.connection.place_from(self.first_between) {
                 None => left += 1,
-                Some(index) => calls_left[index as usize] += 1,
+                Some(place) => calls_left[place] += 1,
             }
         }
         for ([made, ended], left) in self.calls.iter().zip(calls_left) {

@@ -2,6 +2,7 @@
 
 use crate::checks::Rule;
 use crate::clients::Answered;
+use crate::connection::Connection;
 use crate::locks::LockReport;
 use crate::mechanics::{Mechanics, Remains};
 use crate::referee::Referee;
@@ -136,7 +137,7 @@ fn with_nodes<T>(
     let built: Vec<Controller> = (0..(fronts + tiers) as usize).map(&mut *build).collect();
     let mut first = built.iter().map(|controller| Arc::clone(&controller.admission));
     let mut boot = |node| first.next().unwrap_or_else(|| build(node).admission);
-    let client = |node: usize, number: u32| built[node].client(number.into());
+    let client = |node: usize, connection: Connection| built[node].client(connection.0.into());
     let parts = Parts { boot: &mut boot, client: &client };
     play(Simulation::new(Mechanics::new(world, parts), world))
 }

@@ -2,6 +2,7 @@
 //! happens, which is for others to read.
 
 use crate::calendar::Calendar;
+use crate::connection::{Connection, Incarnation};
 use crate::fabric::Fabric;
 use crate::facts::{Fact, Thing};
 use crate::slab::{Key, Slab};
@@ -33,7 +34,7 @@ pub(crate) enum Event {
     /// A credit message reaches its client.
     Credit(Key),
     /// Something falls due in a client's queue.
-    ClientDue(u32),
+    ClientDue(Connection),
     /// The measured window begins (true) or ends.
     Window(bool),
     /// A request has waited for credit for long enough, if it still does.
@@ -52,10 +53,10 @@ pub(crate) enum Event {
     Fault(u16, bool),
     /// A node has accepted a connection: its WELCOME, which is among the credit messages, reaches the other end.
     Opened(Key),
-    /// A client learns that its connection of this number is lost, or was refused.
-    Lost { client: u32, connection: u16 },
+    /// A client learns that its connection is lost, or was refused.
+    Lost { connection: Connection, incarnation: Incarnation },
     /// A client has paused for long enough and connects again, unless it has done so meanwhile.
-    Reconnect { client: u32, connection: u16 },
+    Reconnect { connection: Connection, incarnation: Incarnation },
 }
 
 /// A message to a node.
@@ -63,23 +64,23 @@ pub(crate) enum Event {
 pub(crate) enum Packet {
     Request(Key),
     Demand {
-        client: u32,
-        connection: u16,
+        connection: Connection,
+        incarnation: Incarnation,
         demand: u32,
         acked: u32,
     },
     Deregister {
-        client: u32,
-        connection: u16,
+        connection: Connection,
+        incarnation: Incarnation,
     },
     Open {
-        client: u32,
-        connection: u16,
+        connection: Connection,
+        incarnation: Incarnation,
     },
     /// The client's system closed the connection.
     Hangup {
-        client: u32,
-        connection: u16,
+        connection: Connection,
+        incarnation: Incarnation,
     },
     /// Of another node, to a call.
     Reply(Key),
@@ -93,17 +94,19 @@ impl Packet {
         matches!(self, Self::Reply(_) | Self::Credit(_))
     }
 
-    /// Whose it is; the first client's, if what it belongs to has ended.
-    pub(crate) fn client(&self, space: &Space) -> u32 {
+    /// Over which it comes; the first of all, if what it belongs to has ended.
+    pub(crate) fn connection(&self, space: &Space) -> Connection {
         match *self {
             Self::Request(key) | Self::Reply(key) => {
-                space.requests.get(key).map_or(0, |request| request.client)
+                space.requests.get(key).map_or(Connection(0), |request| request.connection)
             }
-            Self::Credit(key) => space.credits.get(key).map_or(0, |credit| credit.client),
-            Self::Demand { client, .. }
-            | Self::Deregister { client, .. }
-            | Self::Open { client, .. }
-            | Self::Hangup { client, .. } => client,
+            Self::Credit(key) => {
+                space.credits.get(key).map_or(Connection(0), |credit| credit.connection)
+            }
+            Self::Demand { connection, .. }
+            | Self::Deregister { connection, .. }
+            | Self::Open { connection, .. }
+            | Self::Hangup { connection, .. } => connection,
         }
     }
 }
@@ -111,10 +114,10 @@ impl Packet {
 /// A request from its intended time to its fate, with what its messages carry.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
-    /// The connection: a client's, or, numbered after those, one between nodes.
-    pub(crate) client: u32,
-    /// Sent over the client's connection of this number.
-    pub(crate) connection: u16,
+    /// A client's, or one between nodes.
+    pub(crate) connection: Connection,
+    /// Of the connection that it was sent over.
+    pub(crate) incarnation: Incarnation,
     /// Numbers what clients intend, however often it is tried; calls between nodes have none.
     pub(crate) number: u64,
     /// Where it has been.
@@ -161,10 +164,10 @@ pub(crate) struct Errand {
 
 impl Request {
     /// A request that is due now.
-    pub(crate) const fn new(now: Instant, client: u32, service: Duration) -> Self {
+    pub(crate) const fn new(now: Instant, connection: Connection, service: Duration) -> Self {
         Self {
-            client,
-            connection: 0,
+            connection,
+            incarnation: Incarnation::FIRST,
             tries: Tries::NONE,
             number: 0,
             deadline: Instant::FAR_FUTURE,
@@ -185,8 +188,9 @@ impl Request {
 
     /// A try of a call that the request `parent` makes now.
     pub(crate) fn call(now: Instant, parent: Key, errand: Errand) -> Self {
-        let task = Some(Task::new(errand.seed, Some(parent)));
-        Self { task, errand: Some(Box::new(errand)), ..Self::new(now, 0, Duration::ZERO) }
+        let (task, errand) = (Task::new(errand.seed, Some(parent)), Box::new(errand));
+        let due = Self::new(now, Connection(0), Duration::ZERO);
+        Self { task: Some(task), errand: Some(errand), ..due }
     }
 
     /// The request that waits for this call.
@@ -212,8 +216,8 @@ pub(crate) struct Answer {
 /// A credit message under way, or the WELCOME of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Credit {
-    pub(crate) client: u32,
-    pub(crate) connection: u16,
+    pub(crate) connection: Connection,
+    pub(crate) incarnation: Incarnation,
     pub(crate) offer: Offer,
     pub(crate) stamp: Stamp,
 }
@@ -242,23 +246,23 @@ impl Space {
         }
     }
 
-    /// Sends a message from `client` to the node.
-    pub(crate) fn send_up(&mut self, now: Instant, client: u32, packet: Packet) {
-        let arrives = self.fabric.deliver(now, client, Direction::Requests);
+    /// Sends a message to the node that the connection leads to.
+    pub(crate) fn send_up(&mut self, now: Instant, connection: Connection, packet: Packet) {
+        let arrives = self.fabric.deliver(now, connection, Direction::Requests);
         self.calendar.at(arrives, Event::Packet(packet));
     }
 
-    /// Sends a message from the node to `client`.
-    pub(crate) fn send_down(&mut self, now: Instant, client: u32, event: Event) {
-        let arrives = self.fabric.deliver(now, client, Direction::Answers);
+    /// Sends a message from that node.
+    pub(crate) fn send_down(&mut self, now: Instant, connection: Connection, event: Event) {
+        let arrives = self.fabric.deliver(now, connection, Direction::Answers);
         self.calendar.at(arrives, event);
     }
 
     /// Sends the WELCOME of a connection.
     pub(crate) fn welcome(&mut self, now: Instant, welcome: Credit) {
-        let client = welcome.client;
+        let connection = welcome.connection;
         let key = self.credits.insert(welcome);
-        self.send_down(now, client, Event::Opened(key));
+        self.send_down(now, connection, Event::Opened(key));
     }
 
     /// A request that must exist.

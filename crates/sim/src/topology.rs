@@ -1,6 +1,7 @@
 //! All nodes of a world, and which connection joins which of them.
 
 use crate::callers::{Callers, Server};
+use crate::connection::{Connection, all_in};
 use crate::control::Control;
 use crate::node::walk::Walk;
 use crate::node::{Node, Place};
@@ -18,20 +19,20 @@ pub(crate) struct Parts<'a> {
     /// The server's half for a node: of each in order, and again after each restart.
     pub(crate) boot: &'a mut dyn FnMut(usize) -> Arc<dyn Admission>,
     /// The client's half of a connection to a node; those to the front have the lowest nodes.
-    pub(crate) client: &'a dyn Fn(usize, u32) -> Client,
+    pub(crate) client: &'a dyn Fn(usize, Connection) -> Client,
 }
 
 /// The front is node 0, or its replicas the first; the nodes of the tiers follow, tier by tier.
 pub(crate) struct Topology {
     pub(crate) nodes: Vec<Node>,
     clients: u32,
-    /// Connections below this number are the clients', replica by replica.
-    links: u32,
+    /// The connections before it are the clients', replica by replica.
+    first_between: Connection,
     /// The nodes of the front, then of each tier.
     groups: Vec<Range<usize>>,
     /// The connections that lead to each node; those of neighbours are neighbours.
-    leading: Vec<Range<u32>>,
-    /// Those between nodes, by number.
+    leading: Vec<Range<Connection>>,
+    /// Those between nodes, in order.
     between: Vec<Between>,
     /// The node of each core.
     cores: Vec<u16>,
@@ -41,12 +42,12 @@ pub(crate) struct Topology {
 pub(crate) struct Plan<'a> {
     specs: Vec<&'a NodeSpec>,
     groups: Vec<Range<usize>>,
-    links: u32,
+    first_between: Connection,
     tiers: &'a [TierSpec],
     /// Whose server each node is; of the front, nothing.
     places: Vec<Option<Server>>,
     /// The connections that lead to each node.
-    to: Vec<Range<u32>>,
+    to: Vec<Range<Connection>>,
     between: Vec<Between>,
 }
 
@@ -61,13 +62,15 @@ impl<'a> Plan<'a> {
     pub(crate) fn of(world: &'a World) -> Self {
         let (replicas, clients) = (world.replicas.max(1), world.clients);
         let fronts = replicas as usize;
+        let first_to = |replica| Connection::of_client((0, replica), clients);
+        let of_clients = |replica| first_to(replica)..first_to(replica + 1);
         let mut plan = Self {
             specs: vec![&world.node; fronts],
             groups: std::iter::once(0..fronts).collect(),
-            links: replicas * clients,
+            first_between: first_to(replicas),
             tiers: &world.tiers,
             places: vec![None; fronts],
-            to: (0..replicas).map(|number| number * clients..(number + 1) * clients).collect(),
+            to: (0..replicas).map(of_clients).collect(),
             between: Vec::new(),
         };
         for (tier, spec) in world.tiers.iter().enumerate() {
@@ -88,12 +91,17 @@ impl<'a> Plan<'a> {
 
     /// All of them, the clients' included.
     pub(crate) fn connections(&self) -> u32 {
-        self.links + self.between.len() as u32
+        self.end().0
+    }
+
+    /// The one after the last.
+    const fn end(&self) -> Connection {
+        Connection(self.first_between.0 + self.between.len() as u32)
     }
 
     /// Joins a node to those that call its tier.
     fn join(&mut self, world: &World, to: usize) {
-        let begin = self.connections();
+        let begin = self.end();
         if let Some(Server { tier, .. }) = self.places[to] {
             let calls = |spec: &NodeSpec| spec.paths.as_ref().is_some_and(|p| p.ways.calls(tier));
             let callers = (0..).zip(&self.specs).filter(|(_, spec)| calls(spec));
@@ -102,30 +110,31 @@ impl<'a> Plan<'a> {
                 .flat_map(|(from, _)| std::iter::repeat_n(Between { from, to: to as u16 }, count));
             self.between.extend(joined);
         }
-        self.to.push(begin..self.connections());
+        self.to.push(begin..self.end());
     }
 
-    /// Those below this number are clients'.
-    pub(crate) const fn links(&self) -> u32 {
-        self.links
+    /// The first of those between nodes. Those before it are clients'.
+    pub(crate) const fn first_between(&self) -> Connection {
+        self.first_between
     }
 
     /// The nodes, each with the connections that lead to it.
-    pub(crate) fn servers(&self) -> impl Iterator<Item = (&NodeSpec, Range<u32>)> {
+    pub(crate) fn servers(&self) -> impl Iterator<Item = (&NodeSpec, Range<Connection>)> {
         self.specs.iter().copied().zip(self.to.iter().cloned())
     }
 
     /// What `from` calls.
     fn callers(&self, from: usize, parts: &Parts<'_>) -> Callers {
         let mut callers = Callers::default();
-        for (number, between) in (self.links..).zip(&self.between) {
+        for (connection, between) in all_in(self.first_between..self.end()).zip(&self.between) {
             let to = usize::from(between.to);
             if usize::from(between.from) == from
                 && let Some(server) = self.places[to]
             {
                 // Callers are at home at different replicas.
-                let choice = || self.tiers[server.tier].choice(number.into());
-                callers.connect(server, (number, to), (parts.client)(to, number), choice);
+                let choice = || self.tiers[server.tier].choice(connection.0.into());
+                let client = (parts.client)(to, connection);
+                callers.connect(server, (connection, to), client, choice);
             }
         }
         callers
@@ -146,8 +155,8 @@ impl Topology {
         for (node, spec) in plan.specs.iter().enumerate() {
             let admission = (parts.boot)(node);
             let shape = (spec.loops, spec.shards);
-            let clients = plan.to[node].clone();
-            controls.push(Control::new(admission, (node as u16, shape), clients, space));
+            let leading = plan.to[node].clone();
+            controls.push(Control::new(admission, (node as u16, shape), leading, space));
         }
         let walk = |node: usize| {
             let paths = plan.specs[node].paths.as_ref();
@@ -172,33 +181,33 @@ impl Topology {
             node.draw_wakes(&wakes);
             nodes.push(node);
         }
-        let Plan { links, groups, between, to: leading, .. } = plan;
-        Self { nodes, clients: world.clients, links, groups, leading, between, cores }
+        let Plan { first_between, groups, between, to: leading, .. } = plan;
+        Self { nodes, clients: world.clients, first_between, groups, leading, between, cores }
     }
 
     /// The node that a connection leads to.
-    pub(crate) fn to(&self, connection: u32) -> usize {
-        match connection.checked_sub(self.links) {
-            None => (connection / self.clients.max(1)) as usize,
-            Some(index) => usize::from(self.between[index as usize].to),
+    pub(crate) fn to(&self, connection: Connection) -> usize {
+        match connection.place_from(self.first_between) {
+            None => connection.ends(self.clients.max(1)).1 as usize,
+            Some(place) => usize::from(self.between[place].to),
         }
     }
 
     /// The node that a connection comes from; `None` where it is a client's.
-    pub(crate) fn caller(&mut self, connection: u32) -> Option<&mut Node> {
+    pub(crate) fn caller(&mut self, connection: Connection) -> Option<&mut Node> {
         let from = self.from(connection)?;
         self.nodes.get_mut(from)
     }
 
     /// The number of that node.
-    pub(crate) fn from(&self, connection: u32) -> Option<usize> {
-        let index = connection.checked_sub(self.links)?;
-        Some(usize::from(self.between.get(index as usize)?.from))
+    pub(crate) fn from(&self, connection: Connection) -> Option<usize> {
+        let place = connection.place_from(self.first_between)?;
+        Some(usize::from(self.between.get(place)?.from))
     }
 
     /// The node that a message to its connection's caller reaches; `None` where that is a client.
     pub(crate) fn caller_of(&mut self, packet: Packet, space: &Space) -> Option<&mut Node> {
-        if self.is_single() { None } else { self.caller(packet.client(space)) }
+        if self.is_single() { None } else { self.caller(packet.connection(space)) }
     }
 
     /// There is nothing but the front.
@@ -219,9 +228,9 @@ impl Topology {
     }
 
     /// The connections that lead to those nodes.
-    pub(crate) fn links_to(&self, nodes: Struck) -> Range<u32> {
+    pub(crate) fn connections_to(&self, nodes: Struck) -> Range<Connection> {
         match &self.leading[self.struck(nodes)] {
-            [] => 0..0,
+            [] => Connection(0)..Connection(0),
             [first, .., last] => first.start..last.end,
             [only] => only.clone(),
         }

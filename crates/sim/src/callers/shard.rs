@@ -4,7 +4,7 @@
 //! A second try of a call that is late runs beside the first; whichever is served first counts. The other is taken back
 //! if it was not sent, and else runs to its end for nobody.
 
-use crate::endpoint::{Endpoint, Link};
+use crate::endpoint::{ConnectionState, Endpoint};
 use crate::space::Request;
 use std::time::Duration;
 use tailwater_control::retry::{Failure, HedgeCounts, Tries};
@@ -71,7 +71,7 @@ impl Shard {
 
     /// Whether the connection to some replica stands.
     pub(super) fn stands(&self, all: &[Endpoint]) -> bool {
-        self.ends.iter().any(|&end| all[end].link() == Link::Up)
+        self.ends.iter().any(|&end| all[end].state() == ConnectionState::Up)
     }
 
     /// The connection over which a new call goes.
@@ -146,7 +146,7 @@ impl Shard {
 
     fn look(&mut self, all: &[Endpoint]) {
         for (replica, &end) in self.ends.iter().enumerate() {
-            self.choice.set_up(replica, all[end].link() == Link::Up);
+            self.choice.set_up(replica, all[end].state() == ConnectionState::Up);
         }
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::fabric::Fabric;
 use crate::space::{Answer, Packet};
 use crate::task::Task;
-use crate::world::Link as Way;
+use crate::world::Link;
 use tailwater_control::catalog::Spec;
 use tailwater_control::retry::{HedgeAfter, HedgeConfig, RetryConfig};
 use tailwater_control::{Offer, Site};
@@ -19,13 +19,13 @@ fn callers() -> Callers {
     let mut callers = Callers::default();
     for number in 0..3 {
         let server = Server { tier: 0, node: 0, replica: number as usize };
-        callers.connect(server, (number, 1), family.client(number.into()), choice);
+        callers.connect(server, (Connection(number), 1), family.client(number.into()), choice);
     }
     callers
 }
 
 fn space() -> Space {
-    let link = Way { delay: DELAY, jitter: Duration::ZERO };
+    let link = Link { delay: DELAY, jitter: Duration::ZERO };
     Space::new(Fabric::new(link, 3, &Rng::from_seed(1)))
 }
 
@@ -33,7 +33,8 @@ fn space() -> Space {
 fn asked(space: &mut Space) -> Asked {
     let mut task = Task::new(1, None);
     task.stage = Stage::Calling { since: Instant::ZERO, left: 1 };
-    let waiting = Request { task: Some(task), ..Request::new(Instant::ZERO, 0, Duration::ZERO) };
+    let due = Request::new(Instant::ZERO, Connection(0), Duration::ZERO);
+    let waiting = Request { task: Some(task), ..due };
     let parent = space.requests.insert(waiting);
     Asked { parent, tier: 0, fan_out: 1, seed: 7, deadline: None, priority: 128 }
 }
@@ -57,7 +58,7 @@ fn tries(refused: usize) -> (Vec<Instant>, HedgeCounts) {
                 }
             }
             Event::Late(key) => callers.on_late(now, key, &mut space),
-            Event::ClientDue(client) => callers.on_due(now, client, &mut space),
+            Event::ClientDue(connection) => callers.on_due(now, connection, &mut space),
             other => panic!("only requests and what is late were needed, {other:?} found"),
         }
     }

@@ -1,13 +1,14 @@
 //! What every session was told and has at the node, written down beside the controller.
 
+use crate::connection::{Connection, indices};
 use std::ops::Range;
 use tailwater_control::Offer;
 
-/// All sessions, by client.
-#[derive(Debug, Default)]
+/// All sessions, by connection.
+#[derive(Debug)]
 pub(crate) struct Ledger {
-    /// The number of the first.
-    first: u32,
+    /// The first connection.
+    first: Connection,
     told: Vec<Told>,
     /// Σ over registered sessions of max(window, pending): no accounting may count more as issued.
     pub(crate) held: u64,
@@ -35,17 +36,17 @@ impl Told {
 }
 
 impl Ledger {
-    pub(crate) fn new(clients: Range<u32>) -> Self {
-        let told = vec![Told::default(); clients.len()];
-        Self { first: clients.start, told, ..Self::default() }
+    pub(crate) fn new(connections: &Range<Connection>) -> Self {
+        let told = vec![Told::default(); indices(connections).len()];
+        Self { first: connections.start, told, held: 0, registered: 0, open: false }
     }
 
-    pub(crate) fn of(&self, client: u32) -> Told {
-        self.told[self.index(client)]
+    pub(crate) fn of(&self, connection: Connection) -> Told {
+        self.told[self.index(connection)]
     }
 
-    const fn index(&self, client: u32) -> usize {
-        (client - self.first) as usize
+    const fn index(&self, connection: Connection) -> usize {
+        (connection.0 - self.first.0) as usize
     }
 
     pub(crate) fn pending(&self) -> u64 {
@@ -53,34 +54,34 @@ impl Ledger {
     }
 
     /// The session begins anew, or is over.
-    pub(crate) fn reset(&mut self, client: u32) {
-        self.change(client, |told| *told = Told { rogue: told.rogue, ..Told::default() });
+    pub(crate) fn reset(&mut self, connection: Connection) {
+        self.change(connection, |told| *told = Told { rogue: told.rogue, ..Told::default() });
     }
 
-    pub(crate) fn deregister(&mut self, client: u32) {
-        self.change(client, |told| (told.registered, told.window) = (false, 1));
+    pub(crate) fn deregister(&mut self, connection: Connection) {
+        self.change(connection, |told| (told.registered, told.window) = (false, 1));
     }
 
-    pub(crate) fn answer(&mut self, client: u32) {
-        self.change(client, |told| told.pending = told.pending.saturating_sub(1));
+    pub(crate) fn answer(&mut self, connection: Connection) {
+        self.change(connection, |told| told.pending = told.pending.saturating_sub(1));
     }
 
     /// The client is held to the rules no longer.
-    pub(crate) fn distrust(&mut self, client: u32) {
-        self.change(client, |told| told.rogue = true);
+    pub(crate) fn distrust(&mut self, connection: Connection) {
+        self.change(connection, |told| told.rogue = true);
     }
 
-    pub(crate) fn offer(&mut self, client: u32, offer: Offer) {
+    pub(crate) fn offer(&mut self, connection: Connection, offer: Offer) {
         self.open |= offer.window == Offer::OPEN.window;
-        self.change(client, |told| {
+        self.change(connection, |told| {
             (told.window, told.seq) = (offer.window, offer.seq);
             told.largest = told.largest.max(offer.window);
         });
     }
 
     /// A request came; one that registers is its own permission.
-    pub(crate) fn request(&mut self, client: u32, registers: bool) {
-        self.change(client, |told| {
+    pub(crate) fn request(&mut self, connection: Connection, registers: bool) {
+        self.change(connection, |told| {
             if registers && !told.registered {
                 (told.registered, told.window) = (true, 1);
                 told.largest = told.largest.max(1);
@@ -89,8 +90,8 @@ impl Ledger {
         });
     }
 
-    fn change(&mut self, client: u32, change: impl FnOnce(&mut Told)) {
-        let index = self.index(client);
+    fn change(&mut self, connection: Connection, change: impl FnOnce(&mut Told)) {
+        let index = self.index(connection);
         let told = &mut self.told[index];
         self.held -= told.held();
         self.registered -= u32::from(told.registered);

@@ -4,7 +4,8 @@
 //! replica. A request is at one of them at a time, and has one fate.
 
 use super::Clients;
-use crate::endpoint::{Endpoint, Link, plain_call};
+use crate::connection::Connection;
+use crate::endpoint::{ConnectionState, Endpoint, plain_call};
 use crate::facts::Fact;
 use crate::faults::Clocks;
 use crate::slab::Key;
@@ -92,41 +93,41 @@ fn loads(
     clocks: &Clocks,
 ) -> impl Fn(usize) -> Load {
     move |replica| {
-        let index = replica as u32 * clients + client;
-        all[index as usize].load(clocks.local(index, now))
+        let connection = Connection::of_client((client, replica as u32), clients);
+        all[connection.index()].load(clocks.local(connection, now))
     }
 }
 
 impl Clients<'_> {
     /// The client of a connection, and the replica that it leads to.
-    pub(super) const fn ends(&self, index: u32) -> (u32, u32) {
-        (index % self.clients, index / self.clients)
+    pub(super) const fn ends(&self, connection: Connection) -> (u32, u32) {
+        connection.ends(self.clients)
     }
 
     /// The connection over which a client's new request goes.
-    pub(super) fn first(&mut self, now: Instant, client: u32) -> (u32, Tries) {
+    pub(super) fn first(&mut self, now: Instant, client: u32) -> (Connection, Tries) {
         let load = loads(now, (client, self.clients), &self.all, &self.clocks);
         let Some(replicas) = self.retries.of.get_mut(client as usize) else {
-            return (client, Tries::NONE);
+            return (Connection::of_client((client, 0), self.clients), Tries::NONE);
         };
         let (replica, tries) = replicas.first(load);
-        (replica as u32 * self.clients + client, tries)
+        (Connection::of_client((client, replica as u32), self.clients), tries)
     }
 
     /// Hands a request to the control of its connection.
     pub(super) fn enter(&mut self, now: Instant, request: Request, space: &mut Space) {
-        let index = request.client;
+        let connection = request.connection;
         let (deadline, tries) = (request.deadline, request.tries);
-        let local = self.clocks.local(index, now);
-        space.tell(Fact::Tried { request: request.number, client: index, now: local, deadline });
+        let local = self.clocks.local(connection, now);
+        space.tell(Fact::Tried { request: request.number, connection, now: local, deadline });
         let key = space.requests.insert(request);
-        self.all[index as usize].submit(local, plain_call(key, deadline));
-        self.drive(now, index, space);
-        let client = self.ends(index).0;
+        self.all[connection.index()].submit(local, plain_call(key, deadline));
+        self.drive(now, connection, space);
+        let client = self.ends(connection).0;
         let patience = self.retries.of.get(client as usize).and_then(|of| of.credit_wait(tries));
         let waits = space.requests.get(key).is_some_and(|request| request.dispatch.is_none());
         if let Some(patience) = patience.filter(|_| waits) {
-            let at = self.clocks.global(index, local + patience);
+            let at = self.clocks.global(connection, local + patience);
             space.calendar.at(at.max(now + Duration::from_nanos(1)), Event::Patience(key));
         }
     }
@@ -135,21 +136,21 @@ impl Clients<'_> {
     pub(crate) fn on_patience(&mut self, now: Instant, key: Key, space: &mut Space) {
         let waits = |request: &&Request| request.dispatch.is_none();
         if let Some(request) = space.requests.get(key).filter(waits) {
-            let (index, tries, deadline) = (request.client, request.tries, request.deadline);
-            self.leave(now, key, (index, tries, deadline), space);
+            let stands = (request.connection, request.tries, request.deadline);
+            self.leave(now, key, stands, space);
         }
     }
 
     /// The connection is down: what waits for it goes elsewhere, if it can.
-    pub(super) fn leave_all(&mut self, now: Instant, index: u32, space: &mut Space) {
+    pub(super) fn leave_all(&mut self, now: Instant, connection: Connection, space: &mut Space) {
         if self.retries.of.is_empty() {
             return;
         }
-        let waiting: Vec<Key> = self.all[index as usize].waiting().collect();
+        let waiting: Vec<Key> = self.all[connection.index()].waiting().collect();
         for key in waiting {
             if let Some(request) = space.requests.get(key) {
                 let (tries, deadline) = (request.tries, request.deadline);
-                self.leave(now, key, (index, tries, deadline), space);
+                self.leave(now, key, (connection, tries, deadline), space);
             }
         }
     }
@@ -159,16 +160,16 @@ impl Clients<'_> {
         &mut self,
         now: Instant,
         key: Key,
-        (index, tries, deadline): (u32, Tries, Instant),
+        (connection, tries, deadline): (Connection, Tries, Instant),
         space: &mut Space,
     ) {
-        let stands = (index, tries, deadline);
+        let stands = (connection, tries, deadline);
         if let Some((to, tries)) = self.next(now, stands, Failure::Unsent)
-            && self.all[index as usize].cancel(key)
+            && self.all[connection.index()].cancel(key)
             && let Some(request) = space.requests.remove(key)
         {
             self.move_on(now, request, (to, tries), space);
-            self.drive(now, index, space);
+            self.drive(now, connection, space);
         }
     }
 
@@ -186,12 +187,12 @@ impl Clients<'_> {
         if request.tries.count() == 1 && now >= self.retries.from {
             self.retries.failures.record(now.since(request.entered));
         }
-        let stands = (request.client, request.tries, request.deadline);
+        let stands = (request.connection, request.tries, request.deadline);
         let Some((to, tries)) = self.next(now, stands, failure) else {
             return false;
         };
         if let Failure::Shed(_) = failure {
-            space.tell(Fact::Retried { client: request.client });
+            space.tell(Fact::Retried { connection: request.connection });
         }
         self.move_on(now, request.clone(), (to, tries), space);
         true
@@ -201,33 +202,33 @@ impl Clients<'_> {
     fn next(
         &mut self,
         now: Instant,
-        (index, tries, deadline): (u32, Tries, Instant),
+        (connection, tries, deadline): (Connection, Tries, Instant),
         failure: Failure,
-    ) -> Option<(u32, Tries)> {
-        let (client, _) = self.ends(index);
-        let (local, clients) = (self.clocks.local(index, now), self.clients);
+    ) -> Option<(Connection, Tries)> {
+        let (client, _) = self.ends(connection);
+        let (local, clients) = (self.clocks.local(connection, now), self.clients);
         let load = loads(now, (client, clients), &self.all, &self.clocks);
         let replicas = self.retries.of.get_mut(client as usize)?;
         let mut tries = tries;
         let next = replicas.next(local, Some(deadline), &mut tries, failure, load).ok()?;
-        Some((next as u32 * clients + client, tries))
+        Some((Connection::of_client((client, next as u32), clients), tries))
     }
 
     fn move_on(
         &mut self,
         now: Instant,
         request: Request,
-        (to, tries): (u32, Tries),
+        (to, tries): (Connection, Tries),
         space: &mut Space,
     ) {
-        let endpoint = &self.all[to as usize];
+        let endpoint = &self.all[to.index()];
         debug_assert!(
-            endpoint.link() != Link::Crashed,
+            endpoint.state() != ConnectionState::Crashed,
             "a client crashes with all its connections"
         );
         let Request { intended, service, number, deadline, .. } = request;
         let request = Request {
-            connection: endpoint.connection(),
+            incarnation: endpoint.incarnation(),
             intended,
             tries,
             number,

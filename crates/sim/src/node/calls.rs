@@ -4,6 +4,7 @@
 
 use super::{Node, Work};
 use crate::callers::Asked;
+use crate::connection::{Connection, Incarnation};
 use crate::slab::Key;
 use crate::space::{Event, Space};
 use tailwater_control::retry::HedgeCounts;
@@ -41,11 +42,16 @@ impl Node {
     }
 
     /// A deadline of a connection to another node may have come.
-    pub(crate) fn on_caller_due(&mut self, now: Instant, number: u32, space: &mut Space) {
+    pub(crate) fn on_caller_due(
+        &mut self,
+        now: Instant,
+        connection: Connection,
+        space: &mut Space,
+    ) {
         if self.is_stopped(now) {
             return;
         }
-        self.walk.callers.on_due(now, number, space);
+        self.walk.callers.on_due(now, connection, space);
         self.wake_callers(now, space);
         self.assign(now, space);
     }
@@ -76,11 +82,11 @@ impl Node {
     pub(crate) fn on_caller_lost(
         &mut self,
         now: Instant,
-        number: u32,
-        connection: u16,
+        connection: Connection,
+        incarnation: Incarnation,
         space: &mut Space,
     ) {
-        self.walk.callers.on_lost(now, number, connection, space);
+        self.walk.callers.on_lost(now, connection, incarnation, space);
     }
 
     /// A connection to another node stands again, and its WELCOME is here.
@@ -96,15 +102,15 @@ impl Node {
     pub(crate) fn on_caller_reconnect(
         &mut self,
         now: Instant,
-        number: u32,
-        connection: u16,
+        connection: Connection,
+        incarnation: Incarnation,
         space: &mut Space,
     ) {
         if now < self.frozen_until {
-            let again = Event::Reconnect { client: number, connection };
+            let again = Event::Reconnect { connection, incarnation };
             return space.calendar.at(self.frozen_until, again);
         }
-        self.walk.callers.on_reconnect(now, number, connection, space);
+        self.walk.callers.on_reconnect(now, connection, incarnation, space);
     }
 
     /// After a pause, in which deadlines of those connections may have come.

@@ -18,8 +18,8 @@ impl Node {
         key: Key,
         space: &mut Space,
     ) -> Option<Work> {
-        let client = space.request(key, "at placing")?.client;
-        let home = self.loop_of(client) as u16;
+        let connection = space.request(key, "at placing")?.connection;
+        let home = self.loop_of(connection) as u16;
         match &mut self.staff {
             Some(staff) if staff.dispatches() => {
                 staff.reserved += 1;
@@ -35,7 +35,7 @@ impl Node {
             return Duration::ZERO;
         };
         let sleeper = if has_begun(key, space) {
-            let home = self.loop_of(request.client) as u16;
+            let home = self.loop_of(request.connection) as u16;
             staff.is_asleep(now, home)
         } else {
             staff.free_worker().is_some()
@@ -47,9 +47,9 @@ impl Node {
     /// It lies where the other thread finds it: a worker that is to begin it, or its loop, which answers.
     pub(super) fn handed_over(&mut self, now: Instant, key: Key, space: &mut Space) {
         let Some(request) = space.request(key, "at handing over") else { return };
-        let client = request.client;
+        let connection = request.connection;
         if has_begun(key, space) {
-            let home = self.loop_of(client) as u16;
+            let home = self.loop_of(connection) as u16;
             if let Some(task) = space.requests.get_mut(key).and_then(|it| it.task.as_mut()) {
                 task.thread = home;
             }

@@ -4,6 +4,7 @@ use super::cores::Core;
 use super::run_loop::RunLoop;
 use super::staff::Staff;
 use super::{Node, Work, staff_of};
+use crate::connection::{Connection, Incarnation, all_in};
 use crate::slab::Key;
 use crate::space::{Event, Packet, Request, Space};
 use crate::task::Stage;
@@ -49,7 +50,7 @@ impl Node {
         &mut self,
         now: Instant,
         admission: Arc<dyn Admission>,
-        make: &dyn Fn(usize, u32) -> Client,
+        make: &dyn Fn(usize, Connection) -> Client,
         space: &mut Space,
     ) {
         let held = self.held_requests(space);
@@ -86,10 +87,10 @@ impl Node {
         self.seen.clear();
         self.life = self.life.wrapping_add(1);
         self.down = true;
-        for client in self.control.clients() {
-            let connection = self.control.connection(client);
-            if self.control.hears(client, connection) {
-                space.send_down(now, client, Event::Lost { client, connection });
+        for connection in all_in(self.control.connections()) {
+            let incarnation = self.control.incarnation(connection);
+            if self.control.hears(connection, incarnation) {
+                space.send_down(now, connection, Event::Lost { connection, incarnation });
             }
         }
         self.control.restart(now, admission, space);
@@ -114,11 +115,11 @@ impl Node {
         let mut held: Vec<Key> = working.chain(queued).chain(runnable).chain(of_threads).collect();
         // The others wait nowhere else, and these are found by a look at every request of the run.
         if self.has_paths() {
-            let clients = self.control.clients();
+            let leading = self.control.connections();
             let waits = |request: &Request| {
                 let stage = request.task.as_ref().map(|task| task.stage);
                 let waits = stage.is_some_and(|it| !matches!(it, Stage::Fresh | Stage::Ready));
-                waits && clients.contains(&request.client)
+                waits && leading.contains(&request.connection)
             };
             held.extend(space.requests.keys(waits));
         }
@@ -137,27 +138,33 @@ impl Node {
         self.down || cores.all(|core| core.is_stopped(now))
     }
 
-    pub(super) fn accept(&mut self, now: Instant, client: u32, connection: u16, space: &mut Space) {
-        let welcome = self.control.open(now, client, connection, space);
-        self.control.sent(now, client);
+    pub(super) fn accept(
+        &mut self,
+        now: Instant,
+        connection: Connection,
+        incarnation: Incarnation,
+        space: &mut Space,
+    ) {
+        let welcome = self.control.open(now, connection, incarnation, space);
+        self.control.sent(now, connection);
         space.welcome(now, welcome);
     }
 
     /// The connection is gone. Its requests are passed over where they are found; those that have
     /// begun go on to their end, since nobody else would release what they hold.
-    pub(super) fn close(&mut self, now: Instant, client: u32, space: &mut Space) {
-        self.control.close(now, client, space);
-        let at = self.loop_of(client);
-        self.loops[at].outbox.retain(|(recipient, _)| *recipient != client);
+    pub(super) fn close(&mut self, now: Instant, connection: Connection, space: &mut Space) {
+        self.control.close(now, connection, space);
+        let at = self.loop_of(connection);
+        self.loops[at].outbox.retain(|(recipient, _)| *recipient != connection);
         self.bereft = true;
         self.drop_dead(at, space);
     }
 
     /// The node closes the connection of a client that keeps breaking the protocol.
-    pub(super) fn hang_up(&mut self, now: Instant, client: u32, space: &mut Space) {
-        let connection = self.control.connection(client);
-        self.close(now, client, space);
-        space.send_down(now, client, Event::Lost { client, connection });
+    pub(super) fn hang_up(&mut self, now: Instant, connection: Connection, space: &mut Space) {
+        let incarnation = self.control.incarnation(connection);
+        self.close(now, connection, space);
+        space.send_down(now, connection, Event::Lost { connection, incarnation });
     }
 
     /// Takes requests of lost connections off the front of the queue, where their age would pass
@@ -166,7 +173,7 @@ impl Node {
         while self.bereft
             && let Some(&key) = self.loops[at].runnable.front()
             && let Some(request) = space.requests.get(key)
-            && !self.control.hears(request.client, request.connection)
+            && !self.control.hears(request.connection, request.incarnation)
             && request.task.as_ref().is_none_or(|task| task.stage == Stage::Fresh)
         {
             self.loops[at].runnable.pop_front();
@@ -184,8 +191,8 @@ pub(super) fn refuse(now: Instant, packet: Packet, space: &mut Space) {
 /// What becomes of a message that is no request and no answer where nobody listens.
 fn refuse_other(now: Instant, packet: Packet, space: &mut Space) {
     match packet {
-        Packet::Open { client, connection } => {
-            space.send_down(now, client, Event::Lost { client, connection });
+        Packet::Open { connection, incarnation } => {
+            space.send_down(now, connection, Event::Lost { connection, incarnation });
         }
         Packet::Credit(key) => {
             space.credits.remove(key);

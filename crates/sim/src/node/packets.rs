@@ -2,6 +2,7 @@
 
 use super::cores::Core;
 use super::{Node, Work};
+use crate::connection::Connection;
 use crate::space::{Packet, Space};
 use std::time::Duration;
 use tailwater_core::{Instant, Nanos};
@@ -31,7 +32,7 @@ impl Node {
         space: &Space,
     ) -> Duration {
         let turn = self.heard_in(core, packet).unwrap_or_else(|| self.turn_of(at));
-        self.received(turn, packet.client(space))
+        self.received(turn, packet.connection(space))
     }
 
     /// The turn of the thread that hears an answer to a call; nothing for all else, which loops hear.
@@ -45,7 +46,7 @@ impl Node {
         Turn { of: at, number: self.loops[at].turns }
     }
 
-    fn received(&mut self, turn: Turn, connection: u32) -> Duration {
+    fn received(&mut self, turn: Turn, connection: Connection) -> Duration {
         let (receive, turning_to) = (self.spec.costs.receive, self.spec.connection_cost);
         if !self.depends_on_turns() {
             return receive;
@@ -60,7 +61,7 @@ impl Node {
     }
 
     /// Sending a message over this connection of a loop.
-    pub(super) fn send_cost(&mut self, at: usize, connection: u32) -> Duration {
+    pub(super) fn send_cost(&mut self, at: usize, connection: Connection) -> Duration {
         let send = self.spec.costs.send;
         if !self.spec.coalescing {
             return send;
@@ -77,7 +78,7 @@ impl Node {
         if !self.depends_on_turns() {
             return false;
         }
-        let (connection, turn) = (message.1.client(space), self.turn_of(at));
+        let (connection, turn) = (message.1.connection(space), self.turn_of(at));
         if self.seen.get(&connection).is_none_or(|seen| seen.received != turn) {
             return false;
         }
@@ -101,7 +102,7 @@ impl Node {
         let Some(Work::Parse(_, packet)) = core.work.filter(|_| !steady) else {
             return None;
         };
-        let connection = packet.client(space);
+        let connection = packet.connection(space);
         let earlier = self
             .cores
             .iter()
@@ -115,7 +116,7 @@ impl Node {
 }
 
 impl Core {
-    fn parses(&self, connection: u32, space: &Space) -> bool {
-        matches!(self.work, Some(Work::Parse(_, packet)) if packet.client(space) == connection)
+    fn parses(&self, connection: Connection, space: &Space) -> bool {
+        matches!(self.work, Some(Work::Parse(_, packet)) if packet.connection(space) == connection)
     }
 }

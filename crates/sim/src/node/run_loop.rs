@@ -5,6 +5,7 @@
 //! steal, one that finds nothing in its own loop does the work of the loop that is furthest behind.
 
 use super::{Node, Work};
+use crate::connection::Connection;
 use crate::facts::Fact;
 use crate::space::{Event, Packet, Space};
 use std::collections::VecDeque;
@@ -25,7 +26,7 @@ pub(super) struct RunLoop {
     /// since whoever let them in cannot send them away.
     pub(super) woken: usize,
     /// Credits to be sent; at most one per session, since a session that got one is listed no more.
-    pub(super) outbox: VecDeque<(u32, Offer)>,
+    pub(super) outbox: VecDeque<(Connection, Offer)>,
     /// Cores that may be given something; a pause leaves them here, a stall does not.
     pub(super) idle: Vec<u16>,
     /// Handler time since packets were last turned to, and how many are to be parsed in this turn.
@@ -71,7 +72,7 @@ impl RunLoop {
 
 impl Node {
     /// The loop that a connection belongs to: dealt round, as the runtime's acceptor does.
-    pub(super) fn loop_of(&self, connection: u32) -> usize {
+    pub(super) fn loop_of(&self, connection: Connection) -> usize {
         if self.loops.len() == 1 { 0 } else { self.control.loop_of(connection) }
     }
 
@@ -191,8 +192,9 @@ impl Node {
     /// may go on running ([`NodeSpec::parse_every`](crate::NodeSpec)). A turn of parsing ends with the
     /// packets that were there when it began, so that a flood cannot keep requests from running for ever.
     pub(super) fn next_work(&mut self, at: usize, now: Instant, space: &mut Space) -> Option<Work> {
-        if let Some((client, offer)) = self.loops[at].outbox.pop_front() {
-            return Some(Work::Credit(client, self.control.connection(client), offer));
+        if let Some((connection, offer)) = self.loops[at].outbox.pop_front() {
+            let incarnation = self.control.incarnation(connection);
+            return Some(Work::Credit(connection, incarnation, offer));
         }
         while let Some(key) = self.loops[at].front.pop_front() {
             if let Some(work) = self.start(now, key, space) {

@@ -10,6 +10,7 @@
 
 use super::{Node, Work};
 use crate::callers::{Asked, Callers};
+use crate::connection::Connection;
 use crate::facts::{Fact, Thing};
 use crate::locks::{Handed, LockReport, Locks};
 use crate::paths::Paths;
@@ -68,14 +69,15 @@ impl Walk {
 
     /// The same request draws the same, whatever the controller and the other requests do.
     fn seed_of(&self, request: &Request) -> u64 {
-        request_seed(self.seed, request.client % self.clients, request.intended.as_nanos())
+        let (client, _) = request.connection.ends(self.clients);
+        request_seed(self.seed, client, request.intended.as_nanos())
     }
 
     /// A new process: nobody holds anything, nothing has been measured, and nobody is connected.
     pub(super) fn restart(
         &mut self,
         now: Instant,
-        make: &dyn Fn(usize, u32) -> Client,
+        make: &dyn Fn(usize, Connection) -> Client,
         space: &mut Space,
     ) {
         self.locks.restart(now);
@@ -346,7 +348,7 @@ impl Node {
                 staff.wake(thread, key, to_front);
                 return self.rouse(now, thread, space);
             }
-            let at = self.loop_of(request.client);
+            let at = self.loop_of(request.connection);
             let run_loop = &mut self.loops[at];
             let queue = if to_front { &mut run_loop.front } else { &mut run_loop.runnable };
             queue.push_back(key);
@@ -357,7 +359,7 @@ impl Node {
     /// It leaves the run queue.
     pub(super) fn go_on(&mut self, now: Instant, key: Key, space: &mut Space) -> Option<Work> {
         let request = space.request(key, "at going on")?;
-        let at = self.loop_of(request.client);
+        let at = self.loop_of(request.connection);
         self.loops[at].woken -= 1;
         self.carry_on(now, key, space)
     }

@@ -5,6 +5,7 @@ use crate::checks::honest::Conduct;
 use crate::checks::retries::{Books, Visits};
 use crate::checks::starvation::{Spare, Stranded};
 use crate::checks::{Rule, queues};
+use crate::connection::Connection;
 use crate::facts::Fact;
 use crate::world::World;
 use std::collections::BTreeMap;
@@ -57,49 +58,53 @@ impl ClientBooks {
 
     pub(super) fn hear(&mut self, now: Instant, fact: &Fact, ruling: &mut Ruling) {
         match *fact {
-            Fact::Accepted { client, offer, .. } => {
+            Fact::Accepted { connection, offer, .. } => {
                 // What it learns later it learns by its own ears.
-                let conduct = &mut self.ends[client as usize].conduct;
+                let conduct = &mut self.ends[connection.index()].conduct;
                 conduct.get_or_insert(Conduct::new(offer.window));
             }
-            Fact::Sent { client, registers } => {
-                let end = &mut self.ends[client as usize];
+            Fact::Sent { connection, registers } => {
+                let end = &mut self.ends[connection.index()];
                 let finding = end.conduct.as_mut().and_then(|conduct| conduct.on_sent(registers));
                 let finding = finding.filter(|_| !end.rogue);
-                ruling.judge(Rule::Honest, finding.map(|what| format!("client {client}: {what}")));
+                let of_client = |what| format!("client {}: {what}", connection.0);
+                ruling.judge(Rule::Honest, finding.map(of_client));
             }
-            Fact::Heard { client, offer, answers } => self.conduct(client, |conduct| {
+            Fact::Heard { connection, offer, answers } => self.conduct(connection, |conduct| {
                 if answers {
                     conduct.on_answered(offer);
                 } else {
                     conduct.on_offer(offer);
                 }
             }),
-            Fact::Resigned { client } => self.conduct(client, Conduct::on_deregistered),
-            Fact::Disconnected { client } => self.conduct(client, Conduct::on_disconnected),
-            Fact::Crashed { client } => {
-                self.conduct(client, Conduct::on_disconnected);
-                self.ends[client as usize].stranded = Stranded::default();
+            Fact::Resigned { connection } => self.conduct(connection, Conduct::on_deregistered),
+            Fact::Disconnected { connection } => self.conduct(connection, Conduct::on_disconnected),
+            Fact::Crashed { connection } => {
+                self.conduct(connection, Conduct::on_disconnected);
+                self.ends[connection.index()].stranded = Stranded::default();
                 // Its budget is forgotten with all that it knew.
-                if let Some(books) = self.retries.get_mut(client as usize) {
+                let (client, replica) = connection.ends(self.clients);
+                if replica == 0
+                    && let Some(books) = self.retries.get_mut(client as usize)
+                {
                     *books = Books::default();
                 }
             }
-            Fact::Driven { client, queued, stranded } => {
-                self.driven(now, client, (queued, stranded), ruling);
+            Fact::Driven { connection, queued, stranded } => {
+                self.driven(now, connection, (queued, stranded), ruling);
             }
             Fact::Spare { node, spare } => {
                 if let Some(of_front) = self.spare.get_mut(usize::from(node)) {
                     of_front.set(now, spare);
                 }
             }
-            Fact::Lied { client } => self.ends[client as usize].lied = true,
-            Fact::Floods { client } => self.ends[client as usize].rogue = true,
-            Fact::Tried { request, client, now, deadline } => {
-                self.tried(request, client, (now, deadline), ruling);
+            Fact::Lied { connection } => self.ends[connection.index()].lied = true,
+            Fact::Floods { connection } => self.ends[connection.index()].rogue = true,
+            Fact::Tried { request, connection, now, deadline } => {
+                self.tried(request, connection, (now, deadline), ruling);
             }
-            Fact::Retried { client } => {
-                let client = client % self.clients;
+            Fact::Retried { connection } => {
+                let (client, _) = connection.ends(self.clients);
                 if let Some(books) = self.retries.get_mut(client as usize) {
                     ruling.judge(Rule::Retries, books.on_retry(&self.config));
                 }
@@ -111,8 +116,8 @@ impl ClientBooks {
         }
     }
 
-    fn conduct(&mut self, client: u32, change: impl FnOnce(&mut Conduct)) {
-        if let Some(conduct) = &mut self.ends[client as usize].conduct {
+    fn conduct(&mut self, connection: Connection, change: impl FnOnce(&mut Conduct)) {
+        if let Some(conduct) = &mut self.ends[connection.index()].conduct {
             change(conduct);
         }
     }
@@ -121,26 +126,33 @@ impl ClientBooks {
     fn driven(
         &mut self,
         now: Instant,
-        client: u32,
+        connection: Connection,
         (queued, stranded): (u32, bool),
         ruling: &mut Ruling,
     ) {
         let finding = queues::bounded("a client's queue", queued as usize, self.queue_max);
         ruling.judge(Rule::Queues, finding);
         // Between nodes nobody is promised anything.
-        let Some(spare) = self.spare.get((client / self.clients) as usize) else {
+        let (_, replica) = connection.ends(self.clients);
+        let Some(spare) = self.spare.get(replica as usize) else {
             return;
         };
         let spare_ns = spare.reading(now);
-        let end = &mut self.ends[client as usize];
+        let end = &mut self.ends[connection.index()];
         let innocent = !end.rogue && !end.lied;
         let limit = self.starved_max.filter(|_| innocent);
         let finding = end.stranded.update(innocent && stranded, spare_ns, limit);
         ruling.judge(Rule::Starvation, finding);
     }
 
-    fn tried(&mut self, request: u64, client: u32, times: (Instant, Instant), ruling: &mut Ruling) {
-        let (replica, client) = (client / self.clients, client % self.clients);
+    fn tried(
+        &mut self,
+        request: u64,
+        connection: Connection,
+        times: (Instant, Instant),
+        ruling: &mut Ruling,
+    ) {
+        let (client, replica) = connection.ends(self.clients);
         let Some(books) = self.retries.get_mut(client as usize) else {
             return;
         };

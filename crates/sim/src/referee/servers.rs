@@ -6,6 +6,7 @@ use crate::checks::ledger::Ledger;
 use crate::checks::signal::Signal;
 use crate::checks::windows::Windows;
 use crate::checks::{Rule, credits, honest, queues, signal};
+use crate::connection::{Connection, indices};
 use crate::facts::Fact;
 use crate::topology::Plan;
 use std::time::Duration;
@@ -39,10 +40,10 @@ impl ServerBooks {
     pub(super) fn new(plan: &Plan<'_>) -> Self {
         let mut node_of = vec![0; plan.connections() as usize];
         let mut nodes = Vec::new();
-        for (spec, clients) in plan.servers() {
-            node_of[clients.start as usize..clients.end as usize].fill(nodes.len() as u16);
+        for (spec, connections) in plan.servers() {
+            node_of[indices(&connections)].fill(nodes.len() as u16);
             nodes.push(Books {
-                ledger: Ledger::new(clients),
+                ledger: Ledger::new(&connections),
                 windows: Windows::default(),
                 loops: vec![Talk::default(); spec.loops.max(1) as usize],
                 tick: spec.tick,
@@ -54,24 +55,26 @@ impl ServerBooks {
 
     pub(super) fn hear(&mut self, now: Instant, fact: &Fact, ruling: &mut Ruling) {
         match *fact {
-            Fact::Accepted { client, offer, gauges } => {
-                let books = self.of(client);
-                books.ledger.reset(client);
-                books.offered(client, offer, &gauges, ruling);
+            Fact::Accepted { connection, offer, gauges } => {
+                let books = self.of(connection);
+                books.ledger.reset(connection);
+                books.offered(connection, offer, &gauges, ruling);
             }
-            Fact::Closed { client } => self.of(client).ledger.reset(client),
-            Fact::Offered { client, offer, gauges } => {
-                self.of(client).offered(client, offer, &gauges, ruling);
+            Fact::Closed { connection } => self.of(connection).ledger.reset(connection),
+            Fact::Offered { connection, offer, gauges } => {
+                self.of(connection).offered(connection, offer, &gauges, ruling);
             }
             // As before it registered: the request that registers it again is its own permission.
-            Fact::Deregistered { client } => self.of(client).ledger.deregister(client),
-            Fact::Judged { client, registers, verdict, idle } => {
-                let books = self.of(client);
-                books.ledger.request(client, registers);
-                books.check_verdict(client, verdict, ruling);
+            Fact::Deregistered { connection } => self.of(connection).ledger.deregister(connection),
+            Fact::Judged { connection, registers, verdict, idle } => {
+                let books = self.of(connection);
+                books.ledger.request(connection, registers);
+                books.check_verdict(connection, verdict, ruling);
                 ruling.judge(Rule::Signal, signal::shed_while_idle(idle, verdict));
             }
-            Fact::Answered { client, again } => self.of(client).answered(client, again, ruling),
+            Fact::Answered { connection, again } => {
+                self.of(connection).answered(connection, again, ruling);
+            }
             Fact::Ticked { node, at, gauges } => self.node(node).ticked(now, at, &gauges, ruling),
             Fact::Asked { node, at, due } => self.node(node).loops[at].deadline.on_asked(due),
             Fact::Postponed { node, at, until } => {
@@ -85,7 +88,7 @@ impl ServerBooks {
             Fact::Died { node } => {
                 self.node(node).loops.iter_mut().for_each(|talk| talk.deadline.on_called());
             }
-            Fact::Floods { client } => self.of(client).ledger.distrust(client),
+            Fact::Floods { connection } => self.of(connection).ledger.distrust(connection),
             _ => {}
         }
     }
@@ -100,8 +103,8 @@ impl ServerBooks {
         }
     }
 
-    fn of(&mut self, client: u32) -> &mut Books {
-        &mut self.nodes[usize::from(self.node_of[client as usize])]
+    fn of(&mut self, connection: Connection) -> &mut Books {
+        &mut self.nodes[usize::from(self.node_of[connection.index()])]
     }
 
     fn node(&mut self, node: u16) -> &mut Books {
@@ -110,26 +113,32 @@ impl ServerBooks {
 }
 
 impl Books {
-    fn offered(&mut self, client: u32, offer: Offer, gauges: &Gauges, ruling: &mut Ruling) {
-        let told = self.ledger.of(client);
+    fn offered(
+        &mut self,
+        connection: Connection,
+        offer: Offer,
+        gauges: &Gauges,
+        ruling: &mut Ruling,
+    ) {
+        let told = self.ledger.of(connection);
         ruling.judge(Rule::Windows, self.windows.check_offer(told, offer, gauges));
-        self.ledger.offer(client, offer);
+        self.ledger.offer(connection, offer);
     }
 
-    fn check_verdict(&self, client: u32, verdict: Verdict, ruling: &mut Ruling) {
-        let told = self.ledger.of(client);
+    fn check_verdict(&self, connection: Connection, verdict: Verdict, ruling: &mut Ruling) {
+        let told = self.ledger.of(connection);
         ruling.judge(Rule::Windows, self.windows.check_verdict(told, verdict));
         if !told.rogue {
             ruling.judge(Rule::Honest, honest::accused(verdict));
         }
     }
 
-    fn answered(&mut self, client: u32, again: bool, ruling: &mut Ruling) {
-        let twice = || format!("client {client}: a request was answered twice");
+    fn answered(&mut self, connection: Connection, again: bool, ruling: &mut Ruling) {
+        let twice = || format!("client {}: a request was answered twice", connection.0);
         ruling.judge(Rule::Fates, again.then(twice));
-        let more = || format!("client {client}: more answers than requests");
-        ruling.judge(Rule::Fates, (self.ledger.of(client).pending == 0).then(more));
-        self.ledger.answer(client);
+        let more = || format!("client {}: more answers than requests", connection.0);
+        ruling.judge(Rule::Fates, (self.ledger.of(connection).pending == 0).then(more));
+        self.ledger.answer(connection);
     }
 
     fn ticked(&mut self, now: Instant, at: usize, gauges: &Gauges, ruling: &mut Ruling) {

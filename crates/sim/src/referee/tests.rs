@@ -28,16 +28,16 @@ fn gauges_of(issued: u32) -> Gauges {
 
 fn facts(story: Story) -> Vec<Fact> {
     let Story { verdict, window, issued, requests } = story;
-    let gauges = gauges_of(issued);
+    let (connection, gauges) = (Connection(0), gauges_of(issued));
     let offer = |window, seq| Offer { window, seq, ..Offer::OPEN };
     let (first, later) = (offer(1, 0), offer(window, 1));
-    let mut facts = vec![Fact::Accepted { client: 0, offer: first, gauges }];
+    let mut facts = vec![Fact::Accepted { connection, offer: first, gauges }];
     for (registers, count) in [(true, 1), (false, requests as usize)] {
-        let judged = Fact::Judged { client: 0, registers, verdict, idle: true };
+        let judged = Fact::Judged { connection, registers, verdict, idle: true };
         facts.extend(std::iter::repeat_n(judged, count));
         for _ in 0..count {
-            facts.push(Fact::Answered { client: 0, again: false });
-            facts.push(Fact::Offered { client: 0, offer: later, gauges });
+            facts.push(Fact::Answered { connection, again: false });
+            facts.push(Fact::Offered { connection, offer: later, gauges });
         }
     }
     facts.push(Fact::Ticked { node: 0, at: 0, gauges });

@@ -98,7 +98,7 @@ fn played(seed: u64) -> Ends {
         deregister_after: None,
     };
     let (early, warm) = (Arc::<AtomicU64>::default(), world.window().0);
-    let client = |_, number: u32| {
+    let client = |_, Connection(number): Connection| {
         let heedless = || Heedless { early: early.clone(), warm, ..Heedless::default() };
         match number % 2 {
             0 => Client::new(config, Box::<CreditGate>::default()),

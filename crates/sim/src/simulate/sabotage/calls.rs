@@ -81,7 +81,7 @@ fn leave_behind(mechanics: &mut Mechanics<'_>, struck: Struck) {
     let (space, topology) = (&mut mechanics.space, &mechanics.topology);
     let dying = topology.struck(struck);
     let waits = |request: &Request| {
-        let from = topology.from(request.client);
+        let from = topology.from(request.connection);
         request.dispatch.is_none() && from.is_some_and(|from| dying.contains(&from))
     };
     for key in space.requests.keys(waits) {

@@ -15,6 +15,7 @@ mod walks;
 
 use super::{Broken, Next, Simulation};
 use crate::checks::Rule;
+use crate::connection::Connection;
 use crate::mechanics::Mechanics;
 use crate::swarm::Case;
 use crate::topology::Parts;
@@ -142,8 +143,8 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<(), Broken> {
     let sound: Vec<Controller> =
         (0..(case.world.replicas + behind) as usize).map(|node| case.controller(node)).collect();
     let fronts = case.world.replicas as usize;
-    let client = |node: usize, number: u32| {
-        let client = sound[node].client(number.into());
+    let client = |node: usize, connection: Connection| {
+        let client = sound[node].client(connection.0.into());
         match bug {
             Some(Bug::Gate(bug)) if node < fronts => gates::client(&case, bug, client),
             _ => client,

@@ -62,7 +62,7 @@ fn move_begun(mechanics: &mut Mechanics<'_>) {
     let (space, topology) = (&mut mechanics.space, &mechanics.topology);
     for key in space.requests.keys(|request| request.task.is_some()) {
         let Some(request) = space.requests.get_mut(key) else { continue };
-        let node = &topology.nodes[topology.to(request.client)];
+        let node = &topology.nodes[topology.to(request.connection)];
         let threads = node.staff.as_ref().map_or(1, |staff| staff.threads.len()) as u16;
         if let Some(task) = &mut request.task {
             task.thread = (task.thread + 1) % threads;

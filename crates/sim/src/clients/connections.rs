@@ -1,7 +1,8 @@
 //! Connections that are lost and made again, and clients that crash and come back.
 
 use super::Clients;
-use crate::endpoint::Link;
+use crate::connection::{Connection, Incarnation, all_in};
+use crate::endpoint::ConnectionState;
 use crate::facts::Thing;
 use crate::faults::Members;
 use crate::slab::Key;
@@ -11,13 +12,19 @@ use tailwater_core::Instant;
 impl Clients<'_> {
     /// The node is gone or has closed the connection: what was outstanding gets no answer, and what
     /// waits waits on, or goes elsewhere.
-    pub(crate) fn on_lost(&mut self, now: Instant, index: u32, connection: u16, space: &mut Space) {
-        let endpoint = &mut self.all[index as usize];
-        if endpoint.on_lost(now, connection, |_| self.rng.unit(), space) {
-            let (client, replica) = self.ends(index);
+    pub(crate) fn on_lost(
+        &mut self,
+        now: Instant,
+        connection: Connection,
+        incarnation: Incarnation,
+        space: &mut Space,
+    ) {
+        let endpoint = &mut self.all[connection.index()];
+        if endpoint.on_lost(now, incarnation, |_| self.rng.unit(), space) {
+            let (client, replica) = self.ends(connection);
             self.retries.set_up(client, replica, false);
-            self.leave_all(now, index, space);
-            self.drive(now, index, space);
+            self.leave_all(now, connection, space);
+            self.drive(now, connection, space);
         }
     }
 
@@ -25,11 +32,11 @@ impl Clients<'_> {
     pub(crate) fn on_reconnect(
         &self,
         now: Instant,
-        index: u32,
-        connection: u16,
+        connection: Connection,
+        incarnation: Incarnation,
         space: &mut Space,
     ) {
-        self.all[index as usize].on_reconnect(now, connection, space);
+        self.all[connection.index()].on_reconnect(now, incarnation, space);
     }
 
     /// The node has accepted the connection, and says WELCOME.
@@ -37,21 +44,21 @@ impl Clients<'_> {
         let Some(welcome) = space.credits.remove(key) else {
             return space.astray(Thing::Request, "a WELCOME arrived twice");
         };
-        let index = welcome.client;
-        if self.all[index as usize].on_opened(now, &welcome, &self.clocks, space) {
-            let (client, replica) = self.ends(index);
+        let connection = welcome.connection;
+        if self.all[connection.index()].on_opened(now, &welcome, &self.clocks, space) {
+            let (client, replica) = self.ends(connection);
             self.retries.set_up(client, replica, true);
-            self.drive(now, index, space);
+            self.drive(now, connection, space);
         }
     }
 
     /// The processes of these clients die with all that they knew.
     pub(crate) fn crash(&mut self, now: Instant, members: &Members, space: &mut Space) {
-        for index in (0..self.links()).filter(|&index| members.contain(index)) {
-            let (client, replica) = self.ends(index);
-            let fresh = (self.make)(replica as usize, index);
-            let endpoint = &mut self.all[index as usize];
-            if endpoint.link() == Link::Crashed {
+        for connection in all_in(self.connections()).filter(|&it| members.contain(it)) {
+            let (client, replica) = self.ends(connection);
+            let fresh = (self.make)(replica as usize, connection);
+            let endpoint = &mut self.all[connection.index()];
+            if endpoint.state() == ConnectionState::Crashed {
                 continue;
             }
             endpoint.die(now, fresh, space);
@@ -63,15 +70,15 @@ impl Clients<'_> {
         // What is under way is found out by its connection; what waited in the client is gone now.
         let waited = space
             .requests
-            .keys(|request| request.dispatch.is_none() && members.contain(request.client));
+            .keys(|request| request.dispatch.is_none() && members.contain(request.connection));
         space.abandoned.extend(waited);
     }
 
     /// These clients come back and connect.
     pub(crate) fn revive(&mut self, now: Instant, members: &Members, space: &mut Space) {
-        for index in (0..self.links()).filter(|&index| members.contain(index)) {
-            let endpoint = &mut self.all[index as usize];
-            if endpoint.link() == Link::Crashed {
+        for connection in all_in(self.connections()).filter(|&it| members.contain(it)) {
+            let endpoint = &mut self.all[connection.index()];
+            if endpoint.state() == ConnectionState::Crashed {
                 endpoint.revive(now, space);
             }
         }

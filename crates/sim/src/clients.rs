@@ -157,7 +157,7 @@ impl<'a> Clients<'a> {
                 self.tally.answered(request.intended, self.class_of(request.service), latency);
             }
             Outcome::Shed(reason) => {
-                let failure = Failure::Shed(reason);
+                let failure = Failure::refused(reason);
                 if !request.forced && self.try_again(now, &request, failure, space) {
                     self.drive(now, connection, space);
                     return None;

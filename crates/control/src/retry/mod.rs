@@ -7,7 +7,8 @@
 //! too much of it, so those after a shed are paid from a *retry budget*, as is usual: 10 % of a client's
 //! requests in Google's services (Beyer et al., Site Reliability Engineering, ch. 21), ten tokens and a
 //! tenth per success in gRPC's retry throttling (proposal A6), 20 % in Finagle's `RetryBudget`. A call
-//! that was never sent has cost nobody anything and moves on without paying.
+//! that was never sent has cost nobody anything and moves on without paying. So does one that a server has not begun
+//! because it goes away.
 //!
 //! It only decides. The driver keeps one [`Client`](crate::Client) for each replica, with its own session, credits
 //! and queue. It sends where it is told to, and says how each try ended.
@@ -84,12 +85,27 @@ impl Default for RetryConfig {
 /// How a try ended without an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// The server refused; it did not begin, or undid what it had begun.
+    /// The server refused; it did not begin, or undid what it had begun. A refusal is made into this by
+    /// [`Failure::refused`].
     Shed(Reason),
+    /// The server goes away and has not begun the call: it refused it as [`Reason::Draining`], or closed without having
+    /// read it.
+    NotBegun,
     /// The call was not sent: no credit came, its queue was full, or the connection was lost before.
     Unsent,
     /// It was sent, and the connection was lost: whether it was carried out is unknown.
     Lost,
+}
+
+impl Failure {
+    /// What a refusal means: by a server that goes away, the call is not begun; else it is shed.
+    #[must_use]
+    pub const fn refused(reason: Reason) -> Self {
+        match reason {
+            Reason::Draining => Self::NotBegun,
+            reason => Self::Shed(reason),
+        }
+    }
 }
 
 /// Why a call is not tried again.
@@ -135,7 +151,7 @@ pub struct RetryCounts {
     pub calls: u64,
     /// Sheds that were answered by a retry.
     pub retried: u64,
-    /// Calls that moved on before they were sent.
+    /// Calls that moved on before they were sent, or begun.
     pub moved: u64,
     /// Sheds that only the budget kept from being tried again.
     pub over_budget: u64,
@@ -229,6 +245,14 @@ impl Replicas {
         }
         tries.seen |= 1 << replica;
         Ok(replica)
+    }
+
+    /// Whether a call that [`Replicas::next`] sends nowhere is handed over once more where it was, and waits there for
+    /// the next server. So it is with what a server has not begun because it goes away. Otherwise the call has ended. That
+    /// is also so where there is one replica: the caller hears what it said.
+    #[must_use]
+    pub fn may_wait(&self, failure: Failure) -> bool {
+        failure == Failure::NotBegun && self.all.len() > 1
     }
 
     /// After how long without credit the driver shall ask [`Replicas::next`] whether the call moves on,

@@ -119,6 +119,31 @@ fn moving_on_unsent_costs_no_token_and_the_wait_for_credit_ends_with_the_tries()
     assert_eq!(replicas.counts(), counts);
 }
 
+#[test]
+fn only_a_draining_server_has_not_begun_what_it_refuses() {
+    for reason in Reason::ALL {
+        let expected = match reason {
+            Reason::Draining => Failure::NotBegun,
+            reason => Failure::Shed(reason),
+        };
+        assert_eq!(Failure::refused(reason), expected);
+    }
+}
+
+#[test]
+fn what_was_not_begun_moves_on_without_a_token_and_waits_where_there_is_no_other() {
+    let mut replicas = Replicas::new(RetryConfig { burst: 0, ..config(2) }, 2, 0);
+    let (_, mut tries) = replicas.first(idle);
+    let mut next = || replicas.next(at(0), None, &mut tries, Failure::NotBegun, idle);
+    assert_eq!((next(), next()), (Ok(1), Err(Refusal::Tries)));
+    let counts = RetryCounts { calls: 1, retried: 0, moved: 1, over_budget: 0 };
+    assert_eq!(replicas.counts(), counts);
+    let all = [Failure::NotBegun, Failure::Unsent, Failure::Lost, SHED];
+    assert_eq!(all.map(|failure| replicas.may_wait(failure)), [true, false, false, false]);
+    let alone = Replicas::new(config(2), 1, 0);
+    assert!(!alone.may_wait(Failure::NotBegun), "its caller hears what it said");
+}
+
 /// A driver or decision that does nearly what it should.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Bug {

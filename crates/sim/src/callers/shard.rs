@@ -42,12 +42,9 @@ impl Ended {
     /// `None`: it was served.
     pub(super) const fn failure(self) -> Option<Failure> {
         match self {
-            // The node goes away: it did not begin, and no token is needed to go on.
-            Self::Answered(Outcome::Shed(Reason::Draining)) | Self::Unsent(_) => {
-                Some(Failure::Unsent)
-            }
-            Self::Answered(Outcome::Shed(reason)) => Some(Failure::Shed(reason)),
-            Self::Answered(_) => None,
+            Self::Answered(Outcome::Shed(reason)) => Some(Failure::refused(reason)),
+            Self::Answered(Outcome::Served) => None,
+            Self::Unsent(_) => Some(Failure::Unsent),
             Self::Lost => Some(Failure::Lost),
         }
     }

@@ -103,7 +103,7 @@ pub struct LockReading {
 pub struct RetryReport {
     /// Tried again after a shed.
     pub retried: f64,
-    /// Moved on before they were sent.
+    /// Moved on before they were sent, or begun.
     pub moved: f64,
     /// Sheds that only the budget kept from being tried again.
     pub over_budget: f64,

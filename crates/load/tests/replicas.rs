@@ -1,5 +1,7 @@
 //! A fleet whose clients are connected to several replicas: where requests go, and that each ends once.
 
+mod drivers;
+
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::channel;

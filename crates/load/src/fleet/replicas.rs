@@ -2,15 +2,19 @@
 //!
 //! The rule is [`tailwater_control::retry`]'s, as in the simulator: each client has one [`Replicas`], which decides, and a
 //! connection with a control of its own to each replica. A request is at one of them at a time, and has one fate.
+//!
+//! What the end of a try means is as in the runtime's client: [`End::failure`](tailwater_rt::client::End::failure),
+//! [`Replicas::may_wait`]. Deadlines differ: there a call ends with its deadline, here a late answer is waited for, since it is
+//! measured. Nor is a request tried at two replicas at once.
 
 use super::ThreadClients;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Add;
 use tailwater_control::retry::{Failure, RetryCounts, Tries};
-use tailwater_control::{Reason, Replicas, RetryConfig};
+use tailwater_control::{Replicas, RetryConfig};
 use tailwater_core::{Instant, RequestId};
-use tailwater_rt::client::{Channel, End, Event, NewCall};
+use tailwater_rt::client::{Channel, Event, NewCall};
 use tailwater_stats::Histogram;
 use tailwater_stats::result::RetryReport;
 
@@ -20,7 +24,7 @@ pub(super) struct Retries {
     /// By client.
     of: Vec<Replicas>,
     flights: HashMap<u64, Flight>,
-    /// When requests have waited long enough for credit where they are: one entry for each try at most.
+    /// When requests have waited long enough for credit where they are: one entry for each time that one was handed over.
     patience: BinaryHeap<Reverse<(Instant, u64)>>,
     /// By channel: calls that wait there had better go elsewhere.
     unwell: Vec<bool>,
@@ -44,7 +48,7 @@ struct Flight {
 pub(super) enum Stays {
     /// It has ended, for this client.
     Ended(usize, Event),
-    /// It goes to another channel.
+    /// It goes to another channel, or waits at the same.
     Tried((usize, u64, NewCall)),
 }
 
@@ -136,19 +140,19 @@ impl Retries {
         channels: &[Channel],
     ) -> Stays {
         let (client, replica) = (index % self.clients, index / self.clients);
-        if let End::Response { reply, .. }
-        | End::Fault { reply, .. }
-        | End::Rejected { reply, .. } = &event.end
-        {
+        if let Some(reply) = event.end.reply() {
             self.of[client].on_reply(replica, reply);
         }
-        let Some(failure) = failure(&event.end) else { return self.ended(client, event) };
+        let Some(failure) = event.end.failure() else { return self.ended(client, event) };
         let known = self.flights.get(&event.token).map(|it| (it.tries.count(), it.entered));
-        if let Some((1, entered)) = known.filter(|_| now >= self.from) {
+        let next = self.next(now, event.token, failure, channels);
+        let waits = next.is_none() && self.of[client].may_wait(failure);
+        // One that waits where it was has not failed there yet.
+        if let Some((1, entered)) = known.filter(|_| !waits && now >= self.from) {
             self.told.failures.record(now.since(entered));
         }
-        match self.next(now, event.token, failure, channels) {
-            Some(next) => Stays::Tried((next, event.token, event.call)),
+        match next.or(waits.then_some(index)) {
+            Some(channel) => Stays::Tried((channel, event.token, event.call)),
             None => self.ended(client, event),
         }
     }
@@ -232,18 +236,4 @@ impl Retries {
         let counts = self.of.iter().map(Replicas::counts).fold(RetryCounts::default(), Add::add);
         Retried { counts, ..self.told.clone() }
     }
-}
-
-/// How a try ended without an answer; `None` for an end that is final.
-const fn failure(end: &End) -> Option<Failure> {
-    Some(match end {
-        End::Response { .. } | End::Fault { .. } | End::TooLong { .. } => return None,
-        // It did not begin, and costs the server nothing.
-        End::Rejected { reason: Some(Reason::Draining), .. } | End::NotTaken | End::Unsent(_) => {
-            Failure::Unsent
-        }
-        End::Rejected { reason: Some(reason), .. } => Failure::Shed(*reason),
-        End::Rejected { reason: None, .. } => Failure::Shed(Reason::Limit),
-        End::Lost => Failure::Lost,
-    })
 }

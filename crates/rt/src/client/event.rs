@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use tailwater_control::client::Reply;
+use tailwater_control::retry::Failure;
 use tailwater_control::{DropReason, Reason};
 use tailwater_core::{Instant, MethodId};
 use tailwater_marks::Caller;
@@ -77,8 +78,87 @@ pub enum End {
 }
 
 impl End {
+    /// What the end of a try means for its call, which may have another at another replica; `None` for an end that is final.
+    /// [`Replicas`](tailwater_control::Replicas) decides what becomes of the call. Every driver of channels asks here, so
+    /// that all of them have one answer.
+    #[must_use]
+    pub const fn failure(&self) -> Option<Failure> {
+        Some(match self {
+            // What fits no frame here fits none elsewhere.
+            Self::Response { .. } | Self::Fault { .. } | Self::TooLong { .. } => return None,
+            Self::Rejected { reason: Some(reason), .. } => Failure::refused(*reason),
+            // A reason that this version does not know is a refusal like any other.
+            Self::Rejected { reason: None, .. } => Failure::Shed(Reason::Limit),
+            Self::NotTaken => Failure::NotBegun,
+            Self::Unsent(_) => Failure::Unsent,
+            Self::Lost => Failure::Lost,
+        })
+    }
+
+    /// The times of the answer or refusal; `None` where neither came.
+    #[must_use]
+    pub const fn reply(&self) -> Option<&Reply> {
+        match self {
+            Self::Response { reply, .. }
+            | Self::Fault { reply, .. }
+            | Self::Rejected { reply, .. } => Some(reply),
+            Self::Unsent(_) | Self::NotTaken | Self::Lost | Self::TooLong { .. } => None,
+        }
+    }
+
     /// There is no answer of the application, and it may have begun all the same.
     pub(super) const fn may_have_run(&self) -> bool {
         matches!(self, Self::Fault { .. } | Self::Lost)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tailwater_control::{Offer, Outcome};
+    use tailwater_core::Stamp;
+
+    fn reply(outcome: Outcome) -> Reply {
+        let [elapsed, sojourn, waited] = [Duration::from_micros(9); 3];
+        Reply { outcome, offer: Offer::OPEN, stamp: Stamp(1), elapsed, sojourn, waited }
+    }
+
+    fn rejected(reason: Option<Reason>) -> End {
+        End::Rejected { reason, reply: reply(Outcome::Shed(reason.unwrap_or(Reason::Limit))) }
+    }
+
+    #[test]
+    fn each_end_has_one_meaning_for_the_choice_of_replicas() {
+        let served = reply(Outcome::Served);
+        let finals = [
+            End::Response { status: 500, payload: Vec::new(), reply: served },
+            End::Fault { fault: Fault::HandlerTimeout, reply: served },
+            End::TooLong { most: 9 },
+        ];
+        assert_eq!(finals.map(|end| end.failure()), [None; 3]);
+        let failed = [
+            (rejected(Some(Reason::Lock)), Failure::Shed(Reason::Lock)),
+            (rejected(Some(Reason::Cancelled)), Failure::Shed(Reason::Cancelled)),
+            (rejected(Some(Reason::Draining)), Failure::NotBegun),
+            (rejected(None), Failure::Shed(Reason::Limit)),
+            (End::NotTaken, Failure::NotBegun),
+            (End::Unsent(DropReason::Expired), Failure::Unsent),
+            (End::Unsent(DropReason::QueueFull), Failure::Unsent),
+            (End::Lost, Failure::Lost),
+        ];
+        for (end, failure) in failed {
+            assert_eq!(end.failure(), Some(failure), "{end:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_came_from_the_server_has_times() {
+        let served = reply(Outcome::Served);
+        let answer = End::Response { status: 0, payload: Vec::new(), reply: served };
+        let fault = End::Fault { fault: Fault::Panicked, reply: served };
+        assert!([answer, fault, rejected(None)].iter().all(|end| end.reply().is_some()));
+        let unheard = [End::Lost, End::NotTaken, End::Unsent(DropReason::Expired)];
+        assert!(unheard.iter().all(|end| end.reply().is_none()));
     }
 }

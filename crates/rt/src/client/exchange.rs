@@ -176,10 +176,7 @@ impl<F: Fill> Exchange<F> {
 
     fn on_event(&mut self, replica: usize, event: Event) {
         let Event { token, at, call, end } = event;
-        if let End::Response { reply, .. }
-        | End::Fault { reply, .. }
-        | End::Rejected { reply, .. } = &end
-        {
+        if let Some(reply) = end.reply() {
             self.routes.on_reply(replica, reply);
         }
         // An answer ends the call. What does not may be without meaning, while another try goes on.
@@ -309,12 +306,12 @@ impl<F: Fill> Exchange<F> {
     }
 
     fn retry(&mut self, time: Instant, failed: Failed) {
-        let Failed { token, call, failure, error, may_wait } = failed;
+        let Failed { token, call, failure, error } = failed;
         let Some(caller) = self.callers.get_mut(token) else { return };
         let here = caller.place.replica;
         match self.routes.next(time, caller, failure, &self.channels) {
             Some(replica) => self.submit(time, token, replica, call),
-            None if may_wait && self.channels.len() > 1 => self.submit(time, token, here, call),
+            None if self.routes.may_wait(failure) => self.submit(time, token, here, call),
             None => self.callers.fill(token, Err(error)),
         }
     }

@@ -45,8 +45,6 @@ pub(super) struct Failed {
     pub(super) failure: Failure,
     /// What the caller hears if it goes nowhere.
     pub(super) error: CallError,
-    /// It was not begun because the server goes away: it may wait there for the next.
-    pub(super) may_wait: bool,
 }
 
 impl Routes {
@@ -92,6 +90,11 @@ impl Routes {
         self.replicas.next(now, caller.deadline, &mut caller.tries, failure, load).ok()
     }
 
+    /// See [`Replicas::may_wait`].
+    pub(super) fn may_wait(&self, failure: Failure) -> bool {
+        self.replicas.may_wait(failure)
+    }
+
     /// When a call that goes somewhere now wants to leave for want of credit.
     pub(super) fn patience(&self, now: Instant, tries: Tries) -> Option<Instant> {
         self.replicas.credit_wait(tries).map(|wait| now + wait)
@@ -135,22 +138,15 @@ impl Routes {
 }
 
 impl Failed {
-    /// What a try without an answer means for the call; `None` for an end that is final.
+    /// A try without an answer; `None` for an end that is final.
     pub(super) fn of(token: u64, call: NewCall, end: &End) -> Option<Self> {
-        let leaves = CallError::Shed(Reason::Draining);
-        let (failure, error, may_wait) = match *end {
-            End::Response { .. } | End::Fault { .. } | End::TooLong { .. } => return None,
-            // It did not begin, and costs the server nothing: no token is needed to go on.
-            End::Rejected { reason: Some(Reason::Draining), .. } | End::NotTaken => {
-                (Failure::Unsent, leaves, true)
-            }
-            End::Rejected { reason, .. } => {
-                let reason = reason.unwrap_or(Reason::Limit);
-                (Failure::Shed(reason), CallError::Shed(reason), false)
-            }
-            End::Unsent(reason) => (Failure::Unsent, CallError::unsent(reason), false),
-            End::Lost => (Failure::Lost, CallError::Disconnected, false),
+        let failure = end.failure()?;
+        let error = match (failure, end) {
+            (_, End::Unsent(reason)) => CallError::unsent(*reason),
+            (Failure::NotBegun, _) => CallError::Shed(Reason::Draining),
+            (Failure::Shed(reason), _) => CallError::Shed(reason),
+            (Failure::Unsent | Failure::Lost, _) => CallError::Disconnected,
         };
-        Some(Self { token, call, failure, error, may_wait })
+        Some(Self { token, call, failure, error })
     }
 }

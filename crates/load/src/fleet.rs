@@ -367,7 +367,9 @@ impl Fleet {
                 self.drive(index, time);
             }
         }
-        while let Some(token) = self.retries.as_mut().and_then(|it| it.next_impatient(time)) {
+        while let Some(retries) = &mut self.retries
+            && let Some(token) = retries.next_impatient(time, &self.channels)
+        {
             self.leave(token, time);
         }
     }
@@ -380,11 +382,11 @@ impl Fleet {
         }
     }
 
-    /// What waits at a replica that has just been lost goes elsewhere, if it can.
+    /// What waits at a replica that is lost goes elsewhere, if it can: when that is lost, or when another is well again.
     fn leave_unwell(&mut self, index: usize, time: Instant) {
-        let is_unwell = self.channels[index].is_unwell(time);
+        let health = self.channels[index].health(time);
         let Some(retries) = self.retries.as_mut().filter(|_| index < self.links) else { return };
-        for token in retries.note_health(index, is_unwell) {
+        for token in retries.note_health(index, health) {
             self.leave(token, time);
         }
     }

@@ -34,8 +34,12 @@ fn none() -> Controller {
 }
 
 fn start() -> Server {
+    start_at(ServerConfig::default())
+}
+
+fn start_at(config: ServerConfig) -> Server {
     let echo = |request: Request| async { Reply::ok(request.payload) };
-    Server::start(ServerConfig::default(), none().admission, echo).unwrap()
+    Server::start(config, none().admission, echo).unwrap()
 }
 
 fn fleet(servers: &[&Server], retry: RetryConfig) -> Fleet {
@@ -122,6 +126,29 @@ fn requests_go_to_the_first_replica_and_to_the_next_once_that_is_away() {
     }
     all_answered(&ask(&mut fleet, 200..300));
     assert!(fleet.retried().is_some_and(|told| told.report().over_budget == 0.0));
+}
+
+/// Requests that waited at a lost replica stayed there, though another had come back.
+#[test]
+fn what_waits_at_a_lost_replica_goes_to_the_one_that_comes_back() {
+    let path = format!("tailwater-{}-fleet.sock", std::process::id());
+    let listen = Address::Unix(std::env::temp_dir().join(path));
+    let config = ServerConfig { listen, ..ServerConfig::default() };
+    let (first, second) = (start(), start_at(config.clone()));
+    let mut fleet = fleet(&[&first, &second], PRIMARY);
+    for server in [first, second] {
+        let _ = server.drain(Duration::ZERO);
+    }
+    while fleet.connections(now()).up > 0 {
+        fleet.turn(Duration::from_millis(10));
+    }
+    for token in 0..10 {
+        let time = now();
+        fleet.submit((token % 2) as usize, time, token, call(time));
+    }
+    assert_eq!(fleet.unfinished(), 10, "they wait at the first");
+    let _second = start_at(config);
+    all_answered(&ends(&mut fleet, 10));
 }
 
 #[test]

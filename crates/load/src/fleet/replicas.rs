@@ -3,9 +3,10 @@
 //! The rule is [`tailwater_control::retry`]'s, as in the simulator: each client has one [`Replicas`], which decides, and a
 //! connection with a control of its own to each replica. A request is at one of them at a time, and has one fate.
 //!
-//! What the end of a try means is as in the runtime's client: [`End::failure`](tailwater_rt::client::End::failure),
-//! [`Replicas::may_wait`]. Deadlines differ: there a call ends with its deadline, here a late answer is waited for, since it is
-//! measured. Nor is a request tried at two replicas at once.
+//! What the end of a try means, how a replica stands and which calls leave it is as in the runtime's client:
+//! [`End::failure`](tailwater_rt::client::End::failure), [`Channel::health`], [`Replicas::may_wait`]. Deadlines differ:
+//! there a call ends with its deadline, here a late answer is waited for, since it is measured. Nor is a request tried at two
+//! replicas at once.
 
 use super::ThreadClients;
 use std::cmp::Reverse;
@@ -14,7 +15,7 @@ use std::ops::Add;
 use tailwater_control::retry::{Failure, RetryCounts, Tries};
 use tailwater_control::{Replicas, RetryConfig};
 use tailwater_core::{Instant, RequestId};
-use tailwater_rt::client::{Channel, Event, NewCall};
+use tailwater_rt::client::{Channel, Event, Health, NewCall};
 use tailwater_stats::Histogram;
 use tailwater_stats::result::RetryReport;
 
@@ -26,8 +27,10 @@ pub(super) struct Retries {
     flights: HashMap<u64, Flight>,
     /// When requests have waited long enough for credit where they are: one entry for each time that one was handed over.
     patience: BinaryHeap<Reverse<(Instant, u64)>>,
-    /// By channel: calls that wait there had better go elsewhere.
-    unwell: Vec<bool>,
+    /// Of the flights, those that are impatient.
+    impatient: usize,
+    /// By channel, as it was found last.
+    health: Vec<Health>,
     told: Retried,
     from: Instant,
 }
@@ -42,6 +45,8 @@ struct Flight {
     entered: Instant,
     /// When it wants to leave for want of credit.
     leaves: Option<Instant>,
+    /// It wanted to leave, but could go nowhere.
+    is_impatient: bool,
 }
 
 /// What becomes of a request whose try has ended.
@@ -94,7 +99,8 @@ impl Retries {
             of: (0..clients).map(of).collect(),
             flights: HashMap::new(),
             patience: BinaryHeap::new(),
-            unwell: vec![false; clients as usize * replicas],
+            impatient: 0,
+            health: vec![Health::Unknown; clients as usize * replicas],
             told,
             from: Instant::ZERO,
         }
@@ -113,12 +119,13 @@ impl Retries {
         deadline: Option<Instant>,
         channels: &[Channel],
     ) -> usize {
-        self.look(client, channels);
+        self.look(now, client, channels);
         let clients = self.clients;
         let load = |replica: usize| channels[replica * clients + client].load(now);
         let (replica, tries) = self.of[client].first(load);
         let place = (replica * clients + client, RequestId(0));
-        let flight = Flight { client, place, tries, deadline, entered: now, leaves: None };
+        let (entered, leaves, is_impatient) = (now, None, false);
+        let flight = Flight { client, place, tries, deadline, entered, leaves, is_impatient };
         self.flights.insert(token, flight);
         place.0
     }
@@ -128,6 +135,7 @@ impl Retries {
         let Some(flight) = self.flights.get_mut(&token) else { return };
         let wait = self.of[flight.client].credit_wait(flight.tries);
         (flight.place, flight.leaves) = (place, wait.map(|wait| now + wait));
+        self.impatient -= usize::from(std::mem::take(&mut flight.is_impatient));
         self.patience.extend(flight.leaves.map(|at| Reverse((at, token))));
     }
 
@@ -158,7 +166,9 @@ impl Retries {
     }
 
     fn ended(&mut self, client: usize, event: Event) -> Stays {
-        self.flights.remove(&event.token);
+        if let Some(flight) = self.flights.remove(&event.token) {
+            self.impatient -= usize::from(flight.is_impatient);
+        }
         Stays::Ended(client, event)
     }
 
@@ -171,7 +181,7 @@ impl Retries {
         channels: &[Channel],
     ) -> Option<usize> {
         let client = self.flights.get(&token)?.client;
-        self.look(client, channels);
+        self.look(now, client, channels);
         let clients = self.clients;
         let load = |replica: usize| channels[replica * clients + client].load(now);
         let flight = self.flights.get_mut(&token)?;
@@ -193,14 +203,19 @@ impl Retries {
         Some((place, self.next(now, token, Failure::Unsent, channels)?))
     }
 
-    /// The next request that has waited for as long as it may.
-    pub(super) fn next_impatient(&mut self, now: Instant) -> Option<u64> {
+    /// The next request that has waited for as long as it may, and waits.
+    pub(super) fn next_impatient(&mut self, now: Instant, channels: &[Channel]) -> Option<u64> {
         while let Some(&Reverse((at, token))) = self.patience.peek()
             && at <= now
         {
             self.patience.pop();
-            // One that has moved since, or has ended, wants nothing.
-            if self.flights.get(&token).is_some_and(|flight| flight.leaves == Some(at)) {
+            // One that has moved since, was sent, or has ended, wants nothing.
+            let waits = |flight: &&mut Flight| {
+                let (channel, id) = flight.place;
+                flight.leaves == Some(at) && channels[channel].is_waiting(id)
+            };
+            if let Some(flight) = self.flights.get_mut(&token).filter(waits) {
+                self.impatient += usize::from(!std::mem::replace(&mut flight.is_impatient, true));
                 return Some(token);
             }
         }
@@ -211,24 +226,34 @@ impl Retries {
         self.patience.peek().map(|&Reverse((at, _))| at)
     }
 
-    /// How a channel is: the requests at it, where that has just become bad.
-    pub(super) fn note_health(&mut self, index: usize, is_unwell: bool) -> Vec<u64> {
-        let was_unwell = std::mem::replace(&mut self.unwell[index], is_unwell);
-        if was_unwell || !is_unwell {
+    /// How a channel is: where that has changed, the requests of its client that had better go elsewhere. One that is well
+    /// again is a place for those that could go nowhere.
+    pub(super) fn note_health(&mut self, index: usize, health: Health) -> Vec<u64> {
+        if std::mem::replace(&mut self.health[index], health) == health {
             return Vec::new();
         }
-        let there = self.flights.iter().filter(|(_, flight)| flight.place.0 == index);
-        let mut tokens: Vec<u64> = there.map(|(token, _)| *token).collect();
+        let client = index % self.clients;
+        let is_unwell = |channel: usize| self.health[channel] == Health::Unwell;
+        // Behind a restart all clients come back at once, and most of them have nothing that could leave.
+        let mut own = (client..self.health.len()).step_by(self.clients);
+        if self.impatient == 0 && !own.any(is_unwell) {
+            return Vec::new();
+        }
+        let leaves = |flight: &Flight| {
+            flight.client == client && (flight.is_impatient || is_unwell(flight.place.0))
+        };
+        let leaving = self.flights.iter().filter(|(_, flight)| leaves(flight));
+        let mut tokens: Vec<u64> = leaving.map(|(token, _)| *token).collect();
         // In the order in which they came.
         tokens.sort_unstable();
         tokens
     }
 
-    fn look(&mut self, client: usize, channels: &[Channel]) {
+    fn look(&mut self, now: Instant, client: usize, channels: &[Channel]) {
         let replicas = &mut self.of[client];
         for replica in 0..replicas.count() {
-            let is_up = channels[replica * self.clients + client].is_well();
-            replicas.set_up(replica, is_up);
+            let health = channels[replica * self.clients + client].health(now);
+            replicas.set_up(replica, health == Health::Well);
         }
     }
 

@@ -37,6 +37,19 @@ pub struct Losses {
     pub broken: u64,
 }
 
+/// How a server stands for the calls of a channel. Every driver of channels asks here where calls go and whether they stay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Health {
+    /// A call that comes now may soon be sent: the connection stands, the server does not drain, and it has answered
+    /// what it was asked.
+    Well,
+    /// It is being reached, or reached anew for a short time: calls that wait there go on waiting.
+    Unknown,
+    /// Calls that wait there had better go elsewhere: the last attempt has failed or takes long, or the server drains or is
+    /// silent.
+    Unwell,
+}
+
 impl Losses {
     /// Of several channels together.
     #[must_use]
@@ -189,18 +202,16 @@ impl Channel {
         self.link.is_up()
     }
 
-    /// Whether a call that comes now may soon be sent: the connection stands, the server does not drain, and
-    /// it has answered what it was asked.
+    /// How the server stands now. Changed by whatever else is called, and by time.
     #[must_use]
-    pub fn is_well(&self) -> bool {
-        self.session.is_well()
-    }
-
-    /// Whether calls that wait here had better go elsewhere: the last attempt has failed or takes long, or
-    /// the server drains or is silent.
-    #[must_use]
-    pub fn is_unwell(&self, now: Instant) -> bool {
-        self.link.is_down(now) || self.session.is_unwell()
+    pub fn health(&self, now: Instant) -> Health {
+        if self.session.is_well() {
+            Health::Well
+        } else if self.link.is_down(now) || self.session.is_unwell() {
+            Health::Unwell
+        } else {
+            Health::Unknown
+        }
     }
 
     /// Calls that have not ended.

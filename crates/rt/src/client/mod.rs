@@ -23,7 +23,7 @@ mod slots;
 pub use answer::{Answer, CallError};
 pub use call::CallFuture;
 pub(crate) use callers::Fill;
-pub use channel::{Channel, Losses};
+pub use channel::{Channel, Health, Losses};
 pub use config::ChannelConfig;
 pub use event::{End, Event, NewCall};
 pub(crate) use exchange::{Exchange, Order, Replica};

@@ -2,7 +2,7 @@
 
 use super::answer::CallError;
 use super::callers::Caller;
-use super::channel::Channel;
+use super::channel::{Channel, Health};
 use super::event::{End, NewCall};
 use std::time::Duration;
 use tailwater_control::client::Reply;
@@ -14,28 +14,6 @@ use tailwater_core::Instant;
 pub(super) struct Routes {
     replicas: Replicas,
     health: Vec<Health>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Health {
-    /// Calls go there.
-    Well,
-    /// It is being reached for the first time: calls that wait there go on waiting.
-    Unknown,
-    /// Calls that wait there go elsewhere if they can.
-    Unwell,
-}
-
-impl Health {
-    fn of(now: Instant, channel: &Channel) -> Self {
-        if channel.is_well() {
-            Self::Well
-        } else if channel.is_unwell(now) {
-            Self::Unwell
-        } else {
-            Self::Unknown
-        }
-    }
 }
 
 /// A try that has failed.
@@ -57,7 +35,7 @@ impl Routes {
     pub(super) fn look(&mut self, now: Instant, channels: &[Channel]) -> bool {
         let has_changed = self.has_news(now, channels);
         for (replica, channel) in channels.iter().enumerate() {
-            self.health[replica] = Health::of(now, channel);
+            self.health[replica] = channel.health(now);
             self.replicas.set_up(replica, self.health[replica] == Health::Well);
         }
         has_changed
@@ -65,7 +43,7 @@ impl Routes {
 
     /// Whether a look would show a change.
     pub(super) fn has_news(&self, now: Instant, channels: &[Channel]) -> bool {
-        !self.health.iter().copied().eq(channels.iter().map(|channel| Health::of(now, channel)))
+        !self.health.iter().copied().eq(channels.iter().map(|channel| channel.health(now)))
     }
 
     /// Whether the call had better go elsewhere.

@@ -1,7 +1,7 @@
 //! Second tries, against two servers that never answer: what they would say comes as an event, and time as it is told.
 
 use super::*;
-use crate::client::Caller;
+use crate::client::{Caller, Health};
 use crate::time::now;
 use crate::{Reply as Answered, Request, Server, ServerConfig};
 use std::cell::{Cell, RefCell};
@@ -84,7 +84,7 @@ impl Pair {
 
     fn connect(&mut self) {
         let (mut ready, mut scratch) = (Vec::new(), vec![0; 1 << 10]);
-        while !self.exchange.channels.iter().all(Channel::is_well) {
+        while self.is_well(now()) != [true, true] {
             self.exchange.turn(now(), &self.poller, std::iter::empty());
             self.poller.wait(Some(Duration::from_millis(10)), &mut ready);
             for readiness in ready.drain(..) {
@@ -120,8 +120,8 @@ impl Pair {
         self.exchange.on_event(replica, Event { token, at: self.time, call: call(), end });
     }
 
-    fn is_well(&self) -> [bool; 2] {
-        [0, 1].map(|replica| self.exchange.channels[replica].is_well())
+    fn is_well(&self, time: Instant) -> [bool; 2] {
+        [0, 1].map(|replica| self.exchange.channels[replica].health(time) == Health::Well)
     }
 }
 
@@ -137,9 +137,9 @@ fn response() -> End {
 fn a_second_try_that_is_given_up_casts_no_doubt_on_its_replica() {
     for (answers, well) in [(0, [true, true]), (1, [false, true])] {
         let mut pair = Pair::reached(9).with_late(1);
-        assert_eq!((pair.sent(), pair.is_well()), (1, [true, true]));
+        assert_eq!((pair.sent(), pair.is_well(pair.time)), (1, [true, true]));
         pair.ends(answers, response());
-        assert_eq!(pair.is_well(), well, "replica {answers} answered");
+        assert_eq!(pair.is_well(pair.time), well, "replica {answers} answered");
         assert!(pair.wish.outcomes.borrow()[0].is_ok());
     }
 }

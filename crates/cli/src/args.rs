@@ -42,7 +42,7 @@ pub(crate) enum Verb {
         #[command(subcommand)]
         verb: SuiteVerb,
     },
-    /// List, make and check the data that the suite's services work on.
+    /// List, fetch, make and check the data that the suite's services work on.
     #[command(after_help = crate::data::HELP)]
     Data {
         #[command(subcommand)]

@@ -5,6 +5,7 @@ mod manifests;
 
 mod accelerate;
 mod check;
+mod data_fetch;
 mod deploy;
 mod keys;
 mod locks;

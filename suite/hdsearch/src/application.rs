@@ -5,8 +5,9 @@ use crate::inquiry::Nearest;
 use crate::placement::Placement;
 use crate::prepared::{Answers, Chosen, Plan};
 use crate::service::{self, LEAVES};
-use crate::vectors::{DIMENSIONS_MAX, POINTS_MAX, QUERIES_MAX, Wanted};
+use crate::vectors::{DIMENSIONS_MAX, POINTS_MAX, QUERIES_MAX, Source, Wanted};
 use crate::wire::{self, NEIGHBOURS_MAX};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use tailwater_data::Folder;
 use tailwater_load::Application;
@@ -71,7 +72,7 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
     let settings = &given.settings;
     let plan = Plan {
         folder: Folder::new(given.data),
-        wanted: wanted(settings)?,
+        wanted: wanted(settings, given.data)?,
         index: index(settings, leaves)?,
         neighbours: settings.number("neighbours", 1..=NEIGHBOURS_MAX)?,
         leaves,
@@ -80,12 +81,12 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
     Ok(Arc::new(HdSearch { plan, answers: OnceLock::new() }))
 }
 
-fn wanted(settings: &Settings) -> Result<Wanted, BadSetting> {
+fn wanted(settings: &Settings, data: &Path) -> Result<Wanted, BadSetting> {
     let usual_or = |key: &str, most: usize| match settings.text(key) {
         "usual" => Ok(None),
         _ => settings.number(key, 1..=most).map(Some),
     };
-    let Ok(source) = settings.text("vectors").parse();
+    let source = Source::of(settings.text("vectors"), data);
     let wanted = Wanted {
         source,
         points: usual_or("points", POINTS_MAX)?,

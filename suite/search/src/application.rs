@@ -9,6 +9,7 @@ use crate::workload::{Questions, Workload};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tailwater_data::Folder;
+use tailwater_data::text::Source;
 use tailwater_load::Application;
 use tailwater_load::application::{
     Ask, BadSetting, Given, Kind, Order, Place, Setting, Settings, Tell, Whose,
@@ -67,7 +68,7 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
 }
 
 fn plan(settings: &Settings, folder: Folder) -> Result<Plan, BadSetting> {
-    let Ok(source) = settings.text("text").parse();
+    let source = Source::of(settings.text("text"), folder.path());
     let documents = match settings.text("documents") {
         "all" => None,
         _ => Some(settings.number("documents", 1..=10_000_000)?),
@@ -138,7 +139,7 @@ mod tests {
     use crate::index::Index;
     use crate::query::Query;
     use std::path::Path;
-    use tailwater_data::text::{Corpus, Source};
+    use tailwater_data::text::Corpus;
     use tailwater_workload::{Distribution, Service, Work};
 
     const SMALL: (&str, &str) = ("documents", "300");

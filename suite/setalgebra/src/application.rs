@@ -8,10 +8,11 @@ use crate::midtier::{LEAF, MidTier};
 use crate::prepared::{Plan, Questions};
 use crate::queries::{Draw, WORDS_MAX};
 use crate::wire::{Answer, HITS_MAX, INTERSECT, LEAVES_MAX};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tailwater_data::Folder;
-use tailwater_data::text::{Source, WORDNET, is_wordnet_in};
+use tailwater_data::text::{Source, WORDNET_PACKAGE, is_wordnet_in};
 use tailwater_load::Application;
 use tailwater_load::application::{
     Ask, BadSetting, Given, Inquiry, Kind, Node, Order, Place, Setting, Settings, Tell, Whose,
@@ -31,7 +32,8 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "text",
         help: "wordnet (Debian's package wordnet-base), generated, the path of a file (each paragraph a document; \
-               lines:PATH: each line) or folder (each file), or auto: wordnet where it is installed, else generated",
+               lines:PATH: each line) or folder (each file), or auto: wordnet where it is installed or was fetched, else \
+               generated",
         default: "auto",
     },
     Setting {
@@ -114,20 +116,19 @@ fn plan(settings: &Settings, leaves: u32, folder: Folder) -> Result<Plan, BadSet
         odd_percent: settings.number("odd", 0..=100)?,
         ..Draw::default()
     };
-    let source = source(settings.text("text"));
+    let source = source(settings.text("text"), folder.path());
     let stop = settings.number("stop", 0..=100_000)?;
     Ok(Plan { folder, source, documents, stop, leaves, draw })
 }
 
 /// Where WordNet is missing, the generated text stands in, and the result says so.
-fn source(text: &str) -> Source {
+fn source(text: &str, data: &Path) -> Source {
     let text = match text {
-        "auto" if is_wordnet_in(WORDNET.as_ref()) => "wordnet",
+        "auto" if is_wordnet_in(&WORDNET_PACKAGE.place(data)) => "wordnet",
         "auto" => "generated",
         text => text,
     };
-    let Ok(source) = text.parse();
-    source
+    Source::of(text, data)
 }
 
 impl SetAlgebra {

@@ -1,5 +1,7 @@
 //! `tailwater data`: the data that the suite's services work on, prepared once and opened by every process.
 
+mod fetch;
+
 use crate::data_folder::DataFolder;
 use crate::failure::{Failure, say};
 use crate::interrupt::Interrupt;
@@ -7,6 +9,7 @@ use crate::run::prepared;
 use crate::services::SERVICES;
 use crate::suite::ChoiceOptions;
 use clap::{Args, Subcommand};
+use fetch::FetchOptions;
 use serde::Serialize;
 use std::path::PathBuf;
 use tailwater_data::{Checked, Folder};
@@ -14,23 +17,28 @@ use tailwater_report::wrap_indented;
 use tailwater_stats::result::DataUsed;
 
 pub(crate) const HELP: &str = "Examples:
+  tailwater data fetch wordnet
   tailwater data make setalgebra
   tailwater data make setalgebra --set text=lines:tweets.txt
   tailwater data make hdsearch --set vectors=glove.6B.50d.txt
   tailwater data make recommend --set ratings=ratings.csv
 
-Nothing is downloaded: a file of yours is named by a setting (tailwater suite list), and WordNet is Debian's package \
-wordnet-base.";
+Nothing is downloaded but by data fetch: a file of yours is named by a setting (tailwater suite list), and WordNet is \
+Debian's package wordnet-base, installed or fetched.";
 
 /// What can be done.
 #[derive(Subcommand, Debug)]
 pub(crate) enum DataVerb {
-    /// List what was prepared: what it is, its source, licence, size and hash; and what can be made.
+    /// List what was fetched and prepared: what it is, its source, licence, size and hash; and what can be fetched and made.
     List(ListOptions),
+    /// Fetch a set of a package by the system's own package manager, without installing it. It is verified by known sums,
+    /// and there as a whole or not at all.
+    #[command(after_help = fetch::HELP)]
+    Fetch(FetchOptions),
     /// Prepare the data of a service, as suite run does before its runs: index, queries, and the answers that these must
     /// get. What is there already is checked, and made anew where it or its source has changed.
     Make(MakeOptions),
-    /// Read everything that was prepared, and compare it with its hash.
+    /// Read everything that was fetched and prepared, and compare it with its hash.
     Check(ListOptions),
 }
 
@@ -57,12 +65,13 @@ pub(crate) struct MakeOptions {
 pub(crate) fn data(verb: &DataVerb) -> Result<(), Failure> {
     match verb {
         DataVerb::List(options) => list(options),
+        DataVerb::Fetch(options) => fetch::fetch(options),
         DataVerb::Make(options) => make(options),
         DataVerb::Check(options) => check(options),
     }
 }
 
-/// A file of prepared data.
+/// A file of prepared data, or the folder of a fetched set.
 #[derive(Serialize)]
 struct Entry {
     file: PathBuf,
@@ -76,7 +85,9 @@ struct Entry {
 fn list(options: &ListOptions) -> Result<(), Failure> {
     let folder = Folder::new(options.data.path()?);
     let found = folder.list().map_err(Failure::work)?;
-    let entries = entries(&folder, found);
+    let mut entries = entries(&folder, found);
+    let prepared = entries.len();
+    entries.extend(fetch::entries(folder.path()));
     if options.json {
         return say(&serde_json::to_string_pretty(&entries).map_err(Failure::work)?);
     }
@@ -84,19 +95,21 @@ fn list(options: &ListOptions) -> Result<(), Failure> {
         say(&shown(entry))?;
     }
     let path = folder.path().display();
-    say(&match entries.len() {
+    say(&match prepared {
         0 => format!("Nothing is prepared in {path}."),
         1 => format!("1 file in {path}."),
         count => format!("{count} files in {path}."),
     })?;
     let names: Vec<&str> = SERVICES.iter().map(|it| it.kind.name).collect();
+    say(&format!("Can be fetched: {}; type tailwater data fetch NAME", fetch::names()))?;
     say(&format!("Can be made: {}; type tailwater data make NAME", names.join(", ")))
 }
 
 fn check(options: &ListOptions) -> Result<(), Failure> {
     let folder = Folder::new(options.data.path()?);
     let found = folder.check().map_err(Failure::work)?;
-    let entries = entries(&folder, found);
+    let mut entries = entries(&folder, found);
+    entries.extend(fetch::entries(folder.path()));
     if options.json {
         say(&serde_json::to_string_pretty(&entries).map_err(Failure::work)?)?;
     } else {
@@ -111,7 +124,7 @@ fn check(options: &ListOptions) -> Result<(), Failure> {
     let problems: Vec<&String> = entries.iter().filter_map(|it| it.problem.as_ref()).collect();
     match problems[..] {
         [] if entries.is_empty() && !options.json => {
-            say(&format!("Nothing is prepared in {}.", folder.path().display()))
+            say(&format!("Nothing is fetched or prepared in {}.", folder.path().display()))
         }
         [] => Ok(()),
         [one] => Err(Failure::work(one)),

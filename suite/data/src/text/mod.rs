@@ -5,7 +5,7 @@ mod wordnet;
 mod files;
 pub mod generate;
 
-pub use wordnet::is_in as is_wordnet_in;
+pub use wordnet::PACKAGE as WORDNET_PACKAGE;
 
 use crate::file::hexadecimal;
 use sha2::{Digest as _, Sha256};
@@ -17,7 +17,13 @@ use std::str::FromStr;
 pub const BYTES_MAX: u64 = 1 << 30;
 
 /// Where Debian's package `wordnet-base` puts its files.
-pub const WORDNET: &str = "/usr/share/wordnet";
+pub const WORDNET: &str = WORDNET_PACKAGE.installed;
+
+/// Whether a folder has WordNet's files.
+#[must_use]
+pub fn is_wordnet_in(folder: &Path) -> bool {
+    WORDNET_PACKAGE.is_in(folder)
+}
 
 /// For people: what these files are by the licence on top of them, such as "WordNet 3.0".
 #[must_use]
@@ -128,6 +134,19 @@ impl Corpus {
 }
 
 impl Source {
+    /// As a text is parsed; `wordnet` that is not installed is looked for among what was fetched, below this folder of
+    /// prepared data.
+    #[must_use]
+    pub fn of(text: &str, data: &Path) -> Self {
+        match text {
+            "wordnet" => Self::WordNet(WORDNET_PACKAGE.place(data)),
+            text => {
+                let Ok(source) = text.parse();
+                source
+            }
+        }
+    }
+
     /// What it is now, so that data made of it can be told from data of an earlier state: sizes and times of its
     /// files; of generated text the seed.
     ///
@@ -202,7 +221,7 @@ impl FromStr for Source {
         Ok(match text {
             "wordnet" => Self::WordNet(WORDNET.into()),
             "generated" => Self::Generated(1),
-            path if wordnet::is_in(path.as_ref()) => Self::WordNet(path.into()),
+            path if is_wordnet_in(path.as_ref()) => Self::WordNet(path.into()),
             path => match path.strip_prefix("lines:") {
                 Some(path) => Self::Lines(path.into()),
                 None => Self::Files(path.into()),
@@ -217,7 +236,8 @@ impl fmt::Display for CorpusError {
             Self::NotInstalled(path) => write!(
                 f,
                 "found no WordNet in {}; its data.noun, data.verb, data.adj and data.adv are needed: \
-                 apt-get install wordnet-base, or name another text: 'generated', a file or a folder",
+                 tailwater data fetch wordnet, or apt-get install wordnet-base, or name another text: 'generated', a file \
+                 or a folder",
                 path.display()
             ),
             Self::Unreadable(path, error) => write!(
@@ -321,6 +341,22 @@ mod tests {
         let here = std::env::current_dir().expect("a folder").join("a/b");
         let hash = |name: String| name[name.len() - 16..].to_owned();
         assert_eq!(hash(name("a/b")), hash(name(here.to_str().expect("text"))));
+    }
+
+    #[test]
+    fn wordnet_is_the_installed_one_else_the_fetched() {
+        let data = std::env::temp_dir().join(format!("tailwater-fetched-{}", std::process::id()));
+        let fetched = WORDNET_PACKAGE.fetched(&data);
+        std::fs::create_dir_all(&fetched).expect("a folder");
+        assert_eq!(Source::of("wordnet", &data), Source::WordNet(WORDNET.into()), "neither");
+        for file in WORDNET_PACKAGE.files {
+            std::fs::write(fetched.join(file.name), "").expect("written");
+        }
+        let is_installed = is_wordnet_in(WORDNET.as_ref());
+        let place = if is_installed { WORDNET.into() } else { fetched };
+        assert_eq!(Source::of("wordnet", &data), Source::WordNet(place));
+        assert_eq!(Source::of("lines:a/b", &data), Source::Lines("a/b".into()));
+        std::fs::remove_dir_all(data).expect("removed");
     }
 
     #[test]

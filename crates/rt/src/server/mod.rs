@@ -18,7 +18,6 @@
 mod acceptor;
 mod arrival;
 mod budgets;
-mod by_id;
 mod clock;
 mod closing;
 mod connection;

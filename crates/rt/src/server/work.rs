@@ -1,9 +1,9 @@
 //! A connection's requests that are not answered yet.
 
-use super::by_id::ById;
 use super::job::Job;
+use super::key::FlightKey;
 use crate::config::ServerConfig;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tailwater_core::RequestId;
 
 /// Bounded as a whole by `pending_max`: each of its requests is in the run queue, parked or running.
@@ -23,57 +23,41 @@ pub(super) struct Work {
     pub(super) questions: u32,
     /// Those that were cancelled while they waited. As many as wait, at most.
     cancelled: BTreeSet<RequestId>,
-    /// Those that run: their ids, and their flights.
-    running: Vec<(RequestId, u32)>,
-    /// The same by id, once it was needed and until none runs; empty otherwise.
-    by_id: ById,
+    /// Those that run: the slots of their flights, by their ids and their flights' numbers. In order, as a CANCEL may name
+    /// any id: a walk over 8,192 took 5 µs.
+    running: BTreeMap<(RequestId, u64), u32>,
 }
-
-/// Requests that run among which a CANCEL is looked for by a walk: 25 ns. It may name any id, and each request pays for five: a
-/// walk over 8,192 takes 3 µs. Below this, and where nothing is cancelled, no request pays for the table.
-const WALKED: usize = 64;
 
 impl Work {
     /// Requests that run.
-    pub(super) const fn running(&self) -> usize {
+    pub(super) fn running(&self) -> usize {
         self.running.len()
     }
 
-    /// A request began to run; its place in the list.
-    pub(super) fn run(&mut self, id: RequestId, flight: u32) -> usize {
-        self.running.push((id, flight));
-        if !self.by_id.is_empty() {
-            self.by_id.insert(id, flight);
-        }
-        self.running.len() - 1
+    /// A request began to run.
+    pub(super) fn run(&mut self, id: RequestId, flight: FlightKey) {
+        self.running.insert((id, flight.number()), flight.slot());
     }
 
-    /// The request at this place runs no more. The flight that took its place, if one did.
-    pub(super) fn end(&mut self, place: usize) -> Option<u32> {
-        let (id, flight) = self.running.swap_remove(place);
-        self.by_id.remove(id, flight);
+    /// A request runs no more.
+    pub(super) fn end(&mut self, id: RequestId, flight: FlightKey) {
+        self.running.remove(&(id, flight.number()));
         if self.running.is_empty() {
-            self.running = Vec::new();
+            // An empty tree keeps a node.
+            self.running = BTreeMap::new();
         }
-        self.running.get(place).map(|&(_, moved)| moved)
     }
 
     /// The flight of a request that runs: of several with one id, the newest.
-    pub(super) fn flight(&mut self, id: RequestId) -> Option<u32> {
-        if self.running.len() <= WALKED {
-            let mut newest_first = self.running.iter().rev();
-            return newest_first.find(|(running, _)| *running == id).map(|&(_, flight)| flight);
-        }
-        if self.by_id.is_empty() {
-            self.running.iter().for_each(|&(id, flight)| self.by_id.insert(id, flight));
-        }
-        self.by_id.newest(id)
+    pub(super) fn flight(&self, id: RequestId) -> Option<FlightKey> {
+        let mut of_id = self.running.range((id, 0)..=(id, u64::MAX));
+        of_id.next_back().map(|(&(_, number), &slot)| FlightKey::new(slot, number))
     }
 
     /// The flights of all that run, which are forgotten here.
-    pub(super) fn take_running(&mut self) -> Vec<(RequestId, u32)> {
-        self.by_id = ById::default();
-        std::mem::take(&mut self.running)
+    pub(super) fn take_running(&mut self) -> impl Iterator<Item = FlightKey> {
+        let running = std::mem::take(&mut self.running);
+        running.into_iter().map(|((_, number), slot)| FlightKey::new(slot, number))
     }
 
     /// The connection has as many requests as it may, or one of `bytes` beside them is too much.
@@ -141,69 +125,43 @@ mod tests {
     use tailwater_core::Rng;
 
     #[test]
-    fn the_flight_that_moves_into_a_place_is_told() {
+    fn of_two_requests_with_one_id_the_newest_is_found_and_each_ends_for_itself() {
         let mut work = Work::default();
-        let places: Vec<_> = (0..4_u32).map(|n| work.run(RequestId(n.into()), 10 + n)).collect();
-        assert_eq!(places, [0, 1, 2, 3]);
-        assert_eq!(work.end(1), Some(13), "the last one moved");
-        assert_eq!(work.end(2), None, "it was the last");
-        assert_eq!(work.flight(RequestId(3)), Some(13));
-        assert_eq!(work.flight(RequestId(2)), None);
-        assert_eq!(work.take_running().len(), 2);
-        assert_eq!(work.running(), 0);
+        // The newer one has the lower slot, as of a flight that has ended.
+        let (older, newer) = (FlightKey::new(7, 10), FlightKey::new(3, 11));
+        for flight in [older, newer] {
+            work.run(RequestId(1), flight);
+        }
+        assert_eq!((work.running(), work.flight(RequestId(1))), (2, Some(newer)));
+        work.end(RequestId(1), newer);
+        assert_eq!(work.flight(RequestId(1)), Some(older));
+        work.end(RequestId(1), newer);
+        assert_eq!(work.running(), 1, "once");
+        assert_eq!(work.take_running().collect::<Vec<_>>(), [older]);
+        assert_eq!((work.running(), work.flight(RequestId(1))), (0, None));
     }
 
+    /// Beside a list that is walked from its newest end.
     #[test]
-    fn of_two_requests_with_one_id_the_newest_is_found() {
-        let mut work = Work::default();
-        work.run(RequestId(1), 10);
-        work.run(RequestId(1), 11);
-        assert_eq!(work.flight(RequestId(1)), Some(11));
-    }
-
-    #[test]
-    fn among_many_the_flight_of_an_id_is_found_whatever_begins_and_ends_after_the_first_look() {
+    fn whatever_begins_and_ends_the_flight_of_an_id_is_that_of_a_plain_list() {
         let mut rng = Rng::from_seed(1);
-        let mut work = Work::default();
-        // Their places, by flight.
-        let mut places: Vec<usize> = Vec::new();
-        for flight in 0..8 * WALKED as u32 {
-            places.push(work.run(RequestId(u64::from(flight)), flight));
+        let (mut work, mut list) = (Work::default(), Vec::new());
+        for number in 0..20_000 {
+            // From none to some hundred, and back.
+            let begins = if number % 2_000 < 1_000 { 3 } else { 1 };
+            let id = if list.is_empty() || rng.below(4) < begins {
+                let (id, flight) = (RequestId(rng.below(64).into()), FlightKey::new(7, number));
+                work.run(id, flight);
+                list.push((id, flight));
+                id
+            } else {
+                let (id, flight) = list.remove(rng.below(list.len() as u32) as usize);
+                work.end(id, flight);
+                id
+            };
+            let newest = list.iter().rev().find(|(of, _)| *of == id).map(|&(_, flight)| flight);
+            assert_eq!((work.flight(id), work.running()), (newest, list.len()), "{number}");
         }
-        assert!(work.by_id.is_empty(), "nothing was looked for");
-        for flight in 0..20_000 {
-            let gone = rng.below(places.len() as u32);
-            let asked = RequestId(rng.below(2 * flight + 1).into());
-            let running =
-                work.running.iter().find(|(id, _)| *id == asked).map(|&(_, flight)| flight);
-            assert_eq!(work.flight(asked), running, "{asked:?}");
-            assert!(!work.by_id.is_empty());
-            let id = RequestId(8 * WALKED as u64 + u64::from(flight));
-            let place = places[gone as usize];
-            if let Some(moved) = work.end(place) {
-                places[moved as usize] = place;
-            }
-            places[gone as usize] = work.run(id, gone);
-        }
-        for _ in 0..places.len() {
-            work.end(0);
-        }
-        assert!(work.by_id.is_empty() && work.flight(RequestId(1)).is_none());
-    }
-
-    #[test]
-    fn flights_that_are_taken_are_not_found() {
-        let mut work = Work::default();
-        for flight in 0..=WALKED as u32 {
-            work.run(RequestId(flight.into()), flight);
-        }
-        assert_eq!(work.flight(RequestId(7)), Some(7));
-        assert_eq!(work.take_running().len(), WALKED + 1);
-        for flight in 0..=WALKED as u32 {
-            work.run(RequestId(9), flight);
-        }
-        let found = (work.flight(RequestId(7)), work.flight(RequestId(9)));
-        assert_eq!(found, (None, Some(WALKED as u32)));
     }
 
     #[test]

@@ -25,8 +25,6 @@ pub(super) struct Flight {
     pub(super) origin: Origin,
     pub(super) started: Instant,
     pub(super) running: Running,
-    /// Its place in its connection's list.
-    pub(super) place: usize,
     /// Its neighbours in the order in which flights began.
     older: Option<u32>,
     newer: Option<u32>,
@@ -52,8 +50,7 @@ impl Flights {
     /// A flight begins, with the key that [`Flights::next_key`] said.
     pub(super) fn begin(&mut self, origin: Origin, started: Instant, running: Running) {
         let (slot, older) = (self.next_key().slot(), self.newest);
-        let flight =
-            Flight { number: self.numbers, origin, started, running, place: 0, older, newer: None };
+        let flight = Flight { number: self.numbers, origin, started, running, older, newer: None };
         self.numbers += 1;
         self.slots.insert(flight);
         match older.and_then(|older| self.at(older)) {
@@ -68,14 +65,8 @@ impl Flights {
     }
 
     /// The flight in this slot.
-    pub(super) fn at(&mut self, slot: u32) -> Option<&mut Flight> {
+    fn at(&mut self, slot: u32) -> Option<&mut Flight> {
         self.slots.get_mut(slot as usize)
-    }
-
-    /// The key of the flight in this slot.
-    pub(super) fn key_at(&self, slot: u32) -> Option<FlightKey> {
-        let flight = self.slots.get(slot as usize)?;
-        Some(FlightKey::new(slot, flight.number))
     }
 
     /// A flight is over.
@@ -113,9 +104,10 @@ impl Flights {
     }
 
     /// The flight that began first, and when.
-    pub(super) fn oldest(&self) -> Option<(u32, Instant)> {
+    pub(super) fn oldest(&self) -> Option<(FlightKey, Instant)> {
         let slot = self.oldest?;
-        self.slots.get(slot as usize).map(|flight| (slot, flight.started))
+        let flight = self.slots.get(slot as usize)?;
+        Some((FlightKey::new(slot, flight.number), flight.started))
     }
 }
 
@@ -157,6 +149,6 @@ mod tests {
         let second = begin(&mut flights, 2);
         assert_eq!(first.slot(), second.slot());
         assert!(flights.get(first).is_none() && flights.end(first).is_none());
-        assert_eq!(flights.key_at(second.slot()), Some(second));
+        assert_eq!(flights.oldest(), Some((second, at(2))));
     }
 }

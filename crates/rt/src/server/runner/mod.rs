@@ -14,9 +14,10 @@ mod workers;
 use super::connections::Connections;
 use super::inbox::{Done, End, Unbegun};
 use super::job::{Ended, Job, Origin};
+use super::key::FlightKey;
 use super::work::Work;
 use crate::service::{Reply, Service};
-use flights::{Flight, Flights, Running};
+use flights::{Flights, Running};
 pub(super) use inline::Inline;
 pub(super) use member::start_crew;
 pub(crate) use pool::Pool;
@@ -116,9 +117,7 @@ impl<F: Future<Output = Reply>> Runner<F> {
             Some(workers) => Running::There(workers.start(job, key)),
         };
         self.flights.begin(origin, now, running);
-        if let Some(flight) = self.flights.at(key.slot()) {
-            flight.place = work.run(origin.key.id, key.slot());
-        }
+        work.run(origin.key.id, key);
         None
     }
 
@@ -127,7 +126,7 @@ impl<F: Future<Output = Reply>> Runner<F> {
         let polled = self.inline.resume()?;
         Some(polled.map(|(key, ended)| {
             if let Some(flight) = self.flights.end(key) {
-                self.leave(&flight, connections);
+                leave(&flight.origin, key, connections);
             }
             ended
         }))
@@ -138,7 +137,7 @@ impl<F: Future<Output = Reply>> Runner<F> {
         let flight = self.flights.end(done.flight)?;
         let abandoned = matches!(flight.running, Running::Abandoned(_));
         if !abandoned {
-            self.leave(&flight, connections);
+            leave(&flight.origin, done.flight, connections);
         }
         if let (Some(workers), Running::There(handover) | Running::Abandoned(handover)) =
             (&mut self.workers, flight.running)
@@ -161,16 +160,15 @@ impl<F: Future<Output = Reply>> Runner<F> {
 
     /// Ends a request that runs, by its id. What it was, for its answer; `None` if none of that id runs.
     pub(super) fn cancel(&mut self, id: RequestId, work: &mut Work) -> Option<Cut> {
-        let slot = work.flight(id)?;
-        let place = self.flights.at(slot)?.place;
-        self.leave_place(place, work);
-        self.cut(slot)
+        let flight = work.flight(id)?;
+        work.end(id, flight);
+        self.cut(flight)
     }
 
     /// Ends a connection's requests that run. They are answered to nobody.
     pub(super) fn cancel_all(&mut self, work: &mut Work) {
-        for (_, slot) in work.take_running() {
-            self.cut(slot);
+        for flight in work.take_running() {
+            self.cut(flight);
         }
     }
 
@@ -180,16 +178,12 @@ impl<F: Future<Output = Reply>> Runner<F> {
         now: Instant,
         connections: &mut Connections,
     ) -> Option<Cut> {
-        let (slot, started) = self.flights.oldest()?;
+        let (oldest, started) = self.flights.oldest()?;
         if now < started + self.handler_max? {
             return None;
         }
-        let flight = self.flights.at(slot)?;
-        let (key, place) = (flight.origin.key.connection, flight.place);
-        if let Some(connection) = connections.get_mut(key) {
-            self.leave_place(place, &mut connection.work);
-        }
-        self.cut(slot)
+        leave(&self.flights.get(oldest)?.origin, oldest, connections);
+        self.cut(oldest)
     }
 
     /// When a handler will have run for as long as it may.
@@ -197,8 +191,7 @@ impl<F: Future<Output = Reply>> Runner<F> {
         Some(self.flights.oldest()?.1 + self.handler_max?)
     }
 
-    fn cut(&mut self, slot: u32) -> Option<Cut> {
-        let key = self.flights.key_at(slot)?;
+    fn cut(&mut self, key: FlightKey) -> Option<Cut> {
         let flight = self.flights.get(key)?;
         let (origin, started) = (flight.origin, flight.started);
         let begun = match (&flight.running, &self.workers) {
@@ -216,20 +209,12 @@ impl<F: Future<Output = Reply>> Runner<F> {
         };
         Some(Cut { origin, started, begun })
     }
+}
 
-    /// Takes a flight off its connection's list.
-    fn leave(&mut self, flight: &Flight, connections: &mut Connections) {
-        if let Some(connection) = connections.get_mut(flight.origin.key.connection) {
-            self.leave_place(flight.place, &mut connection.work);
-        }
-    }
-
-    fn leave_place(&mut self, place: usize, work: &mut Work) {
-        if let Some(moved) = work.end(place)
-            && let Some(moved) = self.flights.at(moved)
-        {
-            moved.place = place;
-        }
+/// A request runs no more at its connection, if that is still there.
+fn leave(origin: &Origin, flight: FlightKey, connections: &mut Connections) {
+    if let Some(connection) = connections.get_mut(origin.key.connection) {
+        connection.work.end(origin.key.id, flight);
     }
 }
 

@@ -13,7 +13,7 @@ NO_ECHO = 0xFFFFFFFF
 
 REASONS = {1: "delay", 2: "deadline", 3: "no-credit", 4: "priority", 5: "limit", 6: "lock",
            7: "queue-full", 8: "draining", 9: "cancelled",
-           10: "cost"}
+           10: "cost", 11: "unavailable"}
 GOODBYES = {1: "done", 2: "draining", 3: "version-unsupported", 4: "malformed", 5: "frame-too-large",
             6: "protocol", 7: "no-credit", 8: "idle", 9: "too-many-connections", 10: "slow-reader",
             11: "internal"}

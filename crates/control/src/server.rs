@@ -184,11 +184,13 @@ pub enum Reason {
     Cancelled = 9,
     /// Its class costs too much for what the server can do now: others fit in its place.
     Cost = 10,
+    /// A server that it needs cannot be reached or goes away; this one stays.
+    Unavailable = 11,
 }
 
 impl Reason {
     /// Every reason, in order of code.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Delay,
         Self::Deadline,
         Self::NoCredit,
@@ -199,6 +201,7 @@ impl Reason {
         Self::Draining,
         Self::Cancelled,
         Self::Cost,
+        Self::Unavailable,
     ];
 
     /// A stable word for reports and metrics.
@@ -215,6 +218,7 @@ impl Reason {
             Self::Draining => "draining",
             Self::Cancelled => "cancelled",
             Self::Cost => "cost",
+            Self::Unavailable => "unavailable",
         }
     }
 
@@ -345,7 +349,7 @@ mod tests {
             assert_eq!((reason as u8, Reason::from_code(code)), (code, Some(reason)));
             assert!(reason.name().len() > 3, "{reason:?}");
         }
-        assert_eq!([Reason::from_code(0), Reason::from_code(11)], [None; 2]);
+        assert_eq!([Reason::from_code(0), Reason::from_code(12)], [None; 2]);
         words.sort_unstable();
         words.dedup();
         assert_eq!(words.len(), Reason::ALL.len());

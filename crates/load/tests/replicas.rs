@@ -65,7 +65,9 @@ fn call(time: Instant) -> NewCall {
 /// The ends of so many calls, by token; each comes once.
 fn ends(fleet: &mut Fleet, count: usize) -> Vec<(u64, usize, End)> {
     let mut found: Vec<(u64, usize, End)> = Vec::new();
+    let began = now();
     while found.len() < count {
+        assert!(now().since(began) < PATIENCE, "{} of {count} have ended", found.len());
         fleet.turn(Duration::from_millis(10));
         while let Some((client, event)) = fleet.poll_event() {
             found.push((event.token, client, event.end));

@@ -37,7 +37,8 @@ pub enum Reply {
         /// The result. Reuse the request's buffer where you can.
         payload: Vec<u8>,
     },
-    /// Refused in the handler, for instance at a lock whose queue does not fit the budget.
+    /// Refused in the handler, for instance at a lock whose queue does not fit the budget. [`Reason::Draining`] is told as
+    /// [`Reason::Unavailable`]: a client takes the first for the end of this server.
     Shed(Reason),
     /// The service has no such method: the client gets [`Fault::UnknownMethod`](tailwater_wire::Fault::UnknownMethod).
     UnknownMethod,

@@ -432,7 +432,7 @@ const fn reason_of(why: DropReason) -> Reason {
     match why {
         DropReason::QueueFull => Reason::QueueFull,
         DropReason::Priority => Reason::Priority,
-        DropReason::Disconnected => Reason::Draining,
+        DropReason::Disconnected => Reason::Unavailable,
         // Expired, or something that this version does not know.
         _ => Reason::Deadline,
     }

@@ -118,7 +118,7 @@ fn tiered(fault: &str) -> Run {
 #[test]
 fn a_leaf_that_restarts_costs_what_it_had_and_the_others_stand_in() {
     let run = tiered("kind = \"server-restart\"\ntier = \"leaf\"\nnode = 1");
-    let refused = run.shed_by_reason.get("draining").copied().unwrap_or(0);
+    let refused = run.shed_by_reason.get("unavailable").copied().unwrap_or(0);
     assert!((1..200).contains(&refused), "{refused} calls were under way");
     assert!(in_time(&run) > 0.97, "{}", in_time(&run));
     assert_eq!(run.fates.lost, 0, "the front answers for its leaves");

@@ -42,7 +42,7 @@ fn in_a_minute() -> Option<Instant> {
     Some(now() + Duration::from_secs(60))
 }
 
-const LOST: Result<(), Unanswered> = Err(Unanswered::Refused(Reason::Draining));
+const LOST: Result<(), Unanswered> = Err(Unanswered::Refused(Reason::Unavailable));
 
 #[test]
 fn what_is_not_there_is_set_and_found_from_then_on() {

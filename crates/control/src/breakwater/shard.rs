@@ -109,8 +109,8 @@ impl BreakwaterShard {
         }
     }
 
-    /// Counts what came of a request, for the laws. A request that its caller gave up, or that found the
-    /// server shutting down, says nothing of overload: it is as if it had not come. One that waited past
+    /// Counts what came of a request, for the laws. A request that its caller gave up, or that found this
+    /// server or one behind it gone, says nothing of overload: it is as if it had not come. One that waited past
     /// its deadline came on a credit and brought nothing, as any other drop.
     fn count(&mut self, now: Instant, done: &RequestEnd) {
         let meter = self.pool.meter();
@@ -125,7 +125,7 @@ impl BreakwaterShard {
                 }
             }
             Outcome::Shed(Reason::NoCredit) => {}
-            Outcome::Shed(Reason::Cancelled | Reason::Draining) => {
+            Outcome::Shed(Reason::Cancelled | Reason::Draining | Reason::Unavailable) => {
                 if let Some(meter) = meter {
                     meter.on_withdrawn();
                 }

@@ -43,7 +43,7 @@ pub enum Health {
     /// A call that comes now may soon be sent: the connection stands, the server does not drain, and it has answered
     /// what it was asked.
     Well,
-    /// It is being reached, or reached anew for a short time: calls that wait there go on waiting.
+    /// It is being reached for the first time, or for a short time: calls that wait there go on waiting.
     Unknown,
     /// Calls that wait there had better go elsewhere: the last attempt has failed or takes long, or the server drains or is
     /// silent.

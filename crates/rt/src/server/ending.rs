@@ -29,6 +29,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
                 self.respond(&origin, &served, Fault::Panicked.status(), b"the handler panicked");
             }
             Ok(Reply::Shed(reason)) => {
+                let reason = of_handler(reason);
                 let done = RequestEnd { outcome: Outcome::Shed(reason), ..served };
                 self.conclude(&origin, &done, Answer::Reject(reason));
             }
@@ -105,6 +106,15 @@ fn request_end(origin: &Origin, started: Instant, ended: Instant, outcome: Outco
     RequestEnd { outcome, reached: Reached::Handler, waited, service, class: origin.class }
 }
 
+/// The reason that a handler's client hears. Only the runtime knows that this server goes away: such a client sends it nothing more,
+/// and may have the request, which has begun, carried out elsewhere.
+const fn of_handler(reason: Reason) -> Reason {
+    match reason {
+        Reason::Draining => Reason::Unavailable,
+        reason => reason,
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::testing::{at, event_loop, job, open};
@@ -166,6 +176,16 @@ mod tests {
     fn a_handler_that_refuses_at_once_was_begun() {
         let done = told_of(Reply::Shed(Reason::Delay), at(2));
         assert_eq!((done.service, done.reached), (Duration::ZERO, Reached::Handler));
+    }
+
+    #[test]
+    fn a_handler_cannot_say_that_this_server_goes_away() {
+        for (said, told) in
+            [(Reason::Draining, Reason::Unavailable), (Reason::Deadline, Reason::Deadline)]
+        {
+            let done = told_of(Reply::Shed(said), at(5));
+            assert_eq!(done.outcome, Outcome::Shed(told), "{said:?}");
+        }
     }
 
     /// One that was refused had waited, too, and is not among those that were answered.

@@ -35,7 +35,7 @@ impl Ended {
         match self {
             Self::Answered(outcome) => outcome,
             Self::Unsent(reason) => Outcome::Shed(reason),
-            Self::Lost => Outcome::Shed(Reason::Draining),
+            Self::Lost => Outcome::Shed(Reason::Unavailable),
         }
     }
 

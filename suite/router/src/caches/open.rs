@@ -54,7 +54,7 @@ impl Open {
     pub(super) fn meaning(&self, ticket: Ticket, outcome: &Outcome<'_>) -> Option<Meaning> {
         let asking = self.all.get(&ticket.client)?;
         let is_set = ticket.command == SET;
-        let lost = Meaning::End(Err(Unanswered::Refused(Reason::Draining)));
+        let lost = Meaning::End(Err(Unanswered::Refused(Reason::Unavailable)));
         Some(match *outcome {
             Outcome::Lost | Outcome::Unreachable(_) => lost,
             Outcome::Answered(Answer::Miss) | Outcome::Unsure(_) if !is_set => Meaning::Missed,

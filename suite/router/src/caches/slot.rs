@@ -67,7 +67,7 @@ impl Filler {
 
 impl Drop for Filler {
     fn drop(&mut self) {
-        self.0.fill(Err(Unanswered::Refused(Reason::Draining)));
+        self.0.fill(Err(Unanswered::Refused(Reason::Unavailable)));
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(answer.as_mut().poll(&mut context), Poll::Ready(Ok(())));
         let slot = Arc::new(Slot::default());
         drop(slot.filler());
-        let lost = Err(Unanswered::Refused(Reason::Draining));
+        let lost = Err(Unanswered::Refused(Reason::Unavailable));
         assert_eq!(pin!(slot.answer()).poll(&mut context), Poll::Ready(lost));
     }
 }

@@ -137,7 +137,7 @@ impl Turns {
     /// Ends a question of which nothing was sent: the node cannot be reached, or has too much to do.
     fn refuse(&mut self, ticket: Ticket, sent: Result<(), Refusal>) {
         if sent.is_err() {
-            self.open.end(ticket, Err(Unanswered::Refused(Reason::Draining)));
+            self.open.end(ticket, Err(Unanswered::Refused(Reason::Unavailable)));
         }
     }
 

@@ -196,7 +196,7 @@ async fn get(midtier: Arc<MidTier>, request: Request) -> Result<Reply, Reply> {
     // emptied, what they had is lost, and none of them knows whether that was something.
     let is_cold = |(node, _): &(u16, u64)| midtier.state().replicas.is_cold(*node);
     if lack.len() < midtier.placement.replicas() || lack.iter().all(is_cold) {
-        return Err(Unanswered::Refused(Reason::Draining).into());
+        return Err(Unanswered::Refused(Reason::Unavailable).into());
     }
     Ok(Reply::Response { status: MISS, payload: midtier.answer(tag, &[]) })
 }
@@ -231,7 +231,7 @@ async fn set(midtier: Arc<MidTier>, request: Request) -> Result<Reply, Reply> {
     if is_stored && worst != Some(Unanswered::Wrong) {
         return Ok(Reply::ok(midtier.answer(tag, &[])));
     }
-    let none_is_there = Unanswered::Refused(Reason::Draining);
+    let none_is_there = Unanswered::Refused(Reason::Unavailable);
     Err(worst.unwrap_or(none_is_there).into())
 }
 

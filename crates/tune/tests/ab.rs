@@ -4,7 +4,8 @@ use rand_distr::{Distribution as _, StandardNormal};
 use tailwater_core::Rng;
 use tailwater_stats::anytime::{Arm, Level};
 use tailwater_tune::ab::{
-    Better, Block, Comparison, ComparisonRules, Guard, NoiseRule, Pilot, Verdict,
+    Better, Block, Comparison, ComparisonRules, Conclusion, Guard, NoiseRule, Pilot, SetAside,
+    Verdict,
 };
 
 /// Standard deviation of a block's logarithm.
@@ -248,6 +249,15 @@ fn every_look_is_kept_for_the_curve() {
     assert_eq!(looks.len(), counted);
     assert!(looks.windows(2).all(|two| two[0].p_value >= two[1].p_value));
     assert!(looks[looks.len() - 1].p_value <= 0.05);
+}
+
+#[test]
+fn a_conclusion_tells_how_many_quads_were_set_aside_and_why_the_last_was() {
+    let spoilt = compared(&rules(), Program { invalid: 1.0, ..SAME }, 9);
+    let all = spoilt.quads().len();
+    let SetAside { quads, last } = Conclusion::of(&spoilt, false, None).set_aside.expect("some");
+    assert_eq!((quads, spoilt.looks().len()), (all, 0));
+    assert!(last.contains("cannot count: made up"), "{last}");
 }
 
 #[test]

@@ -209,7 +209,11 @@ mod tests {
 
     #[test]
     fn processes_that_a_run_has_too_many_of_are_no_fault_of_others() {
-        let noise = Noise { server_involuntary_per_s: Some(900.0), ..Noise::default() };
+        let noise = Noise {
+            server_involuntary_per_s: Some(900.0),
+            foreign_cpu_ratio: None,
+            ..Noise::default()
+        };
         let alone = Run { noise, ..Run::default() };
         let rules = Rules::default();
         assert!(!crowds(&alone, &rules), "whether others had its core is not known");

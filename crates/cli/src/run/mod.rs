@@ -32,6 +32,7 @@ use crate::{applications, scenarios};
 use busiest::Busiest;
 use loopback::Loopback;
 pub(crate) use options::{Driver, PictureOptions, RunOptions};
+pub(crate) use others::tell as tell_of_others;
 use simulation::Simulation;
 pub(crate) use stage::Stage;
 pub(crate) use stand::Stand;

@@ -18,7 +18,7 @@ struct Other {
 }
 
 /// Says on standard error what is at work already, and how to end it.
-pub(super) fn tell() {
+pub(crate) fn tell() {
     let others = others();
     // What another one started ends with it.
     let heads = others.iter().filter(|(_, other)| !others.contains_key(&other.parent));

@@ -176,12 +176,13 @@ impl<'a> Bench<'a> {
         turn(&mut self.session, self.dials, setting)?;
         self.interrupt.rest(self.target.settle(self.dials))?;
         let steal = Steal::begin();
-        let mut played = self.target.block((self.dials, setting), seed, self.interrupt)?;
+        let (mut played, complaints) =
+            self.target.block((self.dials, setting), seed, self.interrupt)?;
         if let Played::Block(block) = &mut played {
             block.noise = vec![steal.until_now()];
             if let Some(why) = &block.invalid {
                 self.invalid += 1;
-                told_of_invalid(self.invalid, why);
+                told_of_invalid(self.invalid, why, &complaints);
             }
         }
         // A block during which a knob was turned by others says nothing.
@@ -196,12 +197,16 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Tells of the first block that does not count, the second, the fourth and so on: on a busy machine there are hundreds.
-fn told_of_invalid(blocks: u32, why: &str) {
+/// Tells of the first block that does not count, the second, the fourth and so on, each with what it complained of: on a busy
+/// machine there are hundreds.
+fn told_of_invalid(blocks: u32, why: &str, complaints: &[String]) {
     if blocks.is_power_of_two() {
         let do_not =
             if blocks == 1 { "a block does".into() } else { format!("{blocks} blocks do") };
         tell(&format!("{do_not} not count; in the last, {why}"));
+        // The run's own conclusion says no more than this does.
+        let others = complaints.iter().filter(|line| !line.starts_with("there is no result"));
+        others.for_each(|line| tell(line));
     }
 }
 

@@ -17,12 +17,32 @@ pub struct Conclusion {
     pub timed_out: bool,
     /// Whether more quads were set aside than counted, after some.
     pub noisy: bool,
+    /// Quads of which nothing was looked at; none where each counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set_aside: Option<SetAside>,
     /// What ended it before a verdict, where something did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
     /// What was known at its end; none where no quad counts.
     #[serde(skip)]
     pub last: Option<Look>,
+}
+
+/// Quads that were set aside by a rule.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct SetAside {
+    /// So many.
+    pub quads: usize,
+    /// Why the last one was.
+    pub last: String,
+}
+
+impl SetAside {
+    fn of(comparison: &Comparison) -> Option<Self> {
+        let reasons = comparison.quads().iter().filter_map(|quad| quad.set_aside.as_ref());
+        let last = reasons.clone().next_back()?.clone();
+        Some(Self { quads: reasons.count(), last })
+    }
 }
 
 impl Conclusion {
@@ -35,6 +55,7 @@ impl Conclusion {
             verdict: comparison.verdict(),
             timed_out,
             noisy: comparison.is_noisy(),
+            set_aside: SetAside::of(comparison),
             failed,
             last: comparison.looks().last().copied(),
         }
@@ -81,6 +102,7 @@ impl Conclusion {
             verdict,
             timed_out: false,
             noisy: false,
+            set_aside: None,
             failed: None,
             last: Some(look),
         }

@@ -20,7 +20,7 @@ mod choice;
 pub use choice::Choice;
 pub use claims::Claims;
 pub use comparison::{Comparison, Look, Verdict};
-pub use conclusion::Conclusion;
+pub use conclusion::{Conclusion, SetAside};
 pub use judge::{Block, MeasuredQuad};
 pub use pilot::{Forecast, Pilot};
 pub use rules::{Better, ComparisonRules, Guard, NoiseRule};

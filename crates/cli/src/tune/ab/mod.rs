@@ -24,6 +24,7 @@ use crate::failure::{Failure, say};
 use crate::folder::Folder;
 use crate::interrupt::Interrupt;
 use crate::machine;
+use crate::run::tell_of_others;
 use conduct::conduct;
 use options::rules;
 use outcome::Outcome;
@@ -101,6 +102,8 @@ pub(super) fn ab(options: &AbOptions) -> Result<(), Failure> {
     // Before the work: a result that cannot be written would be lost.
     let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
     note(&mut session, &dials, &[&a, &b])?;
+    // Runs of blocks look for them too. What these say is told only where a block does not count.
+    tell_of_others();
     let until = began + options.time;
     let mut bench = Bench::new(session, (&dials, &target), &interrupt, (until, options.seed));
     let budget =

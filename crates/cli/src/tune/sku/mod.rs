@@ -21,6 +21,7 @@ use super::tell;
 use crate::failure::{Failure, say};
 use crate::folder::Folder;
 use crate::interrupt::Interrupt;
+use crate::run::tell_of_others;
 use crate::values::duration;
 use clap::Args;
 use file::{Described, Wanted};
@@ -83,6 +84,8 @@ pub(super) fn sku(options: &SkuOptions) -> Result<(), Failure> {
     let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
     let settings: Vec<Setting> = settings(&wanted);
     ab::note(&mut session, &wanted.dials, &settings.iter().collect::<Vec<_>>())?;
+    // As for one comparison.
+    tell_of_others();
     let until = began + wanted.time;
     let mut bench =
         Bench::new(session, (&wanted.dials, &wanted.target), &interrupt, (until, wanted.seed));

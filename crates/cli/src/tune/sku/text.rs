@@ -11,7 +11,7 @@ use super::trials::in_words;
 use crate::terminal::style;
 use std::time::Duration;
 use tailwater_report::{grid_within, wrap};
-use tailwater_tune::ab::{Choice, Claims, ComparisonRules, Conclusion, Verdict};
+use tailwater_tune::ab::{Choice, Claims, ComparisonRules, Conclusion, SetAside, Verdict};
 
 /// Where no terminal says how wide it is.
 const WIDTH: u16 = 100;
@@ -40,7 +40,13 @@ pub(super) fn tested(test: &Tested) -> String {
     let Void { a, b } = test.void;
     let void =
         if a + b > 0 { format!(" ({a} blocks of A and {b} of B void)") } else { String::new() };
-    format!("{}: {}{void}", test.name, outcome(&test.conclusion))
+    let set_aside = test.conclusion.set_aside.as_ref().map_or_else(String::new, set_aside);
+    format!("{}: {}{void}{set_aside}", test.name, outcome(&test.conclusion))
+}
+
+fn set_aside(SetAside { quads, last }: &SetAside) -> String {
+    let quads = if *quads == 1 { "1 quad was".into() } else { format!("{quads} quads were") };
+    format!("; {quads} set aside, the last because {last}")
 }
 
 /// What was tested against what.
@@ -286,6 +292,7 @@ mod tests {
             verdict,
             timed_out: false,
             noisy: false,
+            set_aside: None,
             failed: None,
             last: Some(look),
         }
@@ -330,6 +337,13 @@ mod tests {
         assert!(outcome(&late).starts_with("cut short before its interval, its time was over"));
         let noisy = Conclusion { noisy: true, ..cut() };
         assert!(outcome(&noisy).starts_with("cut short before its interval, most of its quads"));
+    }
+
+    #[test]
+    fn quads_that_were_set_aside_are_told_with_the_last_ones_reason() {
+        let of = |quads| set_aside(&SetAside { quads, last: "block 2 cannot count: late".into() });
+        assert_eq!(of(1), "; 1 quad was set aside, the last because block 2 cannot count: late");
+        assert_eq!(of(9), "; 9 quads were set aside, the last because block 2 cannot count: late");
     }
 
     #[test]

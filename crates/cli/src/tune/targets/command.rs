@@ -3,12 +3,10 @@
 use crate::failure::Failure;
 use crate::group::{Group, bound_to_this};
 use crate::interrupt::Interrupt;
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{PidfdFlags, pidfd_open};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::FileExt as _;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -17,18 +15,16 @@ use tailwater_core::words::clip;
 
 /// What a block may print.
 const BYTES_MAX: usize = 64 << 20;
-/// So much of a block's last words is read. A line of an error is shorter.
-const LAST_WORDS_MAX: usize = 4 << 10;
+/// So much of what a block complains of is kept, the last of it. A line is shorter.
+const COMPLAINTS_MAX: usize = 4 << 10;
 /// The environment variable that has the block's seed.
 const SEED: &str = "TAILWATER_TUNE_SEED";
 
 /// What a command said, and how it ended.
-#[derive(Clone)]
 pub(super) struct Said {
     name: String,
     pub(super) text: String,
-    /// Its last line on standard error, where that was kept.
-    complaint: String,
+    pub(super) complaints: Complaints,
     status: ExitStatus,
 }
 
@@ -39,14 +35,37 @@ impl Said {
     }
 
     pub(super) fn failed(&self, why: &str) -> Failure {
-        let Self { name, complaint, status, .. } = self;
-        let because = if complaint.is_empty() { String::new() } else { format!(": {complaint}") };
-        Failure::work(format!("{name}: {why} ({status}){because}"))
+        let Self { name, complaints, status, .. } = self;
+        Failure::work(format!("{name}: {why} ({status}){}", complaints.behind()))
+    }
+}
+
+/// The end of what a block wrote to standard error, where that was kept.
+#[derive(Default)]
+pub(super) struct Complaints(Vec<u8>);
+
+impl Complaints {
+    fn take(&mut self, part: &[u8]) {
+        self.0.extend_from_slice(part);
+        self.0.drain(..self.0.len().saturating_sub(COMPLAINTS_MAX));
+    }
+
+    /// Its lines, without this program's name before them, and without what the runtime says of every panic.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let text = String::from_utf8_lossy(&self.0);
+        let lines = text.lines().map(|line| line.strip_prefix("tailwater: ").unwrap_or(line));
+        let lines = lines.filter(|line| !line.trim().is_empty() && !line.starts_with("note: "));
+        lines.map(str::to_owned).collect()
+    }
+
+    /// The last line, to stand behind an error.
+    fn behind(&self) -> String {
+        self.lines().pop().map_or_else(String::new, |line| format!(": {line}"))
     }
 }
 
 /// Runs words with knobs of their process, and hears what they say. `input` is standard input, and the folder to be in. Words
-/// with an input are this program's: what they complain of is kept for a failure, since blocks by the hundred say the same.
+/// with an input are this program's: what they complain of is kept, since blocks by the hundred say the same.
 pub(super) fn run(
     words: &[String],
     launch: &[String],
@@ -56,61 +75,38 @@ pub(super) fn run(
 ) -> Result<Said, Failure> {
     let name = clip(&words.join(" "));
     let deadline = Instant::now() + limit;
-    let complaints = input.map(|_| Complaints::new()).transpose()?;
-    let mut group = start(words, launch, (input, complaints.as_ref()), seed)?;
+    let mut group = start(words, launch, input, seed)?;
     if let (Some((text, _)), Some(mut stdin)) = (input, group.child.stdin.take()) {
         // If it is gone already, what it does not say tells more than this write could.
         let _ = stdin.write_all(text.as_bytes());
     }
-    let late = || {
-        let limit = format_duration(limit);
-        Failure::work(format!("{name}: it took longer than {limit}; give more by --block-limit"))
-    };
     let ended = pidfd_open(group.pid()?, PidfdFlags::empty()).map_err(Failure::work)?;
-    let bytes = hear(&mut group.child, &ended, (deadline, &name), interrupt)?.ok_or_else(late)?;
-    if !interrupt.wait_beside_until(&ended, deadline)? {
-        return Err(late());
+    let Heard { said, complaints, end } = hear(&mut group.child, &ended, deadline, interrupt)?;
+    let behind = complaints.behind();
+    match end {
+        End::Itself => {}
+        End::Late => {
+            let limit = format_duration(limit);
+            return Err(Failure::work(format!(
+                "{name}: it took longer than {limit}; give more by --block-limit{behind}"
+            )));
+        }
+        End::TooMuch => {
+            return Err(Failure::work(format!(
+                "{name}: it printed more than {BYTES_MAX} bytes{behind}"
+            )));
+        }
     }
     // What it left running would disturb the next block.
     let status = group.end()?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let complaint = complaints.map_or_else(String::new, |kept| kept.last());
-    Ok(Said { name, text, complaint, status })
-}
-
-/// A process' standard error, in memory.
-struct Complaints(File);
-
-impl Complaints {
-    fn new() -> Result<Self, Failure> {
-        let memory = memfd_create("complaints", MemfdFlags::CLOEXEC).map_err(Failure::work)?;
-        Ok(Self(memory.into()))
-    }
-
-    /// The same open file, so that what several processes write stands one behind the other.
-    fn end(&self) -> Result<Stdio, Failure> {
-        self.0.try_clone().map(Stdio::from).map_err(Failure::work)
-    }
-
-    /// The last line, without this program's name before it.
-    fn last(&self) -> String {
-        let length = self.0.metadata().map_or(0, |about| about.len());
-        let from = length.saturating_sub(LAST_WORDS_MAX as u64);
-        let mut bytes = vec![0; (length - from) as usize];
-        // A line that cannot be read is missing from an error, and nothing else.
-        if self.0.read_exact_at(&mut bytes, from).is_err() {
-            return String::new();
-        }
-        let text = String::from_utf8_lossy(&bytes);
-        let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        last.strip_prefix("tailwater: ").unwrap_or(last).to_owned()
-    }
+    let text = String::from_utf8_lossy(&said).into_owned();
+    Ok(Said { name, text, complaints, status })
 }
 
 fn start(
     words: &[String],
     launch: &[String],
-    (input, complaints): (Option<(&str, &Path)>, Option<&Complaints>),
+    input: Option<(&str, &Path)>,
     seed: u64,
 ) -> Result<Group, Failure> {
     let mut command = bound_to_this(launch, words)?;
@@ -120,34 +116,85 @@ fn start(
         command.current_dir(folder);
     }
     command.stdout(Stdio::piped());
-    if let Some(complaints) = complaints {
-        command.stderr(complaints.end()?);
+    if input.is_some() {
+        command.stderr(Stdio::piped());
     }
     Group::start(&mut command)
         .map_err(|error| Failure::work(format!("cannot start the command: {error}")))
 }
 
-/// All that it says until it says no more; `None` when its time is over.
+/// What a command said until it ended, or had to.
+struct Heard {
+    said: Vec<u8>,
+    complaints: Complaints,
+    end: End,
+}
+
+enum End {
+    Itself,
+    Late,
+    TooMuch,
+}
+
 fn hear(
     child: &mut Child,
     ended: &OwnedFd,
-    (deadline, name): (Instant, &str),
+    deadline: Instant,
     interrupt: &Interrupt,
-) -> Result<Option<Vec<u8>>, Failure> {
-    let mut stdout = child.stdout.take().ok_or_else(|| Failure::work("it cannot be heard"))?;
-    let (mut said, mut part) = (Vec::new(), vec![0; 1 << 16]);
-    loop {
-        match interrupt.wait_beside_any(&[stdout.as_fd(), ended.as_fd()], deadline)? {
-            None => return Ok(None),
-            Some(0) => match stdout.read(&mut part).map_err(Failure::work)? {
-                0 => return Ok(Some(said)),
-                count => said.extend_from_slice(&part[..count]),
-            },
-            // It has ended and all that it said is read. What it left in the background may hold its output open.
-            Some(_) => return Ok(Some(said)),
+) -> Result<Heard, Failure> {
+    let stdout = child.stdout.take().map(|pipe| File::from(OwnedFd::from(pipe)));
+    let stderr = child.stderr.take().map(|pipe| File::from(OwnedFd::from(pipe)));
+    let mut pipes = [stdout, stderr];
+    let (mut said, mut complaints, mut part) =
+        (Vec::new(), Complaints::default(), vec![0; 1 << 16]);
+    let end = loop {
+        let open: Vec<usize> = (0..pipes.len()).filter(|at| pipes[*at].is_some()).collect();
+        let mut sources: Vec<BorrowedFd<'_>> =
+            pipes.iter().flatten().map(|pipe| pipe.as_fd()).collect();
+        // Last: until all that it said is read, its end is not looked at. What it left in the background may hold a pipe open.
+        sources.push(ended.as_fd());
+        let Some(ready) = interrupt.wait_beside_any(&sources, deadline)? else { break End::Late };
+        let Some(&at) = open.get(ready) else { break End::Itself };
+        let count = match &mut pipes[at] {
+            Some(pipe) => pipe.read(&mut part).map_err(Failure::work)?,
+            None => 0,
+        };
+        match (at, &part[..count]) {
+            (at, []) => pipes[at] = None,
+            (0, part) => said.extend_from_slice(part),
+            (_, part) => complaints.take(part),
         }
         if said.len() > BYTES_MAX {
-            return Err(Failure::work(format!("{name}: it printed more than {BYTES_MAX} bytes")));
+            break End::TooMuch;
         }
+    };
+    Ok(Heard { said, complaints, end })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_complaint_stands_behind_an_error_and_is_that_of_a_panic() {
+        let of = |text: &str| {
+            let mut complaints = Complaints::default();
+            complaints.take(text.as_bytes());
+            complaints.behind()
+        };
+        assert_eq!(of(""), "");
+        assert_eq!(of("tailwater: warning: x\ntailwater: no core 9\n"), ": no core 9");
+        let panic = "thread 'main' panicked at a.rs:1:2:\nindex out of bounds\nnote: run with `RUST_BACKTRACE=1`\n";
+        assert_eq!(of(panic), ": index out of bounds");
+    }
+
+    #[test]
+    fn of_a_flood_of_complaints_the_end_is_kept() {
+        let mut complaints = Complaints::default();
+        for number in 0..10_000 {
+            complaints.take(format!("line {number}\n").as_bytes());
+        }
+        assert!(complaints.0.len() <= COMPLAINTS_MAX);
+        assert_eq!(complaints.behind(), ": line 9999");
     }
 }

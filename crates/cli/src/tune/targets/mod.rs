@@ -206,13 +206,13 @@ impl Target {
         })
     }
 
-    /// Measures a block. Its noise is the machine's, and not told here.
+    /// Measures a block, with the lines of what it complained of. Its noise is the machine's, and not told here.
     pub(super) fn block(
         &self,
         (dials, setting): (&[Dial], &Setting),
         seed: u64,
         interrupt: &Interrupt,
-    ) -> Result<Played, Failure> {
+    ) -> Result<(Played, Vec<String>), Failure> {
         let launch = launch(dials, setting);
         let said = match &self.kind {
             Kind::Command(words) => {
@@ -227,8 +227,9 @@ impl Target {
             }
         };
         let json = gauge::json(&said.text).map_err(|why| said.failed(&why))?;
+        let complaints = said.complaints.lines();
         if let Some(late) = self.late(&json) {
-            return Ok(Played::Void(late));
+            return Ok((Played::Void(late), complaints));
         }
         let invalid = match &self.kind {
             Kind::Command(_) => None,
@@ -238,7 +239,8 @@ impl Target {
         let guards = self.guards.iter().map(|(_, gauge)| read(gauge));
         let guards = guards.collect::<Result<_, Failure>>()?;
         let metric = read(&self.metric)?;
-        Ok(Played::Block(Block { metric, guards, noise: Vec::new(), invalid, void: 0 }))
+        let block = Block { metric, guards, noise: Vec::new(), invalid, void: 0 };
+        Ok((Played::Block(block), complaints))
     }
 }
 

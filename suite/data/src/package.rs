@@ -2,10 +2,12 @@
 
 use crate::file::hexadecimal;
 use sha2::{Digest as _, Sha256};
+use std::convert::Infallible;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// A package with the files of a set.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +67,22 @@ impl Package {
     pub fn place(&self, data: &Path) -> PathBuf {
         let (installed, fetched) = (PathBuf::from(self.installed), self.fetched(data));
         if !self.is_in(&installed) && self.is_in(&fetched) { fetched } else { installed }
+    }
+
+    /// A service's source as a text is parsed. Where that is the name of this set, `of` makes it of the set's
+    /// [`place`](Self::place).
+    #[must_use]
+    pub fn source<S: FromStr<Err = Infallible>>(
+        &self,
+        said: &str,
+        data: &Path,
+        of: impl FnOnce(PathBuf) -> S,
+    ) -> S {
+        if said == self.set {
+            return of(self.place(data));
+        }
+        let Ok(source) = said.parse();
+        source
     }
 
     /// Whether a folder has all of its files, whatever is in them.

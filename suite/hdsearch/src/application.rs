@@ -10,6 +10,7 @@ use crate::wire::{self, NEIGHBOURS_MAX};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use tailwater_data::Folder;
+use tailwater_data::text::WORDNET_PACKAGE;
 use tailwater_load::Application;
 use tailwater_load::application::{
     Ask, BadSetting, Given, Inquiry, Kind, Node, Order, Place, Setting, Settings, Tell, Whose,
@@ -86,7 +87,7 @@ fn wanted(settings: &Settings, data: &Path) -> Result<Wanted, BadSetting> {
         "usual" => Ok(None),
         _ => settings.number(key, 1..=most).map(Some),
     };
-    let source = Source::of(settings.text("vectors"), data);
+    let source = WORDNET_PACKAGE.source(settings.text("vectors"), data, Source::WordNet);
     let wanted = Wanted {
         source,
         points: usual_or("points", POINTS_MAX)?,

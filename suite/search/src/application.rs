@@ -9,7 +9,7 @@ use crate::workload::{Questions, Workload};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tailwater_data::Folder;
-use tailwater_data::text::Source;
+use tailwater_data::text::{Source, WORDNET_PACKAGE};
 use tailwater_load::Application;
 use tailwater_load::application::{
     Ask, BadSetting, Given, Kind, Order, Place, Setting, Settings, Tell, Whose,
@@ -68,7 +68,7 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
 }
 
 fn plan(settings: &Settings, folder: Folder) -> Result<Plan, BadSetting> {
-    let source = Source::of(settings.text("text"), folder.path());
+    let source = WORDNET_PACKAGE.source(settings.text("text"), folder.path(), Source::WordNet);
     let documents = match settings.text("documents") {
         "all" => None,
         _ => Some(settings.number("documents", 1..=10_000_000)?),

@@ -128,7 +128,7 @@ fn source(text: &str, data: &Path) -> Source {
         "auto" => "generated",
         text => text,
     };
-    Source::of(text, data)
+    WORDNET_PACKAGE.source(text, data, Source::WordNet)
 }
 
 impl SetAlgebra {

@@ -134,19 +134,6 @@ impl Corpus {
 }
 
 impl Source {
-    /// As a text is parsed; `wordnet` that is not installed is looked for among what was fetched, below this folder of
-    /// prepared data.
-    #[must_use]
-    pub fn of(text: &str, data: &Path) -> Self {
-        match text {
-            "wordnet" => Self::WordNet(WORDNET_PACKAGE.place(data)),
-            text => {
-                let Ok(source) = text.parse();
-                source
-            }
-        }
-    }
-
     /// What it is now, so that data made of it can be told from data of an earlier state: sizes and times of its
     /// files; of generated text the seed.
     ///
@@ -348,14 +335,15 @@ mod tests {
         let data = std::env::temp_dir().join(format!("tailwater-fetched-{}", std::process::id()));
         let fetched = WORDNET_PACKAGE.fetched(&data);
         std::fs::create_dir_all(&fetched).expect("a folder");
-        assert_eq!(Source::of("wordnet", &data), Source::WordNet(WORDNET.into()), "neither");
+        let source = |said: &str| WORDNET_PACKAGE.source(said, &data, Source::WordNet);
+        assert_eq!(source("wordnet"), Source::WordNet(WORDNET.into()), "neither");
         for file in WORDNET_PACKAGE.files {
             std::fs::write(fetched.join(file.name), "").expect("written");
         }
         let is_installed = is_wordnet_in(WORDNET.as_ref());
         let place = if is_installed { WORDNET.into() } else { fetched };
-        assert_eq!(Source::of("wordnet", &data), Source::WordNet(place));
-        assert_eq!(Source::of("lines:a/b", &data), Source::Lines("a/b".into()));
+        assert_eq!(source("wordnet"), Source::WordNet(place));
+        assert_eq!(source("lines:a/b"), Source::Lines("a/b".into()));
         std::fs::remove_dir_all(data).expect("removed");
     }
 

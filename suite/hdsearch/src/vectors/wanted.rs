@@ -6,7 +6,7 @@ use super::{
 };
 use std::convert::Infallible;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use tailwater_data::text;
 
@@ -169,21 +169,6 @@ impl Wanted {
             Source::Generated(_) => format!("generated from seed {}", self.seed),
             Source::WordNet(folder) => text::Source::WordNet(folder.clone()).to_string(),
             Source::Text(path) => path.display().to_string(),
-        }
-    }
-}
-
-impl Source {
-    /// As a text is parsed; `wordnet` that is not installed is looked for among what was fetched, below this folder of
-    /// prepared data.
-    #[must_use]
-    pub fn of(said: &str, data: &Path) -> Self {
-        match said {
-            "wordnet" => Self::WordNet(text::WORDNET_PACKAGE.place(data)),
-            said => {
-                let Ok(source) = said.parse();
-                source
-            }
         }
     }
 }

@@ -17,6 +17,7 @@ mod interrupt;
 mod machine;
 mod data_folder;
 mod group;
+mod complaints;
 mod guard;
 mod guarded;
 mod scenarios;

@@ -1,4 +1,4 @@
-//! Programs of others: process groups that end as a whole, and ports for them.
+//! Programs of others: where they lie, process groups that end as a whole, and ports for them.
 
 use crate::failure::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -6,8 +6,10 @@ use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open, waitpid,
 };
+use std::ffi::OsStr;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -116,6 +118,16 @@ pub(crate) fn bound_to_this(knobs: &[String], words: &[String]) -> Result<Comman
     }
     command.arg("--").args(words);
     Ok(command)
+}
+
+/// The file behind a program's name.
+pub(crate) fn find(program: &OsStr) -> Option<PathBuf> {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return Some(path.to_owned());
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(path)).find(|path| path.is_file())
 }
 
 /// A port of this machine that nothing listens on now.

@@ -14,6 +14,7 @@ use super::percentile::percentile;
 use super::reading::Trace;
 use super::running::{exit_code, run_and_tell};
 use crate::failure::{Failure, tell};
+use crate::group::find;
 use clap::Args;
 use place::written_beside;
 use std::ffi::{OsStr, OsString};
@@ -184,16 +185,6 @@ fn nothing(program: &OsStr) -> String {
              build it with `tailwater profile build -- make` (or cmake, ninja, cargo build …)"
         )
     }
-}
-
-/// The file behind a program's name.
-fn find(program: &OsStr) -> Option<PathBuf> {
-    let path = Path::new(program);
-    if path.components().count() > 1 {
-        return Some(path.to_owned());
-    }
-    let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(path)).find(|path| path.is_file())
 }
 
 /// What a trace holds, counted.

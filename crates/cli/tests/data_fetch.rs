@@ -40,13 +40,14 @@ impl Fake {
         assert!(shell.status().expect("there is a shell").success());
     }
 
-    /// A package with these files of WordNet's, which apt-get brings from now on.
+    /// A package with these files of WordNet's and another, which apt-get brings from now on.
     fn package(&self, write: impl Fn(&Path)) {
         let tree = self.path("tree");
         fs::create_dir_all(tree.join("usr/share/wordnet")).expect("a folder");
         for file in FILES {
             write(&tree.join("usr/share/wordnet").join(file));
         }
+        fs::write(tree.join("usr/share/wordnet/index.noun"), "not needed").expect("written");
         let (package, mut tar) = (self.path("package.deb"), Command::new("tar"));
         tar.args(["--format=gnu", "-cf"]).arg(&package).arg("-C").arg(&tree).arg("./usr");
         assert!(tar.status().expect("there is tar").success());
@@ -69,13 +70,20 @@ impl Fake {
 
     /// What lies where sets are fetched to.
     fn left(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.path("data/fetched")).into_iter().flatten().flatten();
-        entries.map(|entry| entry.file_name().display().to_string()).collect()
+        names(&self.path("data/fetched"))
     }
 
     fn refused(&self) -> String {
         refused(&self.run(&FETCH))
     }
+}
+
+/// What lies in a folder, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().display().to_string()).collect();
+    names.sort();
+    names
 }
 
 fn refused(output: &Output) -> String {
@@ -105,7 +113,11 @@ fn a_package_of_other_bytes_is_refused_and_nothing_is_left() {
     assert!(asked.lines().all(|line| line.ends_with("download wordnet-base")), "{asked}");
     fake.client("dpkg-deb", "echo 'not a Debian archive' >&2; exit 2");
     let said = fake.refused();
-    assert!(said.contains("not a Debian archive") && said.contains("try again"), "{said}");
+    assert!(said.contains("not a Debian archive; try again"), "{said}");
+    fake.client("dpkg-deb", "echo 'dpkg-deb: a: write error: No space left on device' >&2; exit 2");
+    let said = fake.refused();
+    assert!(said.contains("more room is needed there, or another folder: --data DIR"), "{said}");
+    assert_eq!(fake.left(), Vec::<String>::new());
 }
 
 #[test]
@@ -124,39 +136,46 @@ fn what_a_client_refuses_is_told_with_what_mends_it() {
 }
 
 #[test]
-fn one_that_is_ended_half_way_leaves_no_set_behind() {
+fn one_that_is_ended_half_way_leaves_no_client_and_what_was_there_stays() {
+    let fake = Fake::new("fetch-ended", "");
+    fake.package(|file| fs::write(file, "other").expect("written"));
+    let old = fake.path("data/fetched/wordnet");
+    fs::create_dir_all(&old).expect("a folder");
+    fs::write(old.join("data.noun"), "old").expect("written");
     // The number is written last, under its name at once.
-    let half =
-        "echo half >small.deb; echo $$ >../number; mv ../number ../../client; exec sleep 1000";
-    let fake = Fake::new("fetch-ended", half);
-    for signal in [Signal::TERM, Signal::KILL] {
-        let mut fetch = fake.command(&FETCH);
-        let mut fetch = fetch.stderr(Stdio::null()).spawn().expect("the program starts");
-        let number = fake.path("data/client");
-        let client = found("a client at work", || fs::read_to_string(&number).ok());
-        fs::remove_file(&number).expect("removed");
-        let client: u32 = client.trim().parse().expect("a number");
-        let end = |pid: u32, signal| {
-            let pid = Pid::from_raw(i32::try_from(pid).expect("a number")).expect("not zero");
-            kill_process(pid, signal).expect("it is there");
-        };
-        end(fetch.id(), signal);
-        let status = fetch.wait().expect("it ends");
-        if signal == Signal::TERM {
-            assert_eq!(status.code(), Some(143));
+    let number = fake.path("number");
+    let stays = format!("echo $$ >{0}.new; mv {0}.new {0}; exec sleep 1000", number.display());
+    let open = format!("cat \"$2\"; {stays}");
+    let half = format!("echo half >small.deb; {stays}");
+    let drafts = || fake.left().len() - 1;
+    for (name, does) in [("dpkg-deb", open), ("apt-get", half)] {
+        fake.client(name, &does);
+        for signal in [Signal::TERM, Signal::KILL] {
+            let mut fetch = fake.command(&FETCH);
+            let mut fetch = fetch.stderr(Stdio::null()).spawn().expect("the program starts");
+            let client = found("a client at work", || fs::read_to_string(&number).ok());
+            fs::remove_file(&number).expect("removed");
+            let client: u32 = client.trim().parse().expect("a number");
+            let pid = Pid::from_raw(i32::try_from(fetch.id()).expect("a number"));
+            kill_process(pid.expect("not zero"), signal).expect("it is there");
+            let status = fetch.wait().expect("it ends");
+            if signal == Signal::TERM {
+                assert_eq!(status.code(), Some(143));
+                assert_eq!(drafts(), 0, "{:?}", fake.left());
+            } else {
+                assert_eq!(status.signal(), Some(Signal::KILL.as_raw()));
+                // That of an earlier one is gone by now.
+                assert_eq!(drafts(), 1, "{:?}", fake.left());
+            }
             eventually("the end of the client, too", || is_gone(client));
-            assert_eq!(fake.left(), Vec::<String>::new());
-        } else {
-            assert_eq!(status.signal(), Some(Signal::KILL.as_raw()));
-            end(client, Signal::KILL);
-            assert!(!fake.left().contains(&"wordnet".to_owned()), "{:?}", fake.left());
+            assert_eq!(names(&old), ["data.noun"]);
+            assert_eq!(fs::read(old.join("data.noun")).expect("it stays"), b"old");
         }
     }
     // Whatever that left goes with the next.
-    assert_eq!(fake.left().len(), 1, "{:?}", fake.left());
     fake.client("apt-get", "exit 1");
     fake.refused();
-    assert_eq!(fake.left(), Vec::<String>::new());
+    assert_eq!(fake.left(), ["wordnet"]);
 }
 
 #[test]
@@ -183,6 +202,9 @@ fn wordnet_is_fetched_listed_and_checked_from_the_installed_files() {
     assert!(first["licence"].as_str().is_some_and(|it| it.contains("Princeton University")));
     let calls = || fs::read_to_string(fake.path("calls")).expect("called").lines().count();
     assert_eq!((calls(), fake.left()), (1, vec!["wordnet".to_owned()]));
+    let mut needed = FILES;
+    needed.sort_unstable();
+    assert_eq!(names(&fake.path("data/fetched/wordnet")), needed, "no more than is needed");
     assert_eq!(json(&["data", "list", "--json"])[0]["sha256"], first["sha256"]);
     assert!(fake.run(&["data", "check"]).status.success());
     let file = fake.path("data/fetched/wordnet/data.adv");

@@ -61,11 +61,11 @@ impl Draft {
     /// How many bytes clients have written so far.
     ///
     /// # Errors
-    /// Where that is more than any set takes.
-    pub(super) fn within_bounds(&self) -> Result<u64, Failure> {
+    /// Where that is more than any set takes, together with what they wrote `elsewhere`.
+    pub(super) fn within_bounds(&self, elsewhere: u64) -> Result<u64, Failure> {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let bytes = entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum();
-        if bytes > BYTES_MAX {
+        let bytes: u64 = entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum();
+        if bytes + elsewhere > BYTES_MAX {
             return Err(Failure::work(format!(
                 "found more than {} MiB, which no set takes; nothing was kept: another archive of packages is needed",
                 BYTES_MAX >> 20
@@ -174,9 +174,10 @@ mod tests {
         let file = File::create(draft.path().join("a.deb")).expect("created");
         // A hole takes no room.
         file.set_len(BYTES_MAX / 2).expect("as long as it says");
-        draft.within_bounds().expect("within");
+        draft.within_bounds(0).expect("within");
+        assert!(draft.within_bounds(BYTES_MAX).is_err());
         file.set_len(2 * BYTES_MAX).expect("longer");
-        assert!(draft.within_bounds().is_err());
+        assert!(draft.within_bounds(0).is_err());
         drop(draft);
         fs::remove_dir_all(data).expect("removed");
     }

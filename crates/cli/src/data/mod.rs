@@ -87,7 +87,7 @@ fn list(options: &ListOptions) -> Result<(), Failure> {
     let found = folder.list().map_err(Failure::work)?;
     let mut entries = entries(&folder, found);
     let prepared = entries.len();
-    entries.extend(fetch::entries(folder.path()));
+    entries.extend(fetch::entries(&options.data)?);
     if options.json {
         return say(&serde_json::to_string_pretty(&entries).map_err(Failure::work)?);
     }
@@ -101,15 +101,16 @@ fn list(options: &ListOptions) -> Result<(), Failure> {
         count => format!("{count} files in {path}."),
     })?;
     let names: Vec<&str> = SERVICES.iter().map(|it| it.kind.name).collect();
-    say(&format!("Can be fetched: {}; type tailwater data fetch NAME", fetch::names()))?;
-    say(&format!("Can be made: {}; type tailwater data make NAME", names.join(", ")))
+    let flag = options.data.flag();
+    say(&format!("Can be fetched: {}; type tailwater data fetch NAME{flag}", fetch::names()))?;
+    say(&format!("Can be made: {}; type tailwater data make NAME{flag}", names.join(", ")))
 }
 
 fn check(options: &ListOptions) -> Result<(), Failure> {
     let folder = Folder::new(options.data.path()?);
     let found = folder.check().map_err(Failure::work)?;
     let mut entries = entries(&folder, found);
-    entries.extend(fetch::entries(folder.path()));
+    entries.extend(fetch::entries(&options.data)?);
     if options.json {
         say(&serde_json::to_string_pretty(&entries).map_err(Failure::work)?)?;
     } else {

@@ -85,28 +85,30 @@ pub(super) fn fetch(options: &FetchOptions) -> Result<(), Failure> {
     let place = folder.display().to_string();
     say(&shown(&Entry { file: folder, used: Some(used), problem: None }))?;
     say(&format!("Verified by {verified}."))?;
-    say(&format!("{done} {place}; next, type tailwater data make setalgebra"))
+    let flag = options.data.flag();
+    say(&format!("{done} {place}; next, type tailwater data make setalgebra{flag}"))
 }
 
 /// Sets that were fetched to this folder of prepared data, each read and compared with what is known.
-pub(super) fn entries(data: &Path) -> Vec<Entry> {
+pub(super) fn entries(data: &DataFolder) -> Result<Vec<Entry>, Failure> {
+    let (data, flag) = (data.path()?, data.flag());
     let packages = Set::value_variants().iter().map(|set| set.package());
-    let there = packages.filter(|package| package.fetched(data).exists());
+    let there = packages.filter(|package| package.fetched(&data).exists());
     let entry = |package: Package| {
-        let file = package.fetched(data);
+        let file = package.fetched(&data);
         match package.verify(&file) {
             Ok(sha256) => Entry { file, used: Some(used(&package, sha256)), problem: None },
             Err(why) => {
                 let set = package.set;
                 let problem = format!(
-                    "{}: {why}; it is fetched anew by tailwater data fetch {set}",
+                    "{}: {why}; it is fetched anew by tailwater data fetch {set}{flag}",
                     file.display()
                 );
                 Entry { file, used: None, problem: Some(problem) }
             }
         }
     };
-    there.map(entry).collect()
+    Ok(there.map(entry).collect())
 }
 
 /// For people: what can be fetched.

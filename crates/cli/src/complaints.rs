@@ -40,10 +40,40 @@ impl Complaints {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The last line, without this program's name before it.
-    pub(crate) fn last(&self) -> String {
-        let text = self.text();
-        let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        last.strip_prefix("tailwater: ").unwrap_or(last).to_owned()
+    /// The last lines, without this program's name before them.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        lines_of(&self.text())
+    }
+}
+
+/// Without what the runtime says of every panic.
+fn lines_of(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| line.strip_prefix("tailwater: ").unwrap_or(line));
+    let lines = lines.filter(|line| !line.trim().is_empty() && !line.starts_with("note: "));
+    lines.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn lines_are_those_of_an_error_or_of_a_panic() {
+        assert!(lines_of("").is_empty());
+        let error = "tailwater: warning: x\n\ntailwater: no core 9\n";
+        assert_eq!(lines_of(error), ["warning: x", "no core 9"]);
+        let panic = "thread 'main' panicked at a.rs:1:2:\nout of bounds\nnote: run with `RUST_BACKTRACE=1`\n";
+        assert_eq!(lines_of(panic).last().map(String::as_str), Some("out of bounds"));
+    }
+
+    #[test]
+    fn of_a_flood_the_end_is_read_and_all_is_counted() {
+        let mut kept = Complaints::new().unwrap();
+        for number in 0..10_000 {
+            writeln!(kept.0, "line {number}").unwrap();
+        }
+        assert!(kept.bytes() > 80_000 && kept.text().len() as u64 <= READ_MAX);
+        assert_eq!(kept.lines().pop().as_deref(), Some("line 9999"));
     }
 }

@@ -227,9 +227,8 @@ impl Target {
             }
         };
         let json = gauge::json(&said.text).map_err(|why| said.failed(&why))?;
-        let complaints = said.complaints.lines();
         if let Some(late) = self.late(&json) {
-            return Ok((Played::Void(late), complaints));
+            return Ok((Played::Void(late), said.complaints));
         }
         let invalid = match &self.kind {
             Kind::Command(_) => None,
@@ -240,7 +239,7 @@ impl Target {
         let guards = guards.collect::<Result<_, Failure>>()?;
         let metric = read(&self.metric)?;
         let block = Block { metric, guards, noise: Vec::new(), invalid, void: 0 };
-        Ok((Played::Block(block), complaints))
+        Ok((Played::Block(block), said.complaints))
     }
 }
 

@@ -4,16 +4,14 @@ use crate::args::CheckOptions;
 use crate::failure::{Failure, say};
 use crate::input::text_of;
 use crate::run::{Driver, cores, launched};
-use crate::{applications, scenarios};
+use crate::{applications, notes, scenarios};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 use tailwater_core::Nanos;
 use tailwater_core::duration::format_duration;
 use tailwater_experiment::{Shard, capacity, check as known, pieces};
-use tailwater_workload::scenario::{
-    ControllerSpec, FreeLock, Problem, Server, SocketOptions, TextPlace, Transport,
-};
+use tailwater_workload::scenario::{ControllerSpec, Problem, TextPlace};
 use tailwater_workload::{Scenario, ScenarioError};
 
 /// What one file says.
@@ -114,13 +112,7 @@ pub(crate) fn check(options: &CheckOptions) -> Result<(), Failure> {
 fn one(file: &Path, on: Option<Driver>) -> Result<Plan, ScenarioError> {
     let name = file.display().to_string();
     let text = text_of(file).map_err(|error| {
-        let with_ending = file.with_extension("toml");
-        let hint = if with_ending != file && with_ending.exists() {
-            format!("; {} is there", with_ending.display())
-        } else {
-            String::new()
-        };
-        ScenarioError::at(&name, TextPlace::START, format!("{error}{hint}"))
+        ScenarioError::at(&name, TextPlace::START, scenarios::unreadable(file, &error))
     })?;
     let scenario = scenarios::parsed(file, &text)?;
     known(&scenario)?;
@@ -144,7 +136,9 @@ fn one(file: &Path, on: Option<Driver>) -> Result<Plan, ScenarioError> {
         launched::knobs(&scenario)?;
     }
     let plan = plan(&scenario, elsewhere);
-    let notes = notes(&scenario, &plan.on, on);
+    let on_sockets = on != Some(Driver::Sim) && plan.on.contains(&"loopback");
+    let simulated = on != Some(Driver::Loopback) && plan.on.contains(&"sim");
+    let notes = notes::of(&scenario, (on_sockets, simulated));
     Ok(match on {
         None => Plan { not_here: lacking, notes, ..plan },
         // Nothing is told of the other place.
@@ -165,35 +159,6 @@ fn nowhere(no_sockets: &ScenarioError, no_simulator: &ScenarioError) -> Scenario
     problems.extend(of_place("not in the simulator", no_simulator));
     problems.sort();
     ScenarioError { problems, ..no_sockets.clone() }
-}
-
-/// Locks that no request finds taken in the places that are meant, and options that change nothing there.
-fn notes(scenario: &Scenario, places: &[&str], on: Option<Driver>) -> Vec<String> {
-    let on_sockets = on != Some(Driver::Sim) && places.contains(&"loopback");
-    let simulated = on != Some(Driver::Loopback) && places.contains(&"sim");
-    let told = |FreeLock { name, on_sockets: mend, simulated: other }: FreeLock| {
-        const ONE_LOOP: &str = "one loop without workers";
-        let found = (mend.filter(|_| on_sockets), other.filter(|_| simulated));
-        let (place, holder, mend) = match found {
-            (Some(mend), Some(other)) if mend == other => ("", ONE_LOOP, mend),
-            (Some(mend), Some(other)) => {
-                ("", ONE_LOOP, format!("{mend} for sockets, {other} for simulation"))
-            }
-            (Some(mend), None) => (if simulated { " over sockets" } else { "" }, ONE_LOOP, mend),
-            (None, Some(other)) => {
-                (if on_sockets { " in simulation" } else { "" }, "one core", other)
-            }
-            (None, None) => return None,
-        };
-        Some(format!(
-            "lock {name} is never found taken{place}: {holder} holds it only while it computes; type {mend}"
-        ))
-    };
-    let Server { transport, socket, .. } = &scenario.server;
-    let is_idle = *transport == Transport::Unix && *socket != SocketOptions::default();
-    let idle = "server.socket changes nothing: its options are TCP's, and server.transport is unix";
-    let options = (on_sockets && is_idle).then(|| idle.to_owned());
-    scenario.free_locks().into_iter().filter_map(told).chain(options).collect()
 }
 
 type Elsewhere = (Option<ScenarioError>, Option<ScenarioError>);

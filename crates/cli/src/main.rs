@@ -21,6 +21,7 @@ mod complaints;
 mod guard;
 mod guarded;
 mod scenarios;
+mod notes;
 mod services;
 mod applications;
 mod as_word;

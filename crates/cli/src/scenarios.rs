@@ -3,9 +3,10 @@
 use crate::failure::Failure;
 use crate::input::text_of;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::Read as _;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use tailwater_core::words::nearest;
 use tailwater_workload::Scenario;
 use tailwater_workload::limits;
 use tailwater_workload::scenario::ScenarioError;
@@ -44,7 +45,33 @@ impl Said {
 
 /// The text of a scenario file, with an error that names it.
 pub(crate) fn read(file: &Path) -> Result<String, Failure> {
-    text_of(file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
+    text_of(file).map_err(|error| {
+        Failure::usage(format!("{}: {}", file.display(), unreadable(file, &error)))
+    })
+}
+
+/// Why a scenario file cannot be read, and what may have been meant.
+pub(crate) fn unreadable(file: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => format!("there is no such file; {}", meant(file)),
+        ErrorKind::IsADirectory => "it is a folder; a scenario file in it is needed".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The nearest of the folder's names, or how a file begins.
+fn meant(file: &Path) -> String {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let names: Vec<String> = names.filter(|name| name.ends_with(".toml")).collect();
+    let known: Vec<&str> = names.iter().map(String::as_str).collect();
+    let said = file.with_extension("toml");
+    let said = said.file_name().unwrap_or_default().to_string_lossy();
+    nearest(&said, &known).first().map_or_else(
+        || "tailwater new NAME writes one to begin with".to_owned(),
+        |name| format!("did you mean {}?", file.with_file_name(name).display()),
+    )
 }
 
 /// A scenario whose text is at hand; the files that it names lie beside `file`.

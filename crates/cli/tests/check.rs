@@ -199,10 +199,41 @@ fn a_core_that_is_not_there_is_a_note_and_refused_where_sockets_are_asked_for() 
 }
 
 #[test]
-fn a_file_that_is_there_with_its_ending_is_named() {
-    let folder = Folder::new("check-ending");
+fn a_file_that_is_not_there_names_the_nearest_or_how_one_begins() {
+    let folder = Folder::new("check-nearest");
     folder.write("tiny.toml", SOUND);
-    let output = check(&[], &[&folder.0.join("tiny")]);
-    let said = text(&output.stderr);
-    assert!(said.contains("tiny.toml is there"), "{said}");
+    let run = |file: &Path| {
+        Command::new(TAILWATER).arg("run").arg(file).output().expect("the program starts")
+    };
+    for (said, meant) in [
+        ("tiny", "tiny.toml?"),
+        ("tiyn.toml", "tiny.toml?"),
+        ("quite-another.toml", "tailwater new NAME writes one"),
+    ] {
+        let file = folder.0.join(said);
+        for output in [check(&[], &[&file]), run(&file)] {
+            let told = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{told}");
+            assert!(told.contains("there is no such file; ") && told.contains(meant), "{told}");
+        }
+    }
+    let output = run(&folder.0);
+    let told = text(&output.stderr);
+    assert!(told.contains("it is a folder; a scenario file in it is needed"), "{told}");
+}
+
+#[test]
+fn a_run_says_first_what_is_most_likely_not_meant() {
+    let folder = Folder::new("check-notes");
+    let service = "server.service = { distribution = \"constant\", mean = \"10us\" }";
+    let path =
+        "server.path = [{ probability = 1.0, steps = [{ lock = \"index\", hold = \"2us\" }] }]";
+    let file = folder.write("locked.toml", &SOUND.replace(service, path));
+    let mut command = Command::new(TAILWATER);
+    command.arg("run").arg(&file).args(["--on", "sim", "--short"]);
+    let output = command.output().expect("the program starts");
+    let told = text(&output.stderr);
+    let note = "lock index is never found taken: one core holds it only while it computes; type sim.cores = 2";
+    assert!(told.contains(note), "{told}");
+    assert!(output.status.success(), "{told}");
 }

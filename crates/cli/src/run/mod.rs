@@ -22,13 +22,13 @@ mod stand;
 mod unchanged;
 mod watch;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, complain};
 use crate::folder::Folder;
 use crate::interrupt::Interrupt;
 use crate::prepare::prepare;
 use crate::progress::Progress;
 use crate::scenarios::Said;
-use crate::{applications, scenarios};
+use crate::{applications, notes, scenarios};
 use busiest::Busiest;
 use loopback::Loopback;
 pub(crate) use options::{Driver, PictureOptions, RunOptions};
@@ -48,6 +48,11 @@ use watch::Watcher;
 
 pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
     let scenario = scenarios::parse(&options.file, &scenarios::read(&options.file)?)?;
+    let is_simulated = options.on == Driver::Sim;
+    // Before the work: it may be ended for what they say.
+    for note in notes::of(&scenario, (!is_simulated, is_simulated)) {
+        complain(&note);
+    }
     concluded(options, scenario)
 }
 

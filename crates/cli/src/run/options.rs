@@ -23,8 +23,8 @@ pub(crate) struct RunOptions {
     /// Write JSON, CSV, plots and an HTML page here.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// A short version of the scenario: one repetition, lowest and highest demand. Its numbers
-    /// prove that it works, and nothing else. Also by TAILWATER_SHORT=1.
+    /// A short version of the scenario: one repetition, lowest and highest demand, of steps one
+    /// cycle. Its numbers prove that it works, and nothing else. Also by TAILWATER_SHORT=1.
     #[arg(long)]
     pub(crate) short: bool,
     /// Instead of the scenario's number of repetitions.

@@ -15,7 +15,8 @@ pub(super) static CONTROLLER: Table = table(
             Text,
             Needed,
             "\"breakwater\"",
-            "The controller: one of those that tailwater controllers lists. none is without control.",
+            "The controller: one of those that tailwater controllers lists. none is without control; servers still refuse \
+             what is past its deadline, and locks what server.locks.policy does. With locks = \"plain\" locks refuse nothing.",
         ),
         key(
             "profile",

@@ -1,0 +1,31 @@
+//! What of a scenario is sound, and most likely not what was meant.
+
+use tailwater_workload::Scenario;
+use tailwater_workload::scenario::{FreeLock, Server, SocketOptions, Transport};
+
+/// Locks that no request finds taken where the scenario is to run, and options that change nothing there.
+pub(crate) fn of(scenario: &Scenario, (on_sockets, simulated): (bool, bool)) -> Vec<String> {
+    let told = |FreeLock { name, on_sockets: mend, simulated: other }: FreeLock| {
+        const ONE_LOOP: &str = "one loop without workers";
+        let found = (mend.filter(|_| on_sockets), other.filter(|_| simulated));
+        let (place, holder, mend) = match found {
+            (Some(mend), Some(other)) if mend == other => ("", ONE_LOOP, mend),
+            (Some(mend), Some(other)) => {
+                ("", ONE_LOOP, format!("{mend} for sockets, {other} for simulation"))
+            }
+            (Some(mend), None) => (if simulated { " over sockets" } else { "" }, ONE_LOOP, mend),
+            (None, Some(other)) => {
+                (if on_sockets { " in simulation" } else { "" }, "one core", other)
+            }
+            (None, None) => return None,
+        };
+        Some(format!(
+            "lock {name} is never found taken{place}: {holder} holds it only while it computes; type {mend}"
+        ))
+    };
+    let Server { transport, socket, .. } = &scenario.server;
+    let is_idle = *transport == Transport::Unix && *socket != SocketOptions::default();
+    let idle = "server.socket changes nothing: its options are TCP's, and server.transport is unix";
+    let options = (on_sockets && is_idle).then(|| idle.to_owned());
+    scenario.free_locks().into_iter().filter_map(told).chain(options).collect()
+}

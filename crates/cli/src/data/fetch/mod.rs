@@ -10,10 +10,11 @@ use crate::data_folder::DataFolder;
 use crate::failure::{Failure, complain, say};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use archive::Trouble;
 use clap::{Args, ValueEnum};
 use draft::Draft;
 use serde::Serialize;
-use std::io::{self, BufReader, IsTerminal as _};
+use std::io::{BufReader, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use tailwater_data::text::WORDNET_PACKAGE;
 use tailwater_data::{Package, Unfit};
@@ -156,16 +157,14 @@ fn bring(package: &Package, data: &Path, interrupt: &Interrupt) -> Result<Fetche
 }
 
 /// Why an archive was not unpacked.
-fn unpacked(package: &Package, draft: &Draft, error: &io::Error) -> Failure {
-    let why = match error.kind() {
-        io::ErrorKind::InvalidData => error.to_string(),
-        io::ErrorKind::UnexpectedEof => "it ends too early".into(),
-        _ => return draft.trouble(error),
-    };
-    Failure::work(format!(
-        "the package {} that apt-get brought is damaged: {why}; nothing was kept, try again",
-        package.name
-    ))
+fn unpacked(package: &Package, draft: &Draft, trouble: &Trouble) -> Failure {
+    match trouble {
+        Trouble::Folder(error) => draft.trouble(error),
+        Trouble::Archive(error) => Failure::work(format!(
+            "the package {} that apt-get brought is damaged: {error}; nothing was kept, try again",
+            package.name
+        )),
+    }
 }
 
 /// What is verified is what was published, whoever packaged it.

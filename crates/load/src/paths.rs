@@ -368,7 +368,6 @@ steps = [{ lock = "A", steps = [{ lock = "B", steps = [{ wait = "20ms" }] }] },
         for (refused, reason) in [
             (CallError::Shed(Reason::Lock), Reason::Lock),
             (CallError::Disconnected, Reason::Unavailable),
-            (CallError::Shed(Reason::Draining), Reason::Unavailable),
             (CallError::Runtime(Fault::HandlerTimeout), Reason::Deadline),
         ] {
             assert_eq!(of(Err(refused)), Some(Unanswered::Refused(reason)));

@@ -26,8 +26,6 @@ impl Unanswered {
             // The tier's own limit is part of what it does under load.
             CallError::Runtime(Fault::HandlerTimeout) => Reason::Deadline,
             CallError::Runtime(_) => return Some(Self::Wrong),
-            // It is the tier that goes away, and not the server that answers.
-            CallError::Shed(Reason::Draining) => Reason::Unavailable,
             CallError::Shed(reason) => *reason,
             CallError::QueueFull => Reason::QueueFull,
             CallError::Expired | CallError::TimedOut => Reason::Deadline,

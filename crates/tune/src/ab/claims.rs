@@ -75,7 +75,6 @@ fn settle(ended: &mut [Conclusion], shown: &[bool], (claims, alpha): (usize, f64
 mod tests {
     use super::super::comparison::Look;
     use super::*;
-    use tailwater_stats::anytime::Level;
 
     fn test(p_value: f64, mean: f64, verdict: Verdict) -> Conclusion {
         let interval = Some((mean - 0.03, mean + 0.03));
@@ -83,21 +82,9 @@ mod tests {
         Conclusion::after(verdict, 0.025, look)
     }
 
-    fn rules() -> ComparisonRules {
-        ComparisonRules {
-            better: Better::Less,
-            level: Level::FIVE_PERCENT,
-            effect: 0.01,
-            quads_max: 60,
-            has_losses_measured: false,
-            guards: Vec::new(),
-            noise: Vec::new(),
-        }
-    }
-
     #[test]
     fn claims_share_the_level_and_those_of_rivals_have_their_losses_measured() {
-        let mut claims = Claims::new(&rules(), 2);
+        let mut claims = Claims::new(&ComparisonRules::unguarded(), 2);
         let claim = claims.next_rules(true);
         assert!(claim.has_losses_measured && !claims.next_rules(false).has_losses_measured);
         assert_eq!((claim.level.alpha(), claim.quads_of_one(30, 2)), (0.025, 17));

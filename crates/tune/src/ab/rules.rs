@@ -72,12 +72,10 @@ pub struct NoiseRule {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tests_share_their_quads_and_each_has_those_of_an_interval() {
-        let rules = ComparisonRules {
+impl ComparisonRules {
+    /// Less is better; no guard, no rule on noise, 60 quads.
+    pub(super) const fn unguarded() -> Self {
+        Self {
             better: Better::Less,
             level: Level::FIVE_PERCENT,
             effect: 0.01,
@@ -85,7 +83,17 @@ mod tests {
             has_losses_measured: false,
             guards: Vec::new(),
             noise: Vec::new(),
-        };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_share_their_quads_and_each_has_those_of_an_interval() {
+        let rules = ComparisonRules::unguarded();
         for (quads, tests, of_one) in
             [(200, 5, 40), (1_000, 5, 60), (50, 5, 16), (9, 5, 9), (0, 5, 0), (40, 0, 40)]
         {

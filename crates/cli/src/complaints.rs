@@ -46,7 +46,7 @@ impl Complaints {
     }
 }
 
-/// Without what the runtime says of every panic.
+/// Without what the runtime says of every panic, and without notes of ours, which are no cause of a failure.
 fn lines_of(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.strip_prefix("tailwater: ").unwrap_or(line));
     let lines = lines.filter(|line| !line.trim().is_empty() && !line.starts_with("note: "));
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn lines_are_those_of_an_error_or_of_a_panic() {
         assert!(lines_of("").is_empty());
-        let error = "tailwater: warning: x\n\ntailwater: no core 9\n";
+        let error = "tailwater: warning: x\n\ntailwater: no core 9\ntailwater: note: y\n";
         assert_eq!(lines_of(error), ["warning: x", "no core 9"]);
         let panic = "thread 'main' panicked at a.rs:1:2:\nout of bounds\nnote: run with `RUST_BACKTRACE=1`\n";
         assert_eq!(lines_of(panic).last().map(String::as_str), Some("out of bounds"));

@@ -63,14 +63,17 @@ pub(crate) fn unreadable(file: &Path, error: &io::Error) -> String {
 fn meant(file: &Path) -> String {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let names: Vec<String> = names.filter(|name| name.ends_with(".toml")).collect();
+    let names = entries.filter(|entry| entry.path().is_file());
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    // Without the ending: what all have in common makes nothing alike.
+    let names = names.filter_map(|name| name.strip_suffix(".toml").map(str::to_owned));
+    let names: Vec<String> = names.collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
-    let said = file.with_extension("toml");
+    let said = file.with_extension("");
     let said = said.file_name().unwrap_or_default().to_string_lossy();
     nearest(&said, &known).first().map_or_else(
         || "tailwater new NAME writes one to begin with".to_owned(),
-        |name| format!("did you mean {}?", file.with_file_name(name).display()),
+        |name| format!("did you mean {}?", file.with_file_name(format!("{name}.toml")).display()),
     )
 }
 

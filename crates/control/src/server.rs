@@ -184,7 +184,7 @@ pub enum Reason {
     Cancelled = 9,
     /// Its class costs too much for what the server can do now: others fit in its place.
     Cost = 10,
-    /// A server that it needs cannot be reached or goes away; this one stays.
+    /// A server that it needs cannot be reached or goes away; this one stays. Whether the other has carried it out is unknown.
     Unavailable = 11,
 }
 

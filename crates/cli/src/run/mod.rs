@@ -51,7 +51,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<(), Failure> {
     let is_simulated = options.on == Driver::Sim;
     // Before the work: it may be ended for what they say.
     for note in notes::of(&scenario, (!is_simulated, is_simulated)) {
-        complain(&note);
+        complain(&format!("note: {note}"));
     }
     concluded(options, scenario)
 }

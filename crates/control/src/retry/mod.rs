@@ -93,16 +93,19 @@ pub enum Failure {
     NotBegun,
     /// The call was not sent: no credit came, its queue was full, or the connection was lost before.
     Unsent,
-    /// It was sent, and the connection was lost: whether it was carried out is unknown.
+    /// It was sent, and the connection was lost, or the server has lost one behind it ([`Reason::Unavailable`]): whether it
+    /// was carried out is unknown.
     Lost,
 }
 
 impl Failure {
-    /// What a refusal means: by a server that goes away, the call is not begun; else it is shed.
+    /// What a refusal means: by a server that goes away, the call is not begun; by one that needs another, that one may have
+    /// carried it out; else it is shed.
     #[must_use]
     pub const fn refused(reason: Reason) -> Self {
         match reason {
             Reason::Draining => Self::NotBegun,
+            Reason::Unavailable => Self::Lost,
             reason => Self::Shed(reason),
         }
     }

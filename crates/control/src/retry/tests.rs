@@ -120,10 +120,11 @@ fn moving_on_unsent_costs_no_token_and_the_wait_for_credit_ends_with_the_tries()
 }
 
 #[test]
-fn only_a_draining_server_has_not_begun_what_it_refuses() {
+fn a_draining_server_has_not_begun_what_it_refuses_and_one_behind_another_may_have_done_it() {
     for reason in Reason::ALL {
         let expected = match reason {
             Reason::Draining => Failure::NotBegun,
+            Reason::Unavailable => Failure::Lost,
             reason => Failure::Shed(reason),
         };
         assert_eq!(Failure::refused(reason), expected);

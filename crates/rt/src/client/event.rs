@@ -108,7 +108,7 @@ impl End {
 
     /// There is no answer of the application, and it may have begun all the same.
     pub(super) const fn may_have_run(&self) -> bool {
-        matches!(self, Self::Fault { .. } | Self::Lost)
+        matches!(self, Self::Fault { .. }) || matches!(self.failure(), Some(Failure::Lost))
     }
 }
 
@@ -141,6 +141,7 @@ mod tests {
             (rejected(Some(Reason::Lock)), Failure::Shed(Reason::Lock)),
             (rejected(Some(Reason::Cancelled)), Failure::Shed(Reason::Cancelled)),
             (rejected(Some(Reason::Draining)), Failure::NotBegun),
+            (rejected(Some(Reason::Unavailable)), Failure::Lost),
             (rejected(None), Failure::Shed(Reason::Limit)),
             (End::NotTaken, Failure::NotBegun),
             (End::Unsent(DropReason::Expired), Failure::Unsent),

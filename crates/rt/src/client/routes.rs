@@ -123,6 +123,7 @@ impl Failed {
             (_, End::Unsent(reason)) => CallError::unsent(*reason),
             (Failure::NotBegun, _) => CallError::Shed(Reason::Draining),
             (Failure::Shed(reason), _) => CallError::Shed(reason),
+            (Failure::Lost, End::Rejected { reason: Some(reason), .. }) => CallError::Shed(*reason),
             (Failure::Unsent | Failure::Lost, _) => CallError::Disconnected,
         };
         Some(Self { token, call, failure, error })

@@ -280,6 +280,12 @@ fn router(
     let spinner = throttled(options, described)?;
     let place = Place { loops, workers, crew, locks, spinner };
     let application = applications::of(scenario, data).map_err(Failure::usage)?;
-    let foreign = tiers::foreign(options, scenario, &scenario.server.paths)?;
-    application.router_before(&place, &foreign).map_err(Failure::usage)
+    let router = match tiers::commanded(options, scenario)? {
+        Some(nodes) => application.router_over(&place, nodes),
+        None => {
+            let foreign = tiers::foreign(options, scenario, &scenario.server.paths)?;
+            application.router_before(&place, &foreign)
+        }
+    };
+    router.map_err(Failure::usage)
 }

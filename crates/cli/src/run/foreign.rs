@@ -2,13 +2,14 @@
 
 use super::process::ended;
 use crate::failure::Failure;
-use crate::group::free_port;
+use crate::group::{find, free_port};
 use crate::guarded::Guarded;
 use crate::interrupt::Interrupt;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
+use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Command;
 
 /// How long it may take until it answers.
@@ -20,6 +21,28 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What it is asked at first, and answers where the key is not there.
 const QUESTION: &[u8] = b"get tailwater\r\n";
 const ANSWER: &[u8] = b"END\r\n";
+
+/// Refuses a scenario of whose commands a program is not there.
+pub(super) fn check(scenario: &Scenario) -> Result<(), Failure> {
+    for tier in &scenario.tiers {
+        let Some(program) = tier.command.as_ref().map(|command| &command.words[0]) else {
+            continue;
+        };
+        if find(program.as_ref()).is_none_or(|file| !file.is_file()) {
+            return Err(Failure::work(missing(program, &tier.name)));
+        }
+    }
+    Ok(())
+}
+
+fn missing(program: &str, tier: &str) -> String {
+    // Which package of Debian has it is known of this one.
+    let mend = match program {
+        "memcached" => "type: apt-get install memcached",
+        _ => "install it, or write the path to it into tier.command",
+    };
+    format!("found no program {program}, which tier {tier} runs; {mend}")
+}
 
 /// A node; ended when dropped.
 pub(super) struct ForeignProcess {
@@ -117,4 +140,27 @@ fn ask(address: SocketAddr) -> std::io::Result<bool> {
     let mut answer = [0; ANSWER.len()];
     stream.read_exact(&mut answer)?;
     Ok(answer == ANSWER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_not_there_is_told_with_what_to_type() {
+        let text = "slo = \"1s\"\nclients.count = 1\ndemand.requests_per_second = 100\n\
+                    controller = { name = \"none\" }\n\
+                    server.path = [{ probability = 1.0, steps = [{ call = \"cache\" }] }]\n\
+                    tier = [{ name = \"cache\", command = \"PROGRAM {port}\" }]\n";
+        let checked = |program: &str| {
+            let text = text.replace("PROGRAM", program);
+            check(&Scenario::parse("x.toml", &text).expect("a scenario"))
+        };
+        assert!(checked("sh").is_ok() && checked("/bin/sh").is_ok());
+        for program in ["no-such-program", "/no/such/program"] {
+            let why = checked(program).expect_err("it is not there").to_string();
+            assert!(why.starts_with(&format!("found no program {program}, which")), "{why}");
+        }
+        assert!(missing("memcached", "leaf").ends_with("type: apt-get install memcached"));
+    }
 }

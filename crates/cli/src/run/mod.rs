@@ -184,7 +184,8 @@ fn refuse_on_sockets(scenario: &Scenario, data: &Path) -> Result<(), Failure> {
     scenario.needs_simulator().map_or(Ok(()), Err).map_err(Failure::usage)?;
     applications::of(scenario, data).map_err(Failure::usage)?;
     launched::knobs(scenario).map_err(Failure::usage)?;
-    cores::check(scenario)
+    cores::check(scenario)?;
+    foreign::check(scenario)
 }
 
 /// Refuses runs of more requests than the application's oracle can hold, as far as that is known ahead: what follows a

@@ -98,7 +98,9 @@ pub(super) fn called_by_front(
     scenario: &Scenario,
 ) -> Result<Vec<TierConfig>, Failure> {
     match scenario.server.application {
-        Some(_) => reached_of(options, scenario, |_, tier| tier.application),
+        Some(_) => reached_of(options, scenario, |_, tier| {
+            tier.application && tier.command.is_none()
+        }),
         None => called(options, scenario, &scenario.server.paths),
     }
 }
@@ -119,6 +121,15 @@ pub(super) fn foreign(
         }))
     };
     called.filter_map(reach).collect()
+}
+
+/// Where the nodes of the application's tier are, if they are programs of others.
+pub(super) fn commanded<'a>(
+    options: &'a ServeOptions,
+    scenario: &Scenario,
+) -> Result<Option<&'a [Address]>, Failure> {
+    let is_it = |tier: &&Tier| tier.application && tier.command.is_some();
+    scenario.tiers.iter().find(is_it).map(|tier| addresses(options, tier)).transpose()
 }
 
 /// The tiers that these paths call, where the options say that they are.

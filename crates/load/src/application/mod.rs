@@ -22,7 +22,7 @@ use std::path::Path as File;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::{MethodId, Rng};
-use tailwater_rt::{LockRules, Router};
+use tailwater_rt::{Address, LockRules, Router};
 use tailwater_stats::result::DataUsed;
 use tailwater_workload::scenario::{Path, Tier};
 use tailwater_workload::{Distribution, Service, Work};
@@ -50,6 +50,15 @@ pub trait Application: Send + Sync {
     /// As above.
     fn router_before(&self, place: &Place, _: &ForeignTiers) -> Result<Router, String> {
         self.router(place)
+    }
+
+    /// The same where the nodes of its tier are programs of others, which listen at these addresses. One that allows such a
+    /// tier ([`Given::only_tier_or_command`]) has this.
+    ///
+    /// # Errors
+    /// As above, and when it has no such tier.
+    fn router_over(&self, _place: &Place, _nodes: &[Address]) -> Result<Router, String> {
+        Err("the nodes of this application are tailwater's own; leave command out of its tier".into())
     }
 
     /// The methods of a node of one of its tiers, with everything that this node needs loaded.
@@ -261,11 +270,27 @@ impl Given<'_> {
         found.map(|found| found.nodes)
     }
 
-    /// The same of an application whose one tier is called so, and may have so many nodes at most.
+    /// The same of an application whose one tier is called so, and may have so many nodes at most, which are tailwater's own.
     ///
     /// # Errors
-    /// Where that is missing or too large, or another tier is said to be the application's.
+    /// Where that is missing or too large, or runs a command, or another tier is said to be the application's.
     pub fn only_tier(&self, name: &str, most: u32) -> Result<u32, BadSetting> {
+        match self.only_tier_or_command(name, most)? {
+            (nodes, false) => Ok(nodes),
+            (_, true) => Err(BadSetting {
+                key: name.into(),
+                message: format!(
+                    "tier {name} has a command, and its nodes are the application's own; leave command out"
+                ),
+            }),
+        }
+    }
+
+    /// The same where its nodes may be programs of others: also whether they are.
+    ///
+    /// # Errors
+    /// As above, but where it runs a command.
+    pub fn only_tier_or_command(&self, name: &str, most: u32) -> Result<(u32, bool), BadSetting> {
         let nodes = self.nodes(name).filter(|nodes| *nodes <= most).ok_or_else(|| BadSetting {
             key: name.into(),
             message: format!(
@@ -281,7 +306,10 @@ impl Given<'_> {
                     other.name
                 ),
             }),
-            None => Ok(nodes),
+            None => {
+                let is_command = |tier: &Tier| tier.application && tier.command.is_some();
+                Ok((nodes, self.tiers.iter().any(is_command)))
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ pub struct Command {
     /// The program and its arguments; [`PORT`] in them stands for the port to listen on.
     pub words: Vec<String>,
     /// How many keys it is asked for, each as often as the others. Default 1,000. With more than it has room for, it
-    /// forgets some, which are set again.
+    /// forgets some, which are set again. Means nothing where the application decides what it is asked.
     pub keys: u32,
     /// Where it stands.
     pub place: TextPlace,
@@ -22,11 +22,10 @@ pub struct Command {
 pub const PORT: &str = "{port}";
 
 /// What a program of others has not.
-const OURS: [&str; 8] =
-    ["path", "application", "locks", "connections", "slo", "controller", "replicas", "hedge"];
+const OURS: [&str; 7] = ["path", "locks", "connections", "slo", "controller", "replicas", "hedge"];
 
-/// `None` where the tier has none.
-pub(super) fn read(section: &Section<'_>) -> Option<Command> {
+/// `None` where the tier has none. Of an `application` that one decides what is asked.
+pub(super) fn read(section: &Section<'_>, application: bool) -> Option<Command> {
     let keys = section.item("keys");
     let Some(item) = section.item("command") else {
         if let Some(keys) = keys {
@@ -49,6 +48,12 @@ pub(super) fn read(section: &Section<'_>) -> Option<Command> {
         return item.wrong(format_args!(
             "a program and its arguments with {PORT} where the port stands, such as \"memcached -l 127.0.0.1 -p \
              {PORT}\","
+        ));
+    }
+    if let Some(keys) = keys.as_ref().filter(|_| application) {
+        keys.problem(format!(
+            "{} is given beside application, which says what is asked; leave it out",
+            keys.name
         ));
     }
     let keys = keys.and_then(|item| item.whole()).unwrap_or(1_000);
@@ -114,6 +119,33 @@ name = "cache"
         assert!(said.starts_with("x.toml:11:11: ") && said.contains("say by service"), "{said}");
         let scenario = parsed(&format!("{command}\nservice = \"5us\"")).unwrap();
         assert_eq!((scenario.needs_sockets(), scenario.tiers[0].paths.len()), (None, 1));
+    }
+
+    const OF_APPLICATION: &str = r#"
+slo = "1s"
+clients.count = 1
+demand.requests_per_second = 100
+controller = { name = "none" }
+server.application = "router"
+tier = [{ name = "leaf", application = true, command = "memcached -p {port}"MORE }]
+"#;
+
+    #[test]
+    fn an_application_may_have_nodes_that_a_command_starts() {
+        let parsed = |more: &str| {
+            let text = OF_APPLICATION.replace("MORE", more);
+            Scenario::parse("x.toml", &text).map_err(|error| error.to_string())
+        };
+        let scenario = parsed("").unwrap();
+        let tier = &scenario.tiers[0];
+        assert!(tier.application && tier.command.is_some() && tier.paths.is_empty());
+        assert_eq!(scenario.needs_simulator(), None);
+        let said = scenario.needs_sockets().map(|error| error.to_string()).unwrap_or_default();
+        assert!(said.contains("knows no application such as router"), "{said}");
+        let keys = parsed(", keys = 5").err().unwrap_or_default();
+        assert!(keys.contains("tier.keys is given beside application, which says"), "{keys}");
+        let service = parsed(", service = \"5us\"").err().unwrap_or_default();
+        assert!(service.contains("tier.service is given beside application"), "{service}");
     }
 
     #[test]

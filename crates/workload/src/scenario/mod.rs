@@ -294,7 +294,9 @@ impl Scenario {
         if let Some((place, message)) = self.not_simulated.or(named) {
             return Some(self.error_at(place, message.to_owned()));
         }
-        let is_unknown = |tier: &Tier| tier.command.clone().filter(|_| tier.paths.is_empty());
+        let is_unknown = |tier: &Tier| {
+            tier.command.clone().filter(|_| tier.paths.is_empty() && !tier.application)
+        };
         if let Some(command) = self.tiers.iter().find_map(is_unknown) {
             return Some(self.error_at(command.place, COMMAND));
         }

@@ -35,7 +35,7 @@ pub struct Tier {
     /// What its controllers are built for. Default: the run's objective. Its callers' own time is not
     /// in it, so a tighter one leaves them room.
     pub slo: Option<Duration>,
-    /// Its nodes serve the server's application. Default false.
+    /// Its nodes are the server's application's, which also decides what a command's are asked. Default false.
     pub application: bool,
     /// A program that serves in place of ours. Default: none.
     pub command: Option<Command>,
@@ -150,7 +150,7 @@ fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
     let name = section.needed("name", |item| item.text().map(ToOwned::to_owned));
     let application = section.truth("application").unwrap_or(false);
     let has_command = section.item("command").is_some();
-    let command = command::read(section);
+    let command = command::read(section, application);
     let controller = section.item("controller").and_then(|item| controller::one(&item));
     let replicas = section.whole("replicas").unwrap_or(1);
     if application {
@@ -165,10 +165,10 @@ fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
         pin: pin(section),
         connections: section.whole("connections").unwrap_or(1),
         slo: section.duration("slo"),
-        application: application && !has_command,
+        application,
         paths: match (has_command, application) {
-            (true, _) => command::stand_in(section),
-            (false, true) => refuse_paths(section),
+            (_, true) => refuse_paths(section),
+            (true, false) => command::stand_in(section),
             (false, false) => paths(section, context),
         },
         locks: Locks::read(&section_of(section, "locks")),

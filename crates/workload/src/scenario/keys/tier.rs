@@ -84,7 +84,8 @@ pub(super) static TIER: Table = table(
             Truth,
             Is("false"),
             "true",
-            "Whether its nodes serve the tier of this name of the server's application. Sockets only.",
+            "Whether its nodes serve the tier of this name of the server's application. Beside command they are its program, \
+             and the application says what they are asked. Sockets only.",
         ),
         key(
             "command",
@@ -99,7 +100,8 @@ pub(super) static TIER: Table = table(
             Whole(1..=limits::KEYS_MAX),
             Is("1000"),
             "10000",
-            "How many keys a command's nodes are asked for, each as often as the others. Only beside command.",
+            "How many keys a command's nodes are asked for, each as often as the others. Only beside command, and not beside \
+             application.",
         ),
         key(
             "locks",

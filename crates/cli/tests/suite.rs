@@ -469,6 +469,42 @@ fn replicas_of_router_are_compared_after_each_run() {
     }
 }
 
+/// What `suite run` plays where stock memcacheds hold the keys.
+const OVER_MEMCACHED: [&str; 9] =
+    ["suite", "run", "router", "--short", "--json", "--set", "leaf=memcached", "--set", "keys=200"];
+
+#[test]
+fn router_keeps_keys_on_stock_memcacheds_by_one_command() {
+    let found = Command::new("memcached").arg("-V").output();
+    found.expect("found no memcached; type: apt-get install memcached");
+    let folder = Folder::new("suite-memcached");
+    let result = answered(&folder, &[&OVER_MEMCACHED[..], &["--leaves", "3"]].concat());
+    for run in result["runs"].as_array().expect("runs") {
+        assert_eq!(run["wrong_answers"].as_u64().unwrap_or(0), 0, "{run}");
+        let compared = &run["replicas_compared"];
+        assert!(compared["keys"].as_u64() > Some(0), "{compared}");
+        assert!(compared["differ"] == 0 && compared["untold"] != compared["keys"], "{compared}");
+        let gets = compared["gets"].as_array().expect("counts");
+        assert!(gets.len() == 3 && gets.iter().any(|count| count.as_u64() > Some(0)), "{compared}");
+        let leaf = &run["tiers"][1];
+        assert!(leaf["cores_used"].as_f64() > Some(0.0), "{leaf}");
+    }
+}
+
+#[test]
+fn where_memcached_is_not_installed_the_package_is_named() {
+    let folder = Folder::new("suite-no-memcached");
+    let mut command = Command::new(TAILWATER);
+    command.args(OVER_MEMCACHED).env("TAILWATER_DATA", &folder.0).env("PATH", &folder.0);
+    let output = command.output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let needed =
+        "found no program memcached, which tier leaf runs; type: apt-get install memcached";
+    assert!(said.contains(needed), "{said}");
+    assert!(output.stdout.is_empty(), "nothing was run");
+}
+
 const ROUTER: &str = r#"
 slo = "1s"
 clients.count = 4

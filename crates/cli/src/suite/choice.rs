@@ -1,7 +1,7 @@
 //! A service with settings of the user's: as the text of a scenario, which every process reads.
 
 use crate::failure::Failure;
-use crate::services::{SERVICES, Service};
+use crate::services::{SERVICES, Service, Variant};
 use crate::values::key_value;
 use crate::{applications, scenarios};
 use clap::Args;
@@ -40,12 +40,15 @@ pub(crate) struct Choice<'a> {
 impl Choice<'_> {
     /// As messages call it.
     pub(crate) fn file(&self) -> PathBuf {
-        PathBuf::from(format!("scenarios/{}.toml", self.service))
+        let variant = find(self.service).ok().and_then(|service| self.variant(service));
+        let name = variant.map_or(self.service, |variant| variant.name);
+        PathBuf::from(format!("scenarios/{name}.toml"))
     }
 
     /// The scenario, whose settings the application takes.
     pub(crate) fn scenario(&self) -> Result<Scenario, Failure> {
-        let text = self.text(find(self.service)?.scenario)?;
+        let service = find(self.service)?;
+        let text = self.text(self.variant(service).map_or(service.scenario, |it| it.scenario))?;
         let scenario = scenarios::parse(&self.file(), &text)?;
         // Flags have no line in a file.
         let message = |problem: &tailwater_workload::scenario::Problem| problem.message.clone();
@@ -54,6 +57,15 @@ impl Choice<'_> {
             Failure::usage(messages.join("; "))
         })?;
         Ok(scenario)
+    }
+
+    /// What is played instead of the service's scenario, if the settings stand for that. Of a setting the last counts.
+    fn variant(&self, service: &Service) -> Option<&'static Variant> {
+        service.variants.iter().find(|variant| {
+            let (key, value) = variant.setting;
+            let said = self.set.iter().rev().find(|(said, _)| said == key);
+            said.is_some_and(|(_, said)| said == value)
+        })
     }
 
     fn text(&self, of: &str) -> Result<String, Failure> {
@@ -129,6 +141,38 @@ mod tests {
         };
         assert_eq!(value("documents").as_deref(), Some("300"));
         assert_eq!(value("text").as_deref(), Some("generated"));
+    }
+
+    #[test]
+    fn a_setting_may_stand_for_another_scenario() {
+        let played = |set: &[(String, String)]| {
+            let choice = Choice { service: "router", set, leaves: Some(3) };
+            let scenario = choice.scenario().unwrap_or_else(|why| panic!("{why}"));
+            (choice.file(), scenario.tiers[0].command.is_some(), scenario.tiers[0].nodes)
+        };
+        let stores = (PathBuf::from("scenarios/router.toml"), false, 3);
+        let memcacheds = (PathBuf::from("scenarios/router-memcached.toml"), true, 3);
+        let [store, memcached] = ["store", "memcached"].map(|value| pair("leaf", value));
+        assert_eq!(played(&[]), stores);
+        assert_eq!(played(std::slice::from_ref(&memcached)), memcacheds);
+        assert_eq!(played(&[store.clone(), memcached.clone()]), memcacheds);
+        assert_eq!(played(&[memcached, store]), stores);
+    }
+
+    #[test]
+    fn each_scenario_of_a_service_says_what_it_stands_for() {
+        for service in SERVICES {
+            for variant in service.variants {
+                let (key, value) = variant.setting;
+                let file = PathBuf::from(format!("{}.toml", variant.name));
+                let scenario = scenarios::parse(&file, variant.scenario)
+                    .unwrap_or_else(|why| panic!("{}: {why}", variant.name));
+                let application = scenario.server.application.expect("an application");
+                assert_eq!(application.name, service.kind.name);
+                let says = |it: &ApplicationSetting| (&*it.key, &*it.value) == (key, value);
+                assert!(application.settings.iter().any(says), "{}", variant.name);
+            }
+        }
     }
 
     #[test]

@@ -1,30 +1,19 @@
 //! Where handlers of any thread leave questions for the one that has the connections.
 
-use super::slot::Filler;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use tailwater_core::Instant;
 
 /// Most questions that are under way; a further one is refused as of a full queue.
 const QUESTIONS_MAX: usize = 1 << 16;
 
-/// What a node is asked.
-#[derive(Debug)]
-pub(super) struct Question {
-    pub(super) node: usize,
-    pub(super) key: u32,
-    pub(super) deadline: Option<Instant>,
-    pub(super) filler: Filler,
-}
-
 /// Questions on their way, and the bell that wakes the thread.
 #[derive(Debug)]
-pub(super) struct Desk {
-    questions: Sender<Question>,
+pub(super) struct Desk<Q> {
+    questions: Sender<Q>,
     /// Left here or under way.
     count: AtomicUsize,
     bell: OwnedFd,
@@ -33,8 +22,8 @@ pub(super) struct Desk {
     is_closed: AtomicBool,
 }
 
-impl Desk {
-    pub(super) fn new() -> Result<(Self, Receiver<Question>), Errno> {
+impl<Q> Desk<Q> {
+    pub(super) fn new() -> Result<(Self, Receiver<Q>), Errno> {
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let (questions, taken) = channel();
         let [is_rung, is_closed] = [(); 2].map(|()| AtomicBool::new(false));
@@ -42,7 +31,7 @@ impl Desk {
     }
 
     /// Gives it back where there is no room, or no thread any more.
-    pub(super) fn leave(&self, question: Question) -> Result<(), Question> {
+    pub(super) fn leave(&self, question: Q) -> Result<(), Q> {
         // Only a bound: nothing else is read because of it.
         if self.count.fetch_add(1, Relaxed) >= QUESTIONS_MAX {
             self.count.fetch_sub(1, Relaxed);
@@ -82,7 +71,7 @@ impl Desk {
     }
 }
 
-impl AsFd for Desk {
+impl<Q> AsFd for Desk<Q> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }

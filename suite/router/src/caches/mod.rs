@@ -1,34 +1,39 @@
 //! Memcacheds that the handlers of a process ask, as a tier behind them.
 //!
-//! One thread has a connection to each node, [`nodes`](crate::nodes) of one each, and handlers of all threads leave their
-//! questions there. So a question costs two wake-ups: that of this thread, and that of the handler's. A question is a
-//! look-aside read: a get, and where the key is not there a set of its value. Keys and values are those of
-//! [`tailwater_load::foreign`], so that every answer is known beforehand, and each is compared.
+//! One thread has a connection to each node (`asker`), and handlers of all threads leave their questions there. So a question
+//! costs two wake-ups: that of this thread, and that of the handler's. `turns` is what this thread does, whatever is asked.
+//! Here a question is a look-aside read of one node ([`nodes`](crate::nodes) of one each): a get, and where the key is not
+//! there a set of its value. Keys and values are those of [`tailwater_load::foreign`], so that every answer is known
+//! beforehand, and each is compared.
 
+mod asker;
 mod desk;
-mod open;
-mod slot;
 mod turns;
+mod slot;
+mod open;
 
 use crate::front::StartError;
-use desk::{Desk, Question};
-use slot::Slot;
-use std::io;
-use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
+use crate::nodes::{Nodes, NodesConfig};
+use open::{Open, Question};
+use std::sync::Arc;
 use tailwater_control::Reason;
 use tailwater_core::Instant;
 use tailwater_load::application::{Asked, ForeignTier, Unanswered};
 use tailwater_rt::net::Address;
-use turns::Turns;
+
+pub(crate) use asker::Asker;
+pub(crate) use slot::{Answer, Filler, Slot};
+pub(crate) use turns::Work;
+
+/// What commands to one node may borrow that it has not taken.
+const BUFFERS: usize = 16 << 20;
 
 /// The nodes of one tier. Dropping it ends the questions that are under way, and the connections.
 #[derive(Debug)]
 pub struct Caches {
-    desk: Arc<Desk>,
+    asker: Asker<Question>,
     nodes: u32,
     keys: u32,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Caches {
@@ -38,17 +43,14 @@ impl Caches {
     /// # Errors
     /// When the kernel refuses a descriptor or a thread.
     pub fn start(nodes: &[Address], keys: u32) -> Result<Self, StartError> {
-        let (tell, told) = mpsc::channel();
-        let (desk, questions) = Desk::new()?;
-        let desk = Arc::new(desk);
-        let turns = Turns::new(nodes, desk.clone(), questions, tell)?;
-        let thread = std::thread::Builder::new()
-            .name("caches".into())
-            .spawn(move || turns.run())
-            .map_err(StartError::System)?;
-        told.recv().map_err(|_| StartError::System(io::ErrorKind::BrokenPipe.into()))?;
+        let of_one = |(key, node): (u64, &Address)| {
+            Nodes::new(&NodesConfig::new(vec![node.clone()]), key, BUFFERS)
+        };
+        let all: Result<Vec<_>, _> = (0..).zip(nodes).map(of_one).collect();
+        let all = all.map_err(StartError::Placement)?;
+        let asker = Asker::start(all, Open::default())?;
         let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
-        Ok(Self { desk, nodes: count, keys: keys.max(1), thread: Some(thread) })
+        Ok(Self { asker, nodes: count, keys: keys.max(1) })
     }
 }
 
@@ -62,18 +64,9 @@ impl ForeignTier for Caches {
         // Below the number of keys, which has 32 bits.
         let key = (draw % u64::from(self.keys)) as u32;
         let question = Question { node: node as usize, key, deadline, filler: slot.filler() };
-        if let Err(question) = self.desk.leave(question) {
+        if let Err(question) = self.asker.leave(question) {
             question.filler.fill(Err(Unanswered::Refused(Reason::QueueFull)));
         }
         Box::pin(slot.answer())
-    }
-}
-
-impl Drop for Caches {
-    fn drop(&mut self) {
-        self.desk.close();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }

@@ -3,50 +3,60 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
 use tailwater_control::Reason;
 use tailwater_load::application::Unanswered;
 
-type Outcome = Result<(), Unanswered>;
+type Outcome<T> = Result<T, Unanswered>;
 
 /// One question's. The lock is held for a few moves, never while a waker runs.
-#[derive(Debug, Default)]
-pub(super) struct Slot {
-    state: Mutex<State>,
+#[derive(Debug)]
+pub(crate) struct Slot<T> {
+    state: Mutex<State<T>>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    outcome: Option<Outcome>,
+#[derive(Debug)]
+struct State<T> {
+    /// `None` again once it was taken.
+    outcome: Option<Outcome<T>>,
+    is_filled: bool,
     waker: Option<Waker>,
 }
 
 /// The duty to fill a slot. Dropped without an answer it says that the connection was lost, so that nothing waits for ever.
 #[derive(Debug)]
-pub(super) struct Filler(Arc<Slot>);
+pub(crate) struct Filler<T>(Arc<Slot<T>>);
 
 /// What the handler awaits.
-pub(super) struct Answer(Arc<Slot>);
+pub(crate) struct Answer<T>(Arc<Slot<T>>);
 
-impl Slot {
-    pub(super) fn filler(self: &Arc<Self>) -> Filler {
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self { state: Mutex::new(State { outcome: None, is_filled: false, waker: None }) }
+    }
+}
+
+impl<T> Slot<T> {
+    pub(crate) fn filler(self: &Arc<Self>) -> Filler<T> {
         Filler(self.clone())
     }
 
-    pub(super) const fn answer(self: Arc<Self>) -> Answer {
+    pub(crate) const fn answer(self: Arc<Self>) -> Answer<T> {
         Answer(self)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The first outcome counts.
-    fn fill(&self, outcome: Outcome) {
+    fn fill(&self, outcome: Outcome<T>) {
         let mut state = self.state();
-        if state.outcome.is_some() {
+        if state.is_filled {
             return;
         }
+        state.is_filled = true;
         state.outcome = Some(outcome);
         let waker = state.waker.take();
         drop(state);
@@ -54,8 +64,8 @@ impl Slot {
     }
 }
 
-impl Filler {
-    pub(super) fn fill(self, outcome: Outcome) {
+impl<T> Filler<T> {
+    pub(crate) fn fill(self, outcome: Outcome<T>) {
         self.0.fill(outcome);
     }
 
@@ -65,18 +75,40 @@ impl Filler {
     }
 }
 
-impl Drop for Filler {
+impl<T> Drop for Filler<T> {
     fn drop(&mut self) {
         self.0.fill(Err(Unanswered::Refused(Reason::Unavailable)));
     }
 }
 
-impl Future for Answer {
-    type Output = Outcome;
+struct Unpark(Thread);
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+impl<T> Answer<T> {
+    /// Waits for it on this thread.
+    pub(crate) fn wait(mut self) -> Outcome<T> {
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        loop {
+            match Pin::new(&mut self).poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(outcome) => return outcome,
+                Poll::Pending => std::thread::park(),
+            }
+        }
+    }
+}
+
+/// Not to be polled again once it was ready.
+impl<T> Future for Answer<T> {
+    type Output = Outcome<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome<T>> {
         let mut state = self.0.state();
-        if let Some(outcome) = state.outcome {
+        if let Some(outcome) = state.outcome.take() {
             return Poll::Ready(outcome);
         }
         let old = state.waker.replace(context.waker().clone());
@@ -102,9 +134,18 @@ mod tests {
         assert!(filler.is_wanted());
         filler.fill(Ok(()));
         assert_eq!(answer.as_mut().poll(&mut context), Poll::Ready(Ok(())));
-        let slot = Arc::new(Slot::default());
+        let slot = Arc::new(Slot::<()>::default());
         drop(slot.filler());
         let lost = Err(Unanswered::Refused(Reason::Unavailable));
         assert_eq!(pin!(slot.answer()).poll(&mut context), Poll::Ready(lost));
+    }
+
+    #[test]
+    fn a_thread_waits_until_another_has_filled_it() {
+        let slot = Arc::new(Slot::default());
+        let filler = slot.filler();
+        let other = std::thread::spawn(move || filler.fill(Ok(7)));
+        assert_eq!(slot.answer().wait(), Ok(7));
+        other.join().expect("it ends");
     }
 }

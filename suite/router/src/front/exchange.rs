@@ -118,19 +118,19 @@ impl Exchange {
     pub(super) fn end(&mut self, outcome: Outcome<'_>, share: &mut Share) {
         self.open = self.open.saturating_sub(1);
         match (&mut self.ending, outcome) {
-            (Ending::OfValues(_), Outcome::Answered(Answer::Value(value))) => {
+            (Ending::OfValues(_), Outcome::Answered(Answer::Value(value), _)) => {
                 let appended = self.append(value, share);
                 if appended.is_err() {
                     self.ending = Ending::OfValues(Some(Line::Borrowed(NO_ROOM)));
                 }
             }
-            (Ending::OfValues(_), Outcome::Answered(Answer::Line(line))) => {
+            (Ending::OfValues(_), Outcome::Answered(Answer::Line(line), _)) => {
                 self.ending = Ending::OfValues(Some(self.hold(line, share)));
             }
             (Ending::OfValues(_), Outcome::Unreachable(why)) => {
                 self.ending = Ending::OfValues(Some(self.hold(why.as_bytes(), share)));
             }
-            (Ending::Best(best), Outcome::Answered(Answer::Line(line))) => {
+            (Ending::Best(best), Outcome::Answered(Answer::Line(line), _)) => {
                 let rank = rank(line);
                 if best.found.as_ref().is_none_or(|(held, _)| *held < rank) {
                     let line = self.hold(line, share);
@@ -145,7 +145,7 @@ impl Exchange {
                     (best.unsure, best.line) = (best.unsure + 1, line);
                 }
             }
-            (Ending::Dropping(_, is_dropped), Outcome::Answered(Answer::Line(line))) => {
+            (Ending::Dropping(_, is_dropped), Outcome::Answered(Answer::Line(line), _)) => {
                 *is_dropped |= !is_error(line);
             }
             _ => {}
@@ -252,7 +252,7 @@ mod tests {
     }
 
     fn answered(line: &[u8]) -> Outcome<'_> {
-        Outcome::Answered(Answer::Line(line))
+        Outcome::Answered(Answer::Line(line), 0)
     }
 
     fn written(mut exchange: Exchange, (mut share, pool): (Share, Arc<Pool>)) -> String {
@@ -325,7 +325,7 @@ mod tests {
             Answer::Miss,
             Answer::Value(b"VALUE b 0 1\r\ny\r\n"),
         ] {
-            exchange.end(Outcome::Answered(answer), &mut share.0);
+            exchange.end(Outcome::Answered(answer, 0), &mut share.0);
         }
         assert_eq!(written(exchange, share), "> VALUE a 0 1\r\nx\r\nVALUE b 0 1\r\ny\r\nEND\r\n");
         let mut share = share_of(1 << 20);
@@ -338,7 +338,7 @@ mod tests {
     fn values_without_room_are_an_error() {
         let mut share = share_of(4);
         let mut exchange = Exchange::of_values(1);
-        exchange.end(Outcome::Answered(Answer::Value(b"VALUE a 0 1\r\nx\r\n")), &mut share.0);
+        exchange.end(Outcome::Answered(Answer::Value(b"VALUE a 0 1\r\nx\r\n"), 0), &mut share.0);
         assert_eq!(written(exchange, share), format!("> {}\r\n", NO_ROOM.escape_ascii()));
     }
 
@@ -364,7 +364,7 @@ mod tests {
         let pool = Arc::new(Pool::new(1_000));
         let mut share = Share::new(50, pool.clone());
         let mut exchange = Exchange::of_values(1);
-        exchange.end(Outcome::Answered(Answer::Value(&[b'v'; 900])), &mut share);
+        exchange.end(Outcome::Answered(Answer::Value(&[b'v'; 900]), 0), &mut share);
         let mut output = Buffer::new(100, pool.clone());
         assert_eq!(exchange.write(&mut output, &mut share), Ok(()));
         assert_eq!(output.bytes.len(), 900 + "END\r\n".len());

@@ -14,6 +14,7 @@ mod tries;
 mod writes;
 mod connection;
 mod node;
+mod alone;
 #[cfg(test)]
 mod tests;
 
@@ -40,7 +41,7 @@ use tries::{End, Follows, Tries};
 use writes::Writes;
 
 /// What is answered to a get that a node has answered by something else.
-const SPOILT: &str =
+pub(crate) const SPOILT: &str =
     "SERVER_ERROR a node has answered by what is no answer; its connection is made again";
 
 /// Which nodes there are, and how they are used.
@@ -91,8 +92,8 @@ impl NodesConfig {
 /// What became of a part of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome<'a> {
-    /// A node has answered.
-    Answered(Answer<'a>),
+    /// This node has answered.
+    Answered(Answer<'a>, u16),
     /// A node that may lack what others hold has answered this line: that the key is not there.
     Unsure(&'a [u8]),
     /// A node was lost; the other replicas have the write, or will forget what they have.
@@ -138,13 +139,24 @@ impl Nodes {
     ) -> Result<Self, PlacementError> {
         let names: Vec<String> = config.nodes.iter().map(ToString::to_string).collect();
         let placement = Placement::new(config.placement, &names, config.replicas)?;
+        Ok(Self::placed(config, placement, first_key, buffers))
+    }
+
+    /// The same with keys on nodes by this placement, of as many nodes.
+    pub(crate) fn placed(
+        config: &NodesConfig,
+        placement: Placement,
+        first_key: u64,
+        buffers: usize,
+    ) -> Self {
+        let names: Vec<String> = config.nodes.iter().map(ToString::to_string).collect();
         let pool = Arc::new(Pool::new(buffers));
         let node = |(key, address): (u64, &Address)| {
             let (dialing, pool) = (Dialing::to(address.clone()), pool.clone());
             let NodesConfig { timeout, settle, .. } = *config;
             Node::new(Reach { dialing, key, timeout, settle, pool }, config.empty_at_start)
         };
-        Ok(Self {
+        Self {
             chooser: Chooser::new(config.choice, names.len(), config.seed),
             all: (first_key..).zip(&config.nodes).map(node).collect(),
             writes: Writes::new(names.len()),
@@ -157,7 +169,7 @@ impl Nodes {
             spoilt: vec![],
             empties_at: None,
             first_key,
-        })
+        }
     }
 
     pub(crate) const fn replicas(&self) -> usize {
@@ -376,9 +388,9 @@ impl Nodes {
                     Answer::Miss | Answer::Value(_) => End::Answered,
                 };
                 match follows(tries, now, asked, end) {
-                    Follows::Ends(ticket) => deliver(ticket, Outcome::Answered(answer)),
+                    Follows::Ends(ticket) => deliver(ticket, Outcome::Answered(answer, at)),
                     Follows::Again(asked) if asked.missed == all_replicas => {
-                        deliver(asked.ticket, Outcome::Answered(answer));
+                        deliver(asked.ticket, Outcome::Answered(answer, at));
                     }
                     Follows::Again(asked) => again.push(asked),
                     Follows::Nothing => {}
@@ -393,7 +405,7 @@ impl Nodes {
                     {
                         Outcome::Unsure(line)
                     }
-                    answer => Outcome::Answered(answer),
+                    answer => Outcome::Answered(answer, at),
                 };
                 deliver(ticket, outcome);
                 parts.push((write, at, answer.into()));

@@ -177,7 +177,7 @@ fn a_node_with_a_long_queue_that_answers_is_not_given_up() {
         play.hear();
         play.turn();
         assert_eq!(play.nodes.all[0].state(), "up");
-        assert_eq!(play.outcomes.last(), Some(&(answered, "Answered(Miss)".into())));
+        assert_eq!(play.outcomes.last(), Some(&(answered, "Answered(Miss, 0)".into())));
     }
     play.pass(TIMEOUT * 9);
     play.turn();
@@ -200,7 +200,7 @@ fn what_has_come_is_read_before_a_node_is_given_up() {
     play.poller.wait(Some(LONG), &mut Vec::new());
     play.pass(TIMEOUT);
     play.turn();
-    assert_eq!(play.outcomes, [(1, "Answered(Miss)".into())]);
+    assert_eq!(play.outcomes, [(1, "Answered(Miss, 0)".into())]);
     assert_eq!(play.nodes.all[0].counts.breaks, 0);
 }
 
@@ -448,7 +448,7 @@ fn without_a_budget_a_late_get_is_counted_and_waits() {
     assert_eq!(told[..3], ["hedged 0", "hedges_won 0", "hedges_over_budget 1"]);
     play.answer(first, b"END\r\n");
     play.hear();
-    assert_eq!(play.outcomes, [(1, "Answered(Miss)".into())]);
+    assert_eq!(play.outcomes, [(1, format!("Answered(Miss, {first})"))]);
 }
 
 /// What was sent twice and is lost twice has one end, too.

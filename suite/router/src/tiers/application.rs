@@ -4,10 +4,12 @@ use super::agreement;
 use super::gets::Gets;
 use super::keys::key_of;
 use super::leaf;
+use super::memcacheds::Memcacheds;
 use super::midtier::{LEAVES, MidTier};
 use super::wire::{self, EACH, GET, SET};
 use crate::choice::{Choice, Chooser};
 use crate::hedging;
+use crate::nodes::NodesConfig;
 use crate::oracle::{REQUESTS_MAX, Registers};
 use crate::placement::{NODES_MAX, Placement, Rule};
 use rand_distr::{Distribution as _, Zipf};
@@ -21,9 +23,9 @@ use tailwater_load::Application;
 use tailwater_load::application::{
     Accord, Ask, BadSetting, Given, Kind, Node, Order, Place, ReplicaCounts, Setting,
 };
-use tailwater_rt::Router;
+use tailwater_rt::{Address, Router};
 
-/// Each leaf stores its keys when it starts; nothing is prepared.
+/// Each store holds its keys when it starts, and memcacheds are given them; nothing is prepared.
 pub const KIND: Kind = Kind {
     name: "router",
     about: "µSuite's Router: each key on several stores, set to all and got from one; the tier leaf has the stores",
@@ -31,7 +33,26 @@ pub const KIND: Kind = Kind {
     build,
 };
 
+/// What holds the keys.
+#[derive(Clone, Copy)]
+enum Leaf {
+    /// Stores of ours.
+    Store,
+    /// Programs that the tier's command starts.
+    Memcached,
+}
+
+const LEAVES_ARE: [(&str, Leaf); 2] = [("store", Leaf::Store), ("memcached", Leaf::Memcached)];
+
+/// MiB of a store where nothing is said.
+const MEMORY: &str = "64";
+
 const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "leaf",
+        help: "what holds the keys: store, tailwater's own, or memcached, which the tier's command starts",
+        default: "store",
+    },
     Setting {
         name: "replicas",
         help: "how many leaves hold each key, 1 to 8, and no more than there are",
@@ -78,7 +99,11 @@ const SETTINGS: &[Setting] = &[
         help: "second tries that may come at once, and all that is saved up, 0 to 1,000,000",
         default: "10",
     },
-    Setting { name: "memory", help: "of each leaf's store, in MiB, 4 to 65,536", default: "64" },
+    Setting {
+        name: "memory",
+        help: "of each leaf's store, in MiB, 4 to 65,536; that of memcached stands in the tier's command",
+        default: MEMORY,
+    },
 ];
 
 const SILENCE_MIN: Duration = Duration::from_millis(1);
@@ -133,7 +158,8 @@ struct Replicated {
 
 fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
     let settings = &given.settings;
-    let leaves = given.only_tier(LEAVES, NODES_MAX as u32)?;
+    let (leaves, is_command) = given.only_tier_or_command(LEAVES, NODES_MAX as u32)?;
+    match_leaf(given, is_command)?;
     let rule = settings.choice("placement", &Rule::ALL)?;
     let replicas: usize = settings.number("replicas", 1..=8)?;
     let names: Vec<String> = (0..leaves).map(|leaf| format!("leaf-{leaf}")).collect();
@@ -171,6 +197,34 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
     }))
 }
 
+/// Refuses a tier, or memory, of other leaves than those that are said.
+fn match_leaf(given: &Given<'_>, is_command: bool) -> Result<(), BadSetting> {
+    let (leaf, memory) = (given.settings.text("leaf"), given.settings.text("memory"));
+    let wrong = |key: &str, message: String| Err(BadSetting { key: key.into(), message });
+    match (given.settings.choice("leaf", &LEAVES_ARE)?, is_command) {
+        (Leaf::Memcached, false) => wrong(
+            "leaf",
+            format!(
+                "leaf is \"{leaf}\", and tier {LEAVES} has no command; one that starts it is needed there, as \
+                 scenarios/router-memcached.toml has it"
+            ),
+        ),
+        (Leaf::Store, true) => wrong(
+            "leaf",
+            format!(
+                "leaf is \"{leaf}\", and tier {LEAVES} has a command; leaf = \"memcached\" is needed, or leave command out"
+            ),
+        ),
+        (Leaf::Memcached, true) if memory != MEMORY => wrong(
+            "memory",
+            format!(
+                "memory is \"{memory}\", and memcached's stands in the command of tier {LEAVES}, behind -m; leave memory out"
+            ),
+        ),
+        _ => Ok(()),
+    }
+}
+
 impl Replicated {
     fn sets(&self) -> MutexGuard<'_, Sets> {
         self.sets.lock().unwrap_or_else(PoisonError::into_inner)
@@ -199,6 +253,20 @@ impl Application for Replicated {
         let known = (nodes, self.silence_max);
         let midtier = MidTier::new(self.placement.clone(), chooser, known);
         Ok(self.hedge.into_iter().fold(midtier, MidTier::hedged).router())
+    }
+
+    /// The thread that has the connections keeps the order of writes, whatever threads handlers are of.
+    fn router_over(&self, _: &Place, nodes: &[Address]) -> Result<Router, String> {
+        let config = NodesConfig {
+            replicas: self.placement.replicas(),
+            choice: self.choice,
+            timeout: self.silence_max,
+            hedge: self.hedge,
+            ..NodesConfig::new(nodes.to_vec())
+        };
+        let memcacheds = Memcacheds::start(&config, self.placement.clone())?;
+        memcacheds.store(self.keys)?;
+        Ok(memcacheds.router())
     }
 
     fn node(&self, at: Node<'_>, place: &Place) -> Result<Router, String> {

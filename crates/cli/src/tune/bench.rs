@@ -3,7 +3,7 @@
 use super::dial::{Dial, Setting, turn};
 use super::machine::Session;
 use super::noise::Steal;
-use super::targets::{Played, Target};
+use super::targets::{Late, Played, Target};
 use super::tell;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -134,7 +134,7 @@ impl<'a> Bench<'a> {
             Ok(Played::Block(_)) => Ok(None),
             Ok(Played::Void(late)) => {
                 self.void += 1;
-                Ok(Some(late))
+                Ok(Some(late.to_string()))
             }
             Err(failure) if self.is_over(&failure) => Err(failure),
             Err(failure) => Ok(Some(failure.to_string())),
@@ -159,13 +159,13 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Why it was late the last time, where it always was.
+    /// How late it was the last time, where it always was.
     fn unless_late(&mut self, setting: &Setting, seed: u64) -> Result<Played, Failure> {
-        let mut last = String::new();
+        let mut last = Late::default();
         for void in 0..=AGAIN_MAX {
             match self.once(setting, seed)? {
                 Played::Block(block) => return Ok(Played::Block(Block { void, ..block })),
-                Played::Void(late) => last = late,
+                Played::Void(late) => last = late.after(last),
             }
             self.void += 1;
         }
@@ -204,17 +204,43 @@ fn told_of_invalid(blocks: u32, why: &str, complaints: &[String]) {
         let do_not =
             if blocks == 1 { "a block does".into() } else { format!("{blocks} blocks do") };
         tell(&format!("{do_not} not count; in the last, {why}"));
-        // The run's own conclusion says no more than this does.
-        let others = complaints.iter().filter(|line| !line.starts_with("there is no result"));
-        others.for_each(|line| tell(line));
+        complaints.iter().for_each(|line| tell(line));
     }
 }
 
-/// Why a setting cannot be measured whose generator was late each time.
-pub(super) fn always_late(last: &str) -> String {
+/// Why a setting cannot be measured whose generator was late each time. What a run names as the cause is told in place of
+/// advice.
+pub(super) fn always_late(last: &Late) -> String {
+    let what_to_do = match last.complaint {
+        Some(_) => "",
+        None => "; give it a core that is at rest, or a larger --late-max (late_max in a file)",
+    };
     format!(
-        "the generator was late in {} blocks, one after the other; in the last, {last}; give it a core that is at rest, or a \
-         larger --late-max (late_max in a file)",
+        "the generator was late in {} blocks, one after the other; in the last, {last}{what_to_do}",
         AGAIN_MAX + 1
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_names_as_the_cause_of_late_blocks_is_told_in_place_of_advice() {
+        let late = |us: u32, complaints: &[&str]| {
+            let complaints: Vec<String> = complaints.iter().map(|&line| line.to_owned()).collect();
+            Late::of(format!("its lateness (p99) was {us} µs"), &complaints)
+        };
+        let advice = "give it a core that is at rest";
+        let without = always_late(&late(5_000, &["warning: found a server"]));
+        assert!(without.contains("in the last, its lateness (p99) was 5000 µs; give"), "{without}");
+        // The last block names nobody.
+        let named = late(7_000, &["close vi (process 9)"]);
+        let told = always_late(&late(5_000, &[]).after(named));
+        let end = "was 5000 µs; of the cause its run says: close vi (process 9)";
+        assert!(told.ends_with(end) && !told.contains(advice), "{told}");
+        let before = late(7_000, &["close vi"]);
+        let told = always_late(&late(5_000, &["close ed", "warning: found a server"]).after(before));
+        assert!(told.ends_with("says: close ed"), "{told}");
+    }
 }

@@ -4,7 +4,7 @@
 
 use super::super::ab::change;
 use super::super::bench::{Bench, always_late};
-use super::super::targets::Played;
+use super::super::targets::{Late, Played};
 use super::super::tell;
 use super::file::{LeftOut, Wanted};
 use crate::failure::Failure;
@@ -117,7 +117,7 @@ enum Trial {
     /// Its generator was late, and a block of stock was so, too, or failed, for this reason. That is no fault of the value.
     Busy(String),
     /// Its generator is late, with a block of stock in between that is not.
-    Late(String),
+    Late(Late),
 }
 
 fn trial(

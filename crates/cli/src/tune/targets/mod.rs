@@ -3,6 +3,9 @@
 mod command;
 mod scenario;
 mod gauge;
+mod late;
+
+pub(super) use late::Late;
 
 use super::dial::{Dial, Offer, Setting};
 use crate::failure::Failure;
@@ -91,8 +94,8 @@ pub(super) struct Target {
 /// What came of a block.
 pub(super) enum Played {
     Block(Block),
-    /// Its generator was late: how late, in words.
-    Void(String),
+    /// Its generator was late.
+    Void(Late),
 }
 
 enum Kind {
@@ -206,7 +209,7 @@ impl Target {
         })
     }
 
-    /// Measures a block, with the lines of what it complained of. Its noise is the machine's, and not told here.
+    /// Measures a block, with the lines in which it told of causes. Its noise is the machine's, and not told here.
     pub(super) fn block(
         &self,
         (dials, setting): (&[Dial], &Setting),
@@ -228,7 +231,8 @@ impl Target {
         };
         let json = gauge::json(&said.text).map_err(|why| said.failed(&why))?;
         if let Some(late) = self.late(&json) {
-            return Ok((Played::Void(late), said.complaints));
+            let causes = causes(said.complaints);
+            return Ok((Played::Void(Late::of(late, &causes)), causes));
         }
         let invalid = match &self.kind {
             Kind::Command(_) => None,
@@ -239,8 +243,13 @@ impl Target {
         let guards = guards.collect::<Result<_, Failure>>()?;
         let metric = read(&self.metric)?;
         let block = Block { metric, guards, noise: Vec::new(), invalid, void: 0 };
-        Ok((Played::Block(block), said.complaints))
+        Ok((Played::Block(block), causes(said.complaints)))
     }
+}
+
+/// Complaints but for the run's own conclusion, which says no more than that the block does not count.
+fn causes(complaints: Vec<String>) -> Vec<String> {
+    complaints.into_iter().filter(|line| !line.starts_with("there is no result")).collect()
 }
 
 /// What `tailwater tune exec` is told.

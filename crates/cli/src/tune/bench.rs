@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 use tailwater_stats::anytime::{Arm, QuadOrder};
-use tailwater_tune::ab::Block;
+use tailwater_tune::ab::{Block, QuadTimes};
 
 /// How often a block is made again whose generator was late.
 pub(super) const AGAIN_MAX: u32 = 3;
@@ -36,8 +36,8 @@ pub(super) struct Bench<'a> {
     pub(super) void: u32,
     /// Blocks so far whose run did not count by its own rules.
     invalid: u32,
-    /// How long the longest quad took so far.
-    quad: Duration,
+    /// How long quads took so far.
+    pub(super) times: QuadTimes,
 }
 
 impl<'a> Bench<'a> {
@@ -56,7 +56,7 @@ impl<'a> Bench<'a> {
             seed,
             void: 0,
             invalid: 0,
-            quad: Duration::ZERO,
+            times: QuadTimes::new(),
         }
     }
 
@@ -72,8 +72,7 @@ impl<'a> Bench<'a> {
 
     /// How many quads fit into so much time.
     pub(super) fn quads_within(&self, time: Duration) -> u32 {
-        let quads = time.as_secs_f64() / self.quad.as_secs_f64().max(1e-3);
-        quads.min(f64::from(u32::MAX)) as u32
+        self.times.fit(time)
     }
 
     /// When one of so many tests ends that share the time that is left. Each has time for so many quads at least, as long as
@@ -82,13 +81,13 @@ impl<'a> Bench<'a> {
         let now = Instant::now();
         let share = self.until.saturating_duration_since(now) / tests.max(1) as u32;
         // One more, since only a whole quad is begun, and the first one begins a little later than now.
-        let least = self.quad * (quads_min + 1);
+        let least = self.times.of(quads_min + 1);
         (now + share.max(least)).min(self.until)
     }
 
-    /// The time that a quad took at most.
-    pub(super) const fn quad_time(&self) -> Duration {
-        self.quad
+    /// The time that nine quads of ten take at most.
+    pub(super) fn quad_time(&self) -> Duration {
+        self.times.usual()
     }
 
     /// Blocks of two settings in this order. `step` hears of each, and `void` of those before them that were void.
@@ -113,7 +112,7 @@ impl<'a> Bench<'a> {
             blocks.push(block?);
             step();
         }
-        self.quad = self.quad.max(began.elapsed());
+        self.times.push(began.elapsed());
         blocks.try_into().map_err(|_| Failure::work("a quad has four blocks"))
     }
 
@@ -240,7 +239,8 @@ mod tests {
         let end = "was 5000 µs; of the cause its run says: close vi (process 9)";
         assert!(told.ends_with(end) && !told.contains(advice), "{told}");
         let before = late(7_000, &["close vi"]);
-        let told = always_late(&late(5_000, &["close ed", "warning: found a server"]).after(before));
+        let last = late(5_000, &["close ed", "warning: found a server"]);
+        let told = always_late(&last.after(before));
         assert!(told.ends_with("says: close ed"), "{told}");
     }
 }

@@ -62,9 +62,16 @@ impl<'a> PowerPlan<'a> {
     /// Quads until half of all comparisons have found the effect; `None` where fewer than half do.
     #[must_use]
     pub fn median_quads(&self, effect: f64) -> Option<u32> {
+        self.quads_to_find(effect, 0.5)
+    }
+
+    /// Quads until this share of all comparisons have found the effect; `None` where fewer do.
+    #[must_use]
+    pub fn quads_to_find(&self, effect: f64, share: f64) -> Option<u32> {
         let mut times: Vec<u32> = self.times_to_finding(effect).into_iter().flatten().collect();
         times.sort_unstable();
-        times.get(TRIALS as usize / 2 - 1).copied()
+        let found = (share * f64::from(TRIALS)).ceil() as usize;
+        times.get(found.saturating_sub(1)).copied()
     }
 
     /// The smallest effect that is found with this probability; `None` where none up to a hundred times the noise is.
@@ -178,6 +185,13 @@ mod tests {
             let median = plan.median_quads(effect).unwrap();
             assert!(median.abs_diff(quads) <= quads / 4, "{median} quads at {effect}, not {quads}");
         }
+    }
+
+    #[test]
+    fn so_many_quads_find_an_effect_as_often_as_asked() {
+        let quads = plan(200).quads_to_find(0.8, 0.8).unwrap();
+        assert!(plan(quads).power(0.8) >= 0.8 && plan(quads - 1).power(0.8) < 0.8, "{quads}");
+        assert_eq!(plan(quads - 1).quads_to_find(0.8, 0.8), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! blocks, and ends with a [`Verdict`]. Programs set the knobs, measure the blocks and know the time.
 //!
 //! Of several tests each ends in a [`Conclusion`]. [`Claims`] hold what is claimed of them to one level, and change what was open
-//! where the others leave it their shares. A [`Choice`] is what they come to.
+//! where the others leave it their shares. A [`Reserve`] says how much time they keep. A [`Choice`] is what they come to.
 //!
 //! The statistics are those of [`tailwater_stats::anytime`]: quads are ordered by coin, tests may be looked at any time.
 
@@ -15,6 +15,8 @@ mod pilot;
 mod comparison;
 mod conclusion;
 mod claims;
+mod quad_times;
+mod reserve;
 mod choice;
 
 pub use choice::Choice;
@@ -23,4 +25,6 @@ pub use comparison::{Comparison, Look, Verdict};
 pub use conclusion::{Conclusion, SetAside};
 pub use judge::{Block, MeasuredQuad};
 pub use pilot::{Forecast, Pilot};
+pub use quad_times::QuadTimes;
+pub use reserve::Reserve;
 pub use rules::{Better, ComparisonRules, Guard, NoiseRule};

@@ -4,7 +4,7 @@ use super::judge::{Block, MeasuredQuad};
 use super::rules::{Better, ComparisonRules, Guard};
 use serde::Serialize;
 use tailwater_core::Rng;
-use tailwater_stats::anytime::{Coin, PowerPlan, QuadOrder, Scale, SettingError};
+use tailwater_stats::anytime::{Coin, Level, PowerPlan, QuadOrder, Scale, SettingError};
 
 /// The share of comparisons in which the smallest effect is to be found.
 const POWER: f64 = 0.8;
@@ -140,6 +140,19 @@ impl Pilot {
                 .median_quads(rules.effect)
                 .map(|median| median.max(rules.level.quads_for_interval())),
         })
+    }
+
+    /// Quads in which four comparisons of five find an effect, and have its interval; none where `most` do not.
+    pub(super) fn quads_to_find(
+        &self,
+        level: Level,
+        effect: f64,
+        (most, seed): (u32, u64),
+    ) -> Option<u32> {
+        let effects = self.effects();
+        let plan = PowerPlan::new(&effects, level, most, seed).ok()?;
+        let quads = plan.quads_to_find(effect, POWER)?.max(level.quads_for_interval());
+        (quads <= most).then_some(quads)
     }
 
     /// ρ of the comparison.

@@ -51,7 +51,7 @@ pub(super) struct Found {
     pub(super) stock: Setting,
     /// Of one test, within its share of the time.
     pub(super) forecast: Forecast,
-    /// Of one claim, within the share of the time that is kept for confirming.
+    /// Of one claim, within the share of the time that is kept for confirming at first.
     pub(super) confirming: Forecast,
     pub(super) left_out: Vec<LeftOut>,
     /// Values that were far worse than stock at sight, so that their turns come last.

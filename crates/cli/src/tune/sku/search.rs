@@ -11,10 +11,12 @@ use super::text;
 use super::trials::{Turns, Values, tried, turns};
 use crate::failure::Failure;
 use crate::machine;
-use std::time::Instant;
-use tailwater_tune::ab::{Claims, ComparisonRules, Conclusion, Forecast, Pilot, Verdict};
+use std::time::{Duration, Instant};
+use tailwater_tune::ab::{
+    Claims, ComparisonRules, Conclusion, Forecast, Look, Pilot, Reserve, Verdict,
+};
 
-/// The share of the time that is kept for confirming.
+/// The share of the time that is kept for confirming at first, and at most.
 const CONFIRMING: f64 = 0.35;
 
 /// Hears of all that is found so far, after each step that takes long.
@@ -96,7 +98,7 @@ fn go_on(
     forecast_again(bench, wanted, (values, pilot), &found.screening.survivors());
     found.untried = untried(wanted, values, found);
     saved(bench, found, keep)?;
-    climb(bench, wanted, (values, pilot), found, keep)?;
+    climb(bench, wanted, (values, pilot), until, found, keep)?;
     bench.until = until;
     confirm(bench, wanted, pilot, found, keep)
 }
@@ -137,11 +139,12 @@ fn untried(wanted: &Wanted, values: &Values, found: &Found) -> Vec<String> {
 
 /// Tests each survivor's values against what was adopted so far, the most promising first, and then those that were deferred. They
 /// share the time, deferred ones what the others leave; what one does not use is left to the next. Where too little is left for an
-/// interval, nothing could be adopted, and none is begun.
+/// interval, nothing could be adopted: less is then kept for confirming, which has to end by `until`, or no more tests are begun.
 fn climb(
     bench: &mut Bench<'_>,
     wanted: &Wanted,
     (values, pilot): (&Values, &Pilot),
+    until: Instant,
     found: &mut Found,
     keep: Keep<'_>,
 ) -> Result<(), Failure> {
@@ -154,7 +157,18 @@ fn climb(
     let deferred = found.deferred.iter().filter(|of| !found.screening.has_left_out(of.at));
     all.extend(deferred.map(|of| (of.at, of.value.clone())));
     let least = wanted.rules.level.quads_for_interval();
+    let mut is_short = false;
     for (number, (at, value)) in all.iter().enumerate() {
+        is_short |= bench.quads_left() < least;
+        if is_short {
+            // What is adopted meanwhile may take longer to confirm.
+            let kept = reserve(bench, wanted, pilot, found);
+            bench.until = until.checked_sub(kept).unwrap_or(until);
+            let time = ab::for_people(kept);
+            tell(&format!(
+                "little time is left for tests: by what was found, {time} are kept for confirming"
+            ));
+        }
         if bench.quads_left() < least {
             tell("too little time is left for another test; what is left is for confirming");
             let left = all[number..].iter();
@@ -179,6 +193,16 @@ fn climb(
         ended.map_or(Ok(()), Err)?;
     }
     Ok(())
+}
+
+/// How long confirming takes, by what tests have shown so far.
+fn reserve(bench: &Bench<'_>, wanted: &Wanted, pilot: &Pilot, found: &Found) -> Duration {
+    let adopted = found.tested.iter().map(|test| &test.conclusion);
+    let adopted = adopted.filter(|test| test.verdict == Verdict::Better);
+    let adopted: Vec<Look> = adopted.filter_map(|test| test.last).collect();
+    let (rules, rivals, seed) = (&wanted.rules, wanted.rivals.len(), wanted.seed);
+    let confirming = wanted.time.mul_f64(CONFIRMING);
+    Reserve { pilot, rules, rivals, seed }.time(&adopted, &bench.times, confirming)
 }
 
 /// Holds the composed setting against stock and rivals on fresh blocks; where nothing was adopted, stock against rivals.

@@ -27,6 +27,9 @@ impl Late {
 impl fmt::Display for Late {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.how)?;
-        self.complaint.as_ref().map_or(Ok(()), |said| write!(f, "; of the cause its run says: {said}"))
+        match &self.complaint {
+            Some(said) => write!(f, "; of the cause its run says: {said}"),
+            None => Ok(()),
+        }
     }
 }

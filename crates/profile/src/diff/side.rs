@@ -2,7 +2,7 @@
 
 use crate::blocks::{BLOCKS, First};
 use crate::functions::Report;
-use crate::quality::Quality;
+use crate::quality::{FileEnd, Quality};
 use tailwater_stats::shift::SAMPLE_MAX;
 
 /// Blocks that must have a quantile, on either side; more where the corrected confidence asks for more.
@@ -41,6 +41,22 @@ impl Side {
         if self.recordings.len() == 1 { BLOCKS } else { 1 }
     }
 
+    /// How many recordings were made without a scanner.
+    #[must_use]
+    pub fn unscanned(&self) -> usize {
+        self.recordings.iter().filter(|one| one.quality.unscanned).count()
+    }
+
+    /// Numbers of the recordings that are not whole. Where scanners looked at others alone, those without one are among them:
+    /// their functions are not the same.
+    #[must_use]
+    pub fn flawed(&self) -> Vec<usize> {
+        let is_mixed = (1..self.recordings.len()).contains(&self.unscanned());
+        let is_told = |one: &Recording| one.is_flawed() || (is_mixed && one.quality.unscanned);
+        let all = self.recordings.iter().enumerate();
+        all.filter(|(_, one)| is_told(one)).map(|(at, _)| at).collect()
+    }
+
     /// Within what time 99.9 % of looks came, in the middle of all recordings: one whose scanner was late does not make the
     /// calls of all too short.
     pub(super) fn resolution_ns(&self) -> u64 {
@@ -64,11 +80,55 @@ impl Recording {
         let first = First::of(&report);
         Self { first, quality: report.quality, records: report.records }
     }
+
+    /// Whether it lacks what recordings need not lack.
+    fn is_flawed(&self) -> bool {
+        let quality = &self.quality;
+        quality.ending != FileEnd::Finished
+            || quality.kept.is_some()
+            || [quality.damages, quality.beyond_bounds, quality.mixed_stacks, quality.lost_threads]
+                .iter()
+                .any(|count| *count > 0)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::TickRate;
+    use crate::quality::KeptPart;
+
+    /// A whole recording, but for this.
+    fn recording(change: impl Fn(&mut Quality)) -> Recording {
+        let rate = TickRate { ns_per_tick: 1.0, measured: true };
+        let first = First { rate, length_ns: 1, functions: Vec::new() };
+        let mut one = Recording { first, quality: Quality::default(), records: 1 };
+        one.quality.ending = FileEnd::Finished;
+        change(&mut one.quality);
+        one
+    }
+
+    #[test]
+    fn a_recording_that_is_not_whole_is_flawed_and_so_is_one_without_a_scanner_beside_others() {
+        let whole = || recording(|_| {});
+        let unscanned = || recording(|quality| quality.unscanned = true);
+        let lacking: [fn(&mut Quality); 6] = [
+            |quality| quality.ending = FileEnd::Unfinished,
+            |quality| quality.kept = Some(KeptPart::default()),
+            |quality| quality.damages = 1,
+            |quality| quality.beyond_bounds = 1,
+            |quality| quality.mixed_stacks = 1,
+            |quality| quality.lost_threads = 1,
+        ];
+        for (number, lacking) in lacking.into_iter().enumerate() {
+            let side = Side { recordings: vec![whole(), recording(lacking), whole()] };
+            assert_eq!((side.flawed(), side.unscanned()), (vec![1], 0), "{number}");
+        }
+        let mixed = Side { recordings: vec![unscanned(), whole(), unscanned()] };
+        assert_eq!((mixed.flawed(), mixed.unscanned()), (vec![0, 2], 2));
+        let none = Side { recordings: vec![unscanned(), unscanned()] };
+        assert_eq!((none.flawed(), none.unscanned()), (vec![], 2));
+    }
 
     #[test]
     fn one_trace_of_each_is_enough_and_so_are_many_of_both() {

@@ -7,7 +7,6 @@ use crate::terminal::{style, wrapped};
 use tailwater_profile::blocks::FUNCTIONS_MAX;
 use tailwater_profile::diff::{Change, Moved, Recording, UNITS_MIN, Verdict};
 use tailwater_profile::names::clipped_apart;
-use tailwater_profile::quality::FileEnd;
 use tailwater_report::{count, grid_within};
 
 /// Characters of a name.
@@ -169,7 +168,7 @@ fn recorded(name: &str, build: &Build) -> String {
         |of: fn(&Recording) -> u64| side.recordings.iter().map(of).fold(0, u64::saturating_add);
     let (recordings, records) = (side.recordings.len(), count(sum(|one| one.records)));
     let head = format!("{name}: {recordings} recordings, {records} records.");
-    let unscanned = side.recordings.iter().filter(|one| one.quality.unscanned).count();
+    let unscanned = side.unscanned();
     let lost = if unscanned == recordings {
         UNSCANNED.to_owned()
     } else {
@@ -181,12 +180,9 @@ fn recorded(name: &str, build: &Build) -> String {
         )
     };
     let mut out = line(&format!("{head} {lost}"));
-    // Where some looked and others did not, their functions are not the same.
-    let is_mixed = (1..recordings).contains(&unscanned);
-    let is_told = |one: &Recording| is_flawed(one) || (is_mixed && one.quality.unscanned);
-    let all = build.paths.iter().zip(&side.recordings);
-    let flawed: Vec<_> = all.filter(|(_, one)| is_told(one)).collect();
-    for (path, one) in flawed.iter().take(FLAWED_MAX) {
+    let flawed = side.flawed();
+    for at in flawed.iter().take(FLAWED_MAX) {
+        let (path, one) = (&build.paths[*at], &side.recordings[*at]);
         out.push_str(&line(&format!("{}: {}", path.display(), what_is_lost(one))));
     }
     if flawed.len() > FLAWED_MAX {
@@ -200,16 +196,6 @@ fn recorded(name: &str, build: &Build) -> String {
 
 fn what_is_lost(one: &Recording) -> String {
     footer(one.records, one.first.rate, &one.quality)
-}
-
-/// Whether it lacks what recordings need not lack.
-fn is_flawed(one: &Recording) -> bool {
-    let quality = &one.quality;
-    quality.ending != FileEnd::Finished
-        || quality.kept.is_some()
-        || [quality.damages, quality.beyond_bounds, quality.mixed_stacks, quality.lost_threads]
-            .iter()
-            .any(|count| *count > 0)
 }
 
 fn percent(share: f64) -> String {

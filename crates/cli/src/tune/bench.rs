@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn what_a_run_names_as_the_cause_of_late_blocks_is_told_in_place_of_advice() {
         let late = |us: u32, complaints: &[&str]| {
-            let complaints: Vec<String> = complaints.iter().map(|line| (*line).to_owned()).collect();
-            Late::of(format!("its lateness (p99) was {us} µs"), &complaints)
+            let lines: Vec<String> = complaints.iter().map(|line| (*line).to_owned()).collect();
+            Late::of(format!("its lateness (p99) was {us} µs"), &lines)
         };
         let advice = "give it a core that is at rest";
         let without = always_late(&late(5_000, &["warning: found a server"]));

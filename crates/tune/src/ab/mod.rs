@@ -2,7 +2,8 @@
 //!
 //! [`ComparisonRules`] are fixed beforehand. A [`Pilot`] of quads in which both arms are the same says how noisy blocks are.
 //! From it a [`Forecast`] tells what the test can find. A [`Comparison`] then says the order of each quad, takes its
-//! blocks, and ends with a [`Verdict`]. Programs set the knobs, measure the blocks and know the time.
+//! blocks, and ends with a [`Verdict`]. [`Further`] says how large a test must be that finds more. Programs set the knobs,
+//! measure the blocks and know the time.
 //!
 //! Of several tests each ends in a [`Conclusion`]. [`Claims`] hold what is claimed of them to one level, and change what was open
 //! where the others leave it their shares. A [`Reserve`] says how much time they keep. A [`Choice`] is what they come to.
@@ -13,6 +14,7 @@ mod rules;
 mod judge;
 mod pilot;
 mod comparison;
+mod further;
 mod conclusion;
 mod claims;
 mod quad_times;
@@ -23,6 +25,7 @@ pub use choice::Choice;
 pub use claims::Claims;
 pub use comparison::{Comparison, Look, Verdict};
 pub use conclusion::{Conclusion, SetAside};
+pub use further::Further;
 pub use judge::{Block, MeasuredQuad};
 pub use pilot::{Forecast, Pilot};
 pub use quad_times::QuadTimes;

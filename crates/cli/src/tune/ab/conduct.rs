@@ -109,7 +109,7 @@ fn forecast(
 ) -> Result<Forecast, Failure> {
     let forecast = promise(pilot, rules, quads, budget.seed)?;
     tell(&format!("the pilot says: {}", text::forecast(&forecast, rules, bench.quad_time())));
-    if text::is_weak(&forecast, rules) && !budget.accept_weak {
+    if forecast.is_weak(rules) && !budget.accept_weak {
         return Err(Failure::work(
             "so weak a test is not begun: give longer blocks, more quads or more time, a larger effect, or \
              --accept-weak",

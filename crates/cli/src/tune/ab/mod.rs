@@ -12,7 +12,7 @@ pub(super) use conducted::Compared;
 pub(crate) use options::AbOptions;
 pub(super) use options::QUADS_MAX;
 pub(super) use page::evidence;
-pub(super) use text::{change, forecast, is_weak, percent};
+pub(super) use text::{change, forecast, percent};
 
 use super::bench::Bench;
 use super::dial::{self, Dial, Setting};

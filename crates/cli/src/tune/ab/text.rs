@@ -11,7 +11,7 @@ use std::time::Duration;
 use tailwater_core::duration::format_duration;
 use tailwater_report::{grid_within, wrap};
 use tailwater_stats::anytime::Level;
-use tailwater_tune::ab::{Better, Comparison, ComparisonRules, Forecast, Look, Verdict};
+use tailwater_tune::ab::{Better, Comparison, ComparisonRules, Forecast, Further, Look, Verdict};
 
 /// Where no terminal says how wide it is.
 const WIDTH: u16 = 100;
@@ -68,11 +68,6 @@ pub(super) fn rules(rules: &ComparisonRules, options: &AbOptions, target: &Targe
         format_duration(target.late_max())
     ));
     lines.join("\n")
-}
-
-/// Whether the effect that matters would hardly be found.
-pub(in crate::tune) fn is_weak(forecast: &Forecast, rules: &ComparisonRules) -> bool {
-    forecast.smallest_effect.is_none_or(|smallest| smallest > rules.effect)
 }
 
 pub(in crate::tune) fn forecast(
@@ -182,36 +177,32 @@ fn again(outcome: &Outcome<'_>) -> String {
     )
 }
 
-/// How much more is measured where the pilot does not say what can be found.
-const GUESS: f64 = 4.0;
-
 /// The flags of a test that finds an effect in four of five cases, as the noise of the pilot has it. The error says that no
 /// number of quads is enough, and what to do instead.
 fn larger(outcome: &Outcome<'_>, effect: f64, quads_min: u32) -> Result<String, String> {
-    let Forecast { quads, smallest_effect, .. } = outcome.forecast;
-    let (quads, most) = (f64::from(quads), f64::from(QUADS_MAX));
-    // What can be found shrinks with the root of the quads.
-    let times = smallest_effect.map_or(GUESS, |smallest| (smallest / effect.ln_1p()).powi(2));
-    if let (Some(smallest), true) = (smallest_effect, quads * times > most) {
-        return Err(format!(
-            "To find {}, more than {QUADS_MAX} quads are needed, the most of --quads; so many find {} in four of five tests. \
-             Give longer blocks or a larger --effect.",
-            percent(effect),
-            change(smallest * (quads / most).sqrt())
-        ));
-    }
     // A gain is claimed with its interval only.
     let for_interval = Level::new(outcome.level).map_or(0, Level::quads_for_interval);
-    let more = (quads * times).ceil().max(quads_min.max(for_interval).into()).min(most);
+    let bounds = (quads_min.max(for_interval), QUADS_MAX);
+    let (more, guess) = match outcome.forecast.further(effect.ln_1p(), bounds) {
+        Further::Quads(more) => (more, ""),
+        Further::Guess(more) => {
+            (more, " The pilot did not say what can be found: so many may be too few.")
+        }
+        Further::TooMany(finds) => {
+            return Err(format!(
+                "To find {}, more than {QUADS_MAX} quads are needed, the most of --quads; so many find {} in four of five \
+                 tests. Give longer blocks or a larger --effect.",
+                percent(effect),
+                change(finds)
+            ));
+        }
+    };
     let measured = (outcome.pilot.len() + outcome.quads.len()).max(1);
     let each = outcome.seconds / measured as f64;
-    let minutes = (each * (more + outcome.pilot.len() as f64) / 60.0).ceil().max(1.0);
-    let guess = match smallest_effect {
-        Some(_) => "",
-        None => " The pilot did not say what can be found: so many may be too few.",
-    };
+    let all = f64::from(more) + outcome.pilot.len() as f64;
+    let minutes = (each * all / 60.0).ceil().max(1.0);
     Ok(format!(
-        "--quads {more:.0} --time {minutes:.0}min --accept-weak. Without the last, a pilot that is noisier than this one \
+        "--quads {more} --time {minutes:.0}min --accept-weak. Without the last, a pilot that is noisier than this one \
          ends it.{guess}"
     ))
 }

@@ -73,7 +73,7 @@ fn forecasts(
         of(&format!("each of {tests} tests"), &wanted.rules, of_test)?,
         of("confirming", &claim, of_claims)?,
     ];
-    let is_weak = ab::is_weak(&all[0], &wanted.rules) || ab::is_weak(&all[1], &claim);
+    let is_weak = all[0].is_weak(&wanted.rules) || all[1].is_weak(&claim);
     if is_weak && !accept_weak {
         return Err(Failure::work(
             "so weak a search is not begun: give longer blocks, more quads, more time, fewer values, a larger effect, or \

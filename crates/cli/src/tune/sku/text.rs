@@ -11,7 +11,7 @@ use super::trials::in_words;
 use crate::terminal::style;
 use std::time::Duration;
 use tailwater_report::{grid_within, wrap};
-use tailwater_tune::ab::{Choice, Claims, ComparisonRules, Conclusion, SetAside, Verdict};
+use tailwater_tune::ab::{Choice, ComparisonRules, Conclusion, SetAside, Verdict};
 
 /// Where no terminal says how wide it is.
 const WIDTH: u16 = 100;
@@ -153,16 +153,14 @@ fn next(wanted: &Wanted, found: &Found, root: &Root) -> String {
     }
 }
 
-/// Twice the quads, or those without which the first of so many claims has no interval; and time for as many.
+/// The quads of a further search of so many claims, and time for as many.
 fn larger(rules: &ComparisonRules, time: Duration, claims: usize) -> String {
     let had = rules.quads_max;
-    if had >= QUADS_MAX {
+    let Some(quads) = rules.further_quads(claims, QUADS_MAX) else {
         return format!(
             "Keep stock. {had} quads are the most, and they did not decide: write a longer block in the file."
         );
-    }
-    let least = Claims::new(rules, claims).next_rules(true).level.quads_for_interval();
-    let quads = (2 * had).max(least).min(QUADS_MAX);
+    };
     let within = minutes(time.mul_f64((f64::from(quads) / f64::from(had)).max(2.0)));
     format!(
         "Keep stock. To decide, write quads = {quads} in the file, and type the same with --within {within}min."

@@ -44,8 +44,8 @@ impl Forecast {
 }
 
 impl ComparisonRules {
-    /// Quads of each test of a further search, `most` at most: twice as many, or those without which the first of so many
-    /// claims has no interval. None where these rules have had the most.
+    /// Quads of each test of a further search, `most` at most. That is twice as many, or those without which the first of so
+    /// many claims has no interval. None where these rules have had the most.
     #[must_use]
     pub fn further_quads(&self, claims: usize, most: u32) -> Option<u32> {
         let least = self.level.divided(claims).quads_for_interval();

@@ -40,7 +40,7 @@ impl Reserve<'_> {
             let most = times.fit(whole).min(self.rules.quads_max);
             self.pilot.quads_to_find(level, self.gain(adopted), (most, self.seed))
         };
-        // One more for each, as a claim begins only where one more would fit than it needs.
+        // One more for each: the first begins a little later than now, and only a whole quad is begun.
         let all = |first: u32| first + of_interval * self.rivals as u32 + claims as u32;
         against_stock.map_or(whole, |first| times.of(all(first)).min(whole))
     }

@@ -139,7 +139,8 @@ fn untried(wanted: &Wanted, values: &Values, found: &Found) -> Vec<String> {
 
 /// Tests each survivor's values against what was adopted so far, the most promising first, and then those that were deferred. They
 /// share the time, deferred ones what the others leave; what one does not use is left to the next. Where too little is left for an
-/// interval, nothing could be adopted: less is then kept for confirming, which has to end by `until`, or no more tests are begun.
+/// interval, nothing could be adopted. Less is then kept for confirming, which has `until` as its end. Where that is not enough, no
+/// more tests are begun.
 fn climb(
     bench: &mut Bench<'_>,
     wanted: &Wanted,

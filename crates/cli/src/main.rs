@@ -27,6 +27,7 @@ mod applications;
 mod as_word;
 mod job;
 mod quoted;
+mod tips;
 mod serve;
 mod load;
 mod locks;
@@ -52,16 +53,14 @@ mod controllers;
 mod keys;
 mod manual;
 
-use args::{Arguments, Verb};
-use clap::Parser as _;
+use args::Verb;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     if let Some(code) = profile::as_compiler() {
         return code;
     }
-    let arguments = Arguments::parse();
-    let result = match arguments.verb {
+    let result = match tips::arguments().verb {
         Verb::Serve(options) => serve::serve(&options),
         Verb::Load(options) => load::load(&options),
         Verb::Locks(options) => locks::locks(&options),

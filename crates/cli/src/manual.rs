@@ -18,7 +18,8 @@ pub(crate) fn manual(options: &ManualOptions) -> Result<(), Failure> {
         None => &command,
         Some("scenario") => return say(keys::manual().trim_end()),
         Some(verb) => command.find_subcommand(verb).ok_or_else(|| {
-            let known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+            let told = command.get_subcommands().filter(is_told);
+            let known: Vec<_> = told.map(Command::get_name).collect();
             let known = known.join(", ");
             Failure::usage(format!("'{verb}' found, a verb or scenario is needed: one of {known}"))
         })?,
@@ -48,13 +49,17 @@ fn write_all(folder: &Path, command: &Command) -> Result<(), Failure> {
     ))
 }
 
+/// Whether people are told of a verb. `help` has no page.
+fn is_told(verb: &&Command) -> bool {
+    !verb.is_hide_set() && verb.get_name() != "help"
+}
+
 /// A verb's page, and those of the verbs below it.
 fn below(
     name: String,
     command: &Command,
     pages: &mut Vec<(String, Vec<u8>)>,
 ) -> Result<(), Failure> {
-    let is_told = |verb: &&Command| !verb.is_hide_set() && verb.get_name() != "help";
     for verb in command.get_subcommands().filter(is_told) {
         below(format!("{name}-{}", verb.get_name()), verb, pages)?;
     }

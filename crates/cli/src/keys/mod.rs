@@ -40,6 +40,11 @@ pub(crate) fn keys(options: &KeysOptions) -> Result<(), Failure> {
         .trim_end())
 }
 
+/// Whether some table holds a key of this name.
+pub(crate) fn is_known(name: &str) -> bool {
+    tables().iter().any(|table| table.keys.iter().any(|key| key.name == name))
+}
+
 /// The tables whose head, or one of whose keys, has this name.
 fn named(name: &str) -> Result<Vec<&'static Table>, Failure> {
     let bare = name.trim_matches(['[', ']']);

@@ -165,7 +165,7 @@ impl Scenario {
                 let span = error.span().unwrap_or_default();
                 let found = text.get(span.clone()).filter(|found| !found.trim().is_empty());
                 let found = found.map(|found| format!(", found {}", clip(found)));
-                let found = found.unwrap_or_default() + twice(error.message(), text, &span);
+                let found = found.unwrap_or_default() + &twice(error.message(), text, &span);
                 report.push(span.start, format!("this is not TOML: {}{found}", error.message()));
                 return Err(report.into_error(file));
             }
@@ -450,15 +450,17 @@ fn duration(top: &Section<'_>, demand: &Demand) -> Duration {
 }
 
 /// What mends a table that is written like a single one, and stands several times.
-fn twice(why: &str, text: &str, span: &Range<usize>) -> &'static str {
-    let several =
-        || keys::TOP.keys.iter().filter(|key| matches!(key.kind, keys::ValueKind::Tables(_)));
+fn twice(why: &str, text: &str, span: &Range<usize>) -> String {
     let found = text.get(span.clone()).unwrap_or_default();
-    match why == "duplicate key" && several().any(|key| key.name == found) {
-        true => {
-            "; two brackets are needed around what may stand several times, as in [[controller]]"
-        }
-        false => "",
+    let head = |table: &'static keys::Table| match &table.key(found)?.kind {
+        keys::ValueKind::Tables(inner) if inner.head.starts_with("[[") => Some(inner.head),
+        _ => None,
+    };
+    match keys::tables().into_iter().find_map(head).filter(|_| why == "duplicate key") {
+        Some(head) => format!(
+            "; two brackets are needed around what may stand several times, as in {head}"
+        ),
+        None => String::new(),
     }
 }
 

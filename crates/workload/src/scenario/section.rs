@@ -2,7 +2,7 @@
 
 use super::error::Report;
 use super::item::Item;
-use super::keys::{Key, Table, ValueKind};
+use super::keys::{Key, Table, ValueKind, tables};
 use std::time::Duration;
 use tailwater_core::words::{clip, suggestion};
 use toml::de::{DeTable, DeValue};
@@ -17,6 +17,20 @@ pub(super) struct Section<'a> {
     declared: &'static Table,
     /// Something else stands in its place, which is reported: what it lacks is no news.
     broken: bool,
+}
+
+/// The one or two tables that have a key of this name, before what is known here.
+fn elsewhere(key: &str) -> Option<String> {
+    let holders: Vec<&str> = tables()
+        .into_iter()
+        .filter(|table| table.key(key).is_some())
+        .map(|table| if table.head.is_empty() { "the top of the file" } else { table.head })
+        .collect();
+    match holders[..] {
+        [one] => Some(format!("it belongs to {one}; known here are")),
+        [one, other] => Some(format!("it belongs to {one} or {other}; known here are")),
+        _ => None,
+    }
 }
 
 /// The table under `key`, or an empty one where there is none, so that its defaults apply.
@@ -48,7 +62,8 @@ impl<'a> Section<'a> {
         for key in table.keys() {
             if !known.contains(&&**key.get_ref()) {
                 let path = section.path(&clip(key.get_ref()));
-                let hint = suggestion(key.get_ref(), &known);
+                let hint = elsewhere(key.get_ref())
+                    .unwrap_or_else(|| suggestion(key.get_ref(), &known));
                 report.push(
                     key.span().start,
                     format!("unknown key {path}; {hint}: {}", known.join(", ")),

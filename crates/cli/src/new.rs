@@ -2,11 +2,12 @@
 
 use crate::args::NewOptions;
 use crate::failure::{Failure, say};
+use crate::quoted::quoted;
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 
-/// What it says: sound as it is, and sound with every line that is commented out.
-const TEMPLATE: &str = include_str!("new.toml");
+/// What it says: sound as it is, with every line that is commented out, and with the other form of each part.
+pub(crate) const TEMPLATE: &str = include_str!("new.toml");
 
 pub(crate) fn new(options: &NewOptions) -> Result<(), Failure> {
     let mut file = options.name.clone();
@@ -24,18 +25,8 @@ pub(crate) fn new(options: &NewOptions) -> Result<(), Failure> {
     };
     let mut written = fs::File::create_new(&file).map_err(trouble)?;
     written.write_all(TEMPLATE.as_bytes()).map_err(Failure::work)?;
-    let typed = typed(&shown.to_string());
+    let typed = quoted(&shown.to_string());
     say(&format!(
         "Written: {shown}\nNext: change it; tailwater check {typed}; tailwater run {typed} --on sim"
     ))
-}
-
-/// A name as a shell takes it.
-fn typed(name: &str) -> String {
-    let is_plain = |each: char| each.is_alphanumeric() || "._/-".contains(each);
-    if name.chars().all(is_plain) {
-        name.to_owned()
-    } else {
-        format!("'{}'", name.replace('\'', "'\\''"))
-    }
 }

@@ -51,6 +51,7 @@ fn the_manual_page_is_of_section_5_and_has_every_table() {
     for head in [".SH [demand]", ".SH [[controller]]", ".SH [clients.retry]"] {
         assert!(page.contains(head), "{head}: {page}");
     }
+    assert!(page.contains("\ncount = 100\n"), "a whole file: {page}");
 }
 
 /// The page of section 5 could be printed and nothing else: `man 5 tailwater-scenario` found none.

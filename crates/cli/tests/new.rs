@@ -1,4 +1,5 @@
-//! `tailwater new`: what it writes can be checked as it is, and with every line that is commented out.
+//! `tailwater new`: what it writes can be checked as it is, with every line that is commented out, and with what stands for
+//! other parts.
 
 use crate::common::{Folder, TAILWATER};
 use std::path::Path;
@@ -9,18 +10,19 @@ fn tailwater(arguments: &[&str], folder: &Path) -> Output {
     command.args(arguments).current_dir(folder).output().expect("the program starts")
 }
 
-fn is_sound(file: &str, folder: &Path) {
+fn is_sound(file: &str, folder: &Path, runs: &str) {
     let output = tailwater(&["check", file], folder);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("= 40 runs of 2.5s"));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains(runs), "{said}");
 }
 
 #[test]
 fn a_new_file_is_sound_as_it_is_and_with_all_that_is_commented_out() {
     let folder = Folder::new("new");
     assert_eq!(tailwater(&["new"], &folder.0).status.code(), Some(0));
-    is_sound("scenario.toml", &folder.0);
+    is_sound("scenario.toml", &folder.0, "= 40 runs of 2.5s");
     let text = std::fs::read_to_string(folder.0.join("scenario.toml")).expect("it was written");
     let is_key = |line: &str| {
         let key = line.split(" = ").next().unwrap_or("");
@@ -30,7 +32,20 @@ fn a_new_file_is_sound_as_it_is_and_with_all_that_is_commented_out() {
     assert!(text.lines().filter(commented).count() >= 14, "{text}");
     let all = text.lines().map(|line| if commented(&line) { &line[2..] } else { line });
     folder.write("all.toml", &all.collect::<Vec<_>>().join("\n"));
-    is_sound("all.toml", &folder.0);
+    is_sound("all.toml", &folder.0, "= 40 runs of 2.5s");
+}
+
+#[test]
+fn a_new_file_is_sound_with_paths_locks_and_steps() {
+    let folder = Folder::new("new-others");
+    assert_eq!(tailwater(&["new"], &folder.0).status.code(), Some(0));
+    let text = std::fs::read_to_string(folder.0.join("scenario.toml")).expect("it was written");
+    let instead = ["duration = ", "service = ", "[demand]", "of_capacity = "];
+    assert!(instead.iter().all(|part| text.lines().any(|line| line.starts_with(part))), "{text}");
+    let kept = text.lines().filter(|line| !instead.iter().any(|part| line.starts_with(part)));
+    let others = kept.map(|line| line.strip_prefix("#| ").unwrap_or(line));
+    folder.write("others.toml", &others.collect::<Vec<_>>().join("\n"));
+    is_sound("others.toml", &folder.0, "= 15 runs of 8.5s");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The reference as the manual page tailwater-scenario(5).
 
-use super::{INTRODUCTION, SEE, example, title, variants};
+use super::{INTRODUCTION, SEE, WHOLE, example, title, variants};
+use crate::new::TEMPLATE;
 use roff::{Roff, bold, roman};
 use tailwater_workload::scenario::keys::tables;
 
@@ -29,6 +30,13 @@ pub(crate) fn manual() -> String {
             page.text([roman(example(key))]);
         }
     }
+    page.control("SH", ["EXAMPLE"]);
+    page.text([roman(WHOLE)]);
+    page.control("nf", []);
+    for line in TEMPLATE.lines() {
+        page.text([roman(line)]);
+    }
+    page.control("fi", []);
     page.control("SH", ["SEE ALSO"]);
     page.text([roman(SEE)]);
     page.render()

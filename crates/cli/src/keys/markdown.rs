@@ -1,6 +1,7 @@
 //! The reference as `docs/scenarios.md`.
 
-use super::{INTRODUCTION, SEE, example, title, variants};
+use super::{INTRODUCTION, SEE, WHOLE, example, title, variants};
+use crate::new::TEMPLATE;
 use std::fmt::Write as _;
 use tailwater_workload::scenario::keys::Table;
 
@@ -9,6 +10,7 @@ pub(super) fn page(tables: &[&Table], whole: bool) -> String {
     if whole {
         let made = "<!-- Drawn from crates/workload/src/scenario/keys; TAILWATER_PAGES=write redraws it. -->";
         let _ = writeln!(out, "# Scenario files\n\n{made}\n\n{INTRODUCTION}\n\n{SEE}");
+        let _ = writeln!(out, "\n## A whole file\n\n{WHOLE}\n\n```toml\n{TEMPLATE}```");
     }
     for table in tables {
         let head = title(table);

@@ -21,6 +21,10 @@ const SEE: &str = "tailwater new writes a file to begin with, tailwater check re
     tailwater run runs it over sockets of this machine or, with --on sim, in the simulator, tailwater controllers lists \
     controllers and their settings.";
 
+/// What the example is.
+const WHOLE: &str = "This is what tailwater new writes. It is sound as it is, with each key that is commented out, and \
+    with the other forms at its end.";
+
 #[derive(Args, Debug)]
 pub(crate) struct KeysOptions {
     /// Only this table, or the tables with this key, such as demand or demand.steps.

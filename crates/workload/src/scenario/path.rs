@@ -137,8 +137,10 @@ pub(super) fn read(item: &Item<'_>, context: &Context<'_>) -> Vec<Path> {
     }
     if let Some(sum) = sum.filter(|sum: &f64| !paths.is_empty() && (sum - 1.0).abs() > 1e-6) {
         item.problem(format!(
-            "the probabilities of {} add up to {sum}; a sum of 1 is needed",
-            item.name
+            "the probabilities of {} add up to {}; a sum of 1 is needed",
+            item.name,
+            // 0.7 and 0.2 add up to 0.8999999999999999.
+            (sum * 1e9).round() / 1e9
         ));
     }
     paths

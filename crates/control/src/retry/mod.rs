@@ -142,6 +142,11 @@ impl Tries {
         self.seen.count_ones()
     }
 
+    /// As if it had not been tried there.
+    const fn without(self, replica: usize) -> Self {
+        Self { seen: self.seen & !(1 << replica) }
+    }
+
     const fn has_seen(self, replica: usize) -> bool {
         self.seen >> replica & 1 == 1
     }
@@ -223,8 +228,12 @@ impl Replicas {
         (replica, Tries { seen: 1 << replica })
     }
 
-    /// A try has failed: where the call goes now. `tries` is changed only if it goes somewhere, and a
+    /// A try has failed at `here`: where the call goes now. `tries` is changed only if it goes somewhere, and a
     /// token is spent only then. `deadline` is when the answer is worthless.
+    ///
+    /// What a server has not begun had no try there: it may come back to that place when the next server is there. If it
+    /// can go nowhere else, it goes to `here`, and waits for that server. With one replica it has ended, and the caller hears
+    /// what the server said.
     ///
     /// # Errors
     /// With why the failure stands.
@@ -233,10 +242,17 @@ impl Replicas {
         now: Instant,
         deadline: Option<Instant>,
         tries: &mut Tries,
-        failure: Failure,
+        (here, failure): (usize, Failure),
         load: impl Fn(usize) -> Load,
     ) -> Result<usize, Refusal> {
-        let replica = self.candidate(now, deadline, *tries, failure, load)?;
+        let used = match failure {
+            Failure::NotBegun => tries.without(here),
+            _ => *tries,
+        };
+        let replica = match self.candidate(now, deadline, used, (here, failure), load) {
+            Err(_) if failure == Failure::NotBegun && self.all.len() > 1 => return Ok(here),
+            candidate => candidate?,
+        };
         if let Failure::Shed(_) = failure {
             if !self.budget.take() {
                 self.counts.over_budget += 1;
@@ -246,16 +262,8 @@ impl Replicas {
         } else {
             self.counts.moved += 1;
         }
-        tries.seen |= 1 << replica;
+        tries.seen = used.seen | 1 << replica;
         Ok(replica)
-    }
-
-    /// Whether a call that [`Replicas::next`] sends nowhere is handed over once more where it was, and waits there for
-    /// the next server. So it is with what a server has not begun because it goes away. Otherwise the call has ended. That
-    /// is also so where there is one replica: the caller hears what it said.
-    #[must_use]
-    pub fn may_wait(&self, failure: Failure) -> bool {
-        failure == Failure::NotBegun && self.all.len() > 1
     }
 
     /// After how long without credit the driver shall ask [`Replicas::next`] whether the call moves on,
@@ -354,7 +362,7 @@ impl Replicas {
         now: Instant,
         deadline: Option<Instant>,
         tries: Tries,
-        failure: Failure,
+        (here, failure): (usize, Failure),
         load: impl Fn(usize) -> Load,
     ) -> Result<usize, Refusal> {
         if failure == Failure::Lost {
@@ -364,8 +372,10 @@ impl Replicas {
             return Err(Refusal::Tries);
         }
         // One that is down would only be waited for, which the call can do where it is.
-        let is_up = |replica: usize| self.all[replica].up;
-        let replica = self.pick(tries, is_up, load).ok_or(Refusal::Replicas)?;
+        // Of a server that has not begun it the driver may not know yet that it goes away.
+        let left = (failure == Failure::NotBegun).then_some(here);
+        let may_go = |replica: usize| self.all[replica].up && left != Some(replica);
+        let replica = self.pick(tries, may_go, load).ok_or(Refusal::Replicas)?;
         if self.is_late(now, deadline, replica) { Err(Refusal::Deadline) } else { Ok(replica) }
     }
 

@@ -29,11 +29,13 @@ fn clients_are_divided_over_the_replicas_and_go_on_in_turn() {
         let mut replicas = Replicas::new(config(3), 3, client);
         let (first, mut tries) = replicas.first(idle);
         assert_eq!(first, client as usize % 3);
+        let mut place = first;
         for step in 1..3 {
-            let next = replicas.next(at(0), None, &mut tries, SHED, idle);
-            assert_eq!(next, Ok((first + step) % 3));
+            let next = replicas.next(at(0), None, &mut tries, (place, SHED), idle);
+            place = (first + step) % 3;
+            assert_eq!(next, Ok(place));
         }
-        let next = replicas.next(at(0), None, &mut tries, SHED, idle);
+        let next = replicas.next(at(0), None, &mut tries, (place, SHED), idle);
         assert_eq!(next, Err(Refusal::Tries));
     }
 }
@@ -55,7 +57,7 @@ fn a_replica_whose_server_asked_for_a_pause_comes_after_the_others() {
     let load = |replica| Load { is_paused: replica == 0, ..busy([0, 9, 7][replica]) };
     let (first, mut tries) = replicas.first(load);
     assert_eq!(first, 2);
-    assert_eq!(replicas.next(at(0), None, &mut tries, SHED, load), Ok(1));
+    assert_eq!(replicas.next(at(0), None, &mut tries, (first, SHED), load), Ok(1));
     let paused = |replica| Load { is_paused: true, ..load(replica) };
     assert_eq!(replicas.first(paused).0, 0, "where all are, the least loaded");
     replicas.set_up(1, false);
@@ -69,7 +71,7 @@ fn a_replica_that_is_down_is_neither_first_nor_next() {
     replicas.set_up(0, false);
     let (first, mut tries) = replicas.first(idle);
     assert_eq!(first, 1);
-    let next = replicas.next(at(0), None, &mut tries, SHED, idle);
+    let next = replicas.next(at(0), None, &mut tries, (first, SHED), idle);
     assert_eq!(next, Err(Refusal::Replicas));
     replicas.set_up(1, false);
     assert_eq!(replicas.first(idle).0, 0, "with all down it waits for its own");
@@ -79,7 +81,7 @@ fn a_replica_that_is_down_is_neither_first_nor_next() {
 fn what_may_have_been_carried_out_is_not_tried_again() {
     let mut replicas = Replicas::new(config(2), 2, 0);
     let (_, mut tries) = replicas.first(idle);
-    let next = replicas.next(at(0), None, &mut tries, Failure::Lost, idle);
+    let next = replicas.next(at(0), None, &mut tries, (0, Failure::Lost), idle);
     assert_eq!(next, Err(Refusal::MayBeDone));
 }
 
@@ -99,7 +101,7 @@ fn a_retry_needs_time_for_the_network_and_the_service_of_where_it_goes() {
     let (_, tries) = replicas.first(idle);
     let mut ask = |now| {
         let mut tries = tries;
-        replicas.next(at(now), Some(at(200)), &mut tries, SHED, idle)
+        replicas.next(at(now), Some(at(200)), &mut tries, (0, SHED), idle)
     };
     assert_eq!(ask(170), Ok(1), "10 of network and 20 of service are left");
     assert_eq!(ask(171), Err(Refusal::Deadline));
@@ -112,8 +114,8 @@ fn moving_on_unsent_costs_no_token_and_the_wait_for_credit_ends_with_the_tries()
         Replicas::new(RetryConfig { burst: 0, credit_wait: wait, ..config(2) }, 2, 0);
     let (_, mut tries) = replicas.first(idle);
     assert_eq!(replicas.credit_wait(tries), wait);
-    assert_eq!(replicas.next(at(0), None, &mut tries.clone(), SHED, idle), Err(Refusal::Budget));
-    assert_eq!(replicas.next(at(0), None, &mut tries, Failure::Unsent, idle), Ok(1));
+    assert_eq!(replicas.next(at(0), None, &mut tries.clone(), (0, SHED), idle), Err(Refusal::Budget));
+    assert_eq!(replicas.next(at(0), None, &mut tries, (0, Failure::Unsent), idle), Ok(1));
     assert_eq!(replicas.credit_wait(tries), None, "there it waits as its client has it");
     let counts = RetryCounts { calls: 1, retried: 0, moved: 1, over_budget: 1 };
     assert_eq!(replicas.counts(), counts);
@@ -135,14 +137,36 @@ fn a_draining_server_has_not_begun_what_it_refuses_and_one_behind_another_may_ha
 fn what_was_not_begun_moves_on_without_a_token_and_waits_where_there_is_no_other() {
     let mut replicas = Replicas::new(RetryConfig { burst: 0, ..config(2) }, 2, 0);
     let (_, mut tries) = replicas.first(idle);
-    let mut next = || replicas.next(at(0), None, &mut tries, Failure::NotBegun, idle);
-    assert_eq!((next(), next()), (Ok(1), Err(Refusal::Tries)));
-    let counts = RetryCounts { calls: 1, retried: 0, moved: 1, over_budget: 0 };
+    let mut fails = |replicas: &mut Replicas, here, failure| {
+        replicas.next(at(0), None, &mut tries, (here, failure), idle)
+    };
+    assert_eq!(fails(&mut replicas, 0, Failure::NotBegun), Ok(1));
+    replicas.set_up(0, false);
+    // The other one goes away, too: it waits there, and leaves as soon as the first has its next server.
+    assert_eq!(fails(&mut replicas, 1, Failure::NotBegun), Ok(1));
+    assert_eq!(fails(&mut replicas, 1, Failure::Unsent), Err(Refusal::Replicas));
+    replicas.set_up(0, true);
+    assert_eq!(fails(&mut replicas, 1, Failure::Unsent), Ok(0));
+    let counts = RetryCounts { calls: 1, retried: 0, moved: 2, over_budget: 0 };
     assert_eq!(replicas.counts(), counts);
-    let all = [Failure::NotBegun, Failure::Unsent, Failure::Lost, SHED];
-    assert_eq!(all.map(|failure| replicas.may_wait(failure)), [true, false, false, false]);
-    let alone = Replicas::new(config(2), 1, 0);
-    assert!(!alone.may_wait(Failure::NotBegun), "its caller hears what it said");
+}
+
+#[test]
+fn of_one_replica_the_caller_hears_what_it_said() {
+    let mut alone = Replicas::new(config(2), 1, 0);
+    let (_, mut tries) = alone.first(idle);
+    let next = alone.next(at(0), None, &mut tries, (0, Failure::NotBegun), idle);
+    assert_eq!(next, Err(Refusal::Replicas));
+}
+
+#[test]
+fn only_what_was_not_begun_waits_where_it_was() {
+    for failure in [Failure::Unsent, Failure::Lost, SHED] {
+        let mut replicas = Replicas::new(config(2), 2, 0);
+        replicas.set_up(1, false);
+        let (_, mut tries) = replicas.first(idle);
+        assert!(replicas.next(at(0), None, &mut tries, (0, failure), idle).is_err(), "{failure:?}");
+    }
 }
 
 /// A driver or decision that does nearly what it should.
@@ -191,7 +215,7 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<u64, String> {
         let load = rng.below(9) as usize;
         let (first, mut tries) = replicas.first(|replica| busy(replica * load % 5));
         let deadline = at(time + u64::from(rng.below(200)));
-        let mut seen = BTreeSet::from([first]);
+        let (mut seen, mut place) = (BTreeSet::from([first]), first);
         while rng.chance(0.9) {
             time += u64::from(rng.below(60));
             let failure = [SHED, SHED, Failure::Unsent, Failure::Lost][rng.below(4) as usize];
@@ -208,8 +232,9 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<u64, String> {
             if bug == Some(Bug::ForgetsWhere) {
                 tries.seen = 1 << rng.below(count as u32);
             }
-            let next = replicas.next(at(time), judged, &mut tries, told, idle);
+            let next = replicas.next(at(time), judged, &mut tries, (place, told), idle);
             let Ok(replica) = next else { break };
+            place = replica;
             if !seen.insert(replica) {
                 return Err(format!("{seed}: replica {replica} was tried twice"));
             }
@@ -270,8 +295,8 @@ fn what_was_decided_is_counted_and_what_was_told_is_known() {
     for _ in 0..2 {
         let (first, mut tries) = replicas.first(idle);
         assert_eq!((first, tries.count()), (1, 1));
-        assert_eq!(replicas.next(at(0), None, &mut tries, SHED, idle), Ok(2));
-        let unsent = replicas.next(at(0), None, &mut tries, Failure::Unsent, idle);
+        assert_eq!(replicas.next(at(0), None, &mut tries, (1, SHED), idle), Ok(2));
+        let unsent = replicas.next(at(0), None, &mut tries, (2, Failure::Unsent), idle);
         assert_eq!((unsent, tries.count()), (Ok(0), 3));
     }
     let counts = RetryCounts { calls: 2, retried: 2, moved: 2, over_budget: 0 };

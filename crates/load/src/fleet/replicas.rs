@@ -4,7 +4,7 @@
 //! connection with a control of its own to each replica. A request is at one of them at a time, and has one fate.
 //!
 //! What the end of a try means, how a replica stands and which calls leave it is as in the runtime's client:
-//! [`End::failure`](tailwater_rt::client::End::failure), [`Channel::health`], [`Replicas::may_wait`]. Deadlines differ:
+//! [`End::failure`](tailwater_rt::client::End::failure), [`Channel::health`], [`Replicas::next`]. Deadlines differ:
 //! there a call ends with its deadline, here a late answer is waited for, since it is measured. Nor is a request tried at two
 //! replicas at once.
 
@@ -42,7 +42,8 @@ struct Flight {
     place: (usize, RequestId),
     tries: Tries,
     deadline: Option<Instant>,
-    entered: Instant,
+    /// When it was handed to its first replica; nothing once it has left that.
+    entered: Option<Instant>,
     /// When it wants to leave for want of credit.
     leaves: Option<Instant>,
     /// It wanted to leave, but could go nowhere.
@@ -124,7 +125,7 @@ impl Retries {
         let load = |replica: usize| channels[replica * clients + client].load(now);
         let (replica, tries) = self.of[client].first(load);
         let place = (replica * clients + client, RequestId(0));
-        let (entered, leaves, is_impatient) = (now, None, false);
+        let (entered, leaves, is_impatient) = (Some(now), None, false);
         let flight = Flight { client, place, tries, deadline, entered, leaves, is_impatient };
         self.flights.insert(token, flight);
         place.0
@@ -152,14 +153,14 @@ impl Retries {
             self.of[client].on_reply(replica, reply);
         }
         let Some(failure) = event.end.failure() else { return self.ended(client, event) };
-        let known = self.flights.get(&event.token).map(|it| (it.tries.count(), it.entered));
+        let entered = self.flights.get(&event.token).and_then(|flight| flight.entered);
         let next = self.next(now, event.token, failure, channels);
-        let waits = next.is_none() && self.of[client].may_wait(failure);
         // One that waits where it was has not failed there yet.
-        if let Some((1, entered)) = known.filter(|_| !waits && now >= self.from) {
+        let counts = next != Some(index) && now >= self.from;
+        if let Some(entered) = entered.filter(|_| counts) {
             self.told.failures.record(now.since(entered));
         }
-        match next.or(waits.then_some(index)) {
+        match next {
             Some(channel) => Stays::Tried((channel, event.token, event.call)),
             None => self.ended(client, event),
         }
@@ -185,8 +186,13 @@ impl Retries {
         let clients = self.clients;
         let load = |replica: usize| channels[replica * clients + client].load(now);
         let flight = self.flights.get_mut(&token)?;
-        let next = self.of[client].next(now, flight.deadline, &mut flight.tries, failure, load);
-        next.ok().map(|replica| replica * clients + client)
+        let here = flight.place.0 / clients;
+        let (deadline, failed) = (flight.deadline, (here, failure));
+        let next = self.of[client].next(now, deadline, &mut flight.tries, failed, load).ok()?;
+        if next != here {
+            flight.entered = None;
+        }
+        Some(next * clients + client)
     }
 
     /// Where a request is that waits, and where it goes instead, if anywhere.

@@ -308,10 +308,8 @@ impl<F: Fill> Exchange<F> {
     fn retry(&mut self, time: Instant, failed: Failed) {
         let Failed { token, call, failure, error } = failed;
         let Some(caller) = self.callers.get_mut(token) else { return };
-        let here = caller.place.replica;
         match self.routes.next(time, caller, failure, &self.channels) {
             Some(replica) => self.submit(time, token, replica, call),
-            None if self.routes.may_wait(failure) => self.submit(time, token, here, call),
             None => self.callers.fill(token, Err(error)),
         }
     }

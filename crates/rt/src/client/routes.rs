@@ -65,12 +65,8 @@ impl Routes {
         channels: &[Channel],
     ) -> Option<usize> {
         let load = |replica: usize| channels[replica].load(now);
-        self.replicas.next(now, caller.deadline, &mut caller.tries, failure, load).ok()
-    }
-
-    /// See [`Replicas::may_wait`].
-    pub(super) fn may_wait(&self, failure: Failure) -> bool {
-        self.replicas.may_wait(failure)
+        let failed = (caller.place.replica, failure);
+        self.replicas.next(now, caller.deadline, &mut caller.tries, failed, load).ok()
     }
 
     /// When a call that goes somewhere now wants to leave for want of credit.

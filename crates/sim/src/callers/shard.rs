@@ -84,18 +84,19 @@ impl Shard {
         if self.choice.hedges() { self.choice.hedge_after() } else { None }
     }
 
-    /// Where a call goes whose try has failed.
+    /// Where a call goes whose try has failed over this connection.
     pub(super) fn next(
         &mut self,
         now: Instant,
         request: &Request,
-        failure: Failure,
+        (end, failure): (usize, Failure),
         all: &[Endpoint],
     ) -> Option<(usize, Tries)> {
         self.look(all);
         let (ends, mut tries) = (&self.ends, request.tries);
+        let here = ends.iter().position(|&own| own == end)?;
         let load = |replica: usize| all[ends[replica]].load(now);
-        let next = self.choice.next(now, deadline(request), &mut tries, failure, load).ok()?;
+        let next = self.choice.next(now, deadline(request), &mut tries, (here, failure), load).ok()?;
         Some((ends[next], tries))
     }
 

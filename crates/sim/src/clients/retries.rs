@@ -205,12 +205,13 @@ impl Clients<'_> {
         (connection, tries, deadline): (Connection, Tries, Instant),
         failure: Failure,
     ) -> Option<(Connection, Tries)> {
-        let (client, _) = self.ends(connection);
+        let (client, here) = self.ends(connection);
         let (local, clients) = (self.clocks.local(connection, now), self.clients);
         let load = loads(now, (client, clients), &self.all, &self.clocks);
         let replicas = self.retries.of.get_mut(client as usize)?;
         let mut tries = tries;
-        let next = replicas.next(local, Some(deadline), &mut tries, failure, load).ok()?;
+        let failed = (here as usize, failure);
+        let next = replicas.next(local, Some(deadline), &mut tries, failed, load).ok()?;
         Some((Connection::of_client((client, next as u32), clients), tries))
     }
 

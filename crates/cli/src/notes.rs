@@ -1,9 +1,12 @@
 //! What of a scenario is sound, and most likely not what was meant.
 
+use tailwater_core::duration::format_duration;
+use tailwater_experiment::long_objective;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{FreeLock, Server, SocketOptions, Transport};
 
-/// Locks that no request finds taken where the scenario is to run, and options that change nothing there.
+/// Locks that no request finds taken where the scenario is to run, and options that change nothing there. An objective
+/// that is long beside steps of demand is told, too.
 pub(crate) fn of(scenario: &Scenario, (on_sockets, simulated): (bool, bool)) -> Vec<String> {
     let told = |FreeLock { name, on_sockets: mend, simulated: other }: FreeLock| {
         const ONE_LOOP: &str = "one loop without workers";
@@ -27,5 +30,13 @@ pub(crate) fn of(scenario: &Scenario, (on_sockets, simulated): (bool, bool)) -> 
     let is_idle = *transport == Transport::Unix && *socket != SocketOptions::default();
     let idle = "server.socket changes nothing: its options are TCP's, and server.transport is unix";
     let options = (on_sockets && is_idle).then(|| idle.to_owned());
-    scenario.free_locks().into_iter().filter_map(told).chain(options).collect()
+    let steps = long_objective(scenario).map(|(slo, step)| {
+        format!(
+            "slo {} is long beside a step of {}: later steps answer what a step leaves, and goodput may exceed the bound, \
+             which counts each step alone",
+            format_duration(slo),
+            format_duration(step)
+        )
+    });
+    scenario.free_locks().into_iter().filter_map(told).chain(options).chain(steps).collect()
 }

@@ -222,6 +222,31 @@ fn a_file_that_is_not_there_names_the_nearest_or_how_one_begins() {
     assert!(told.contains("it is a folder; a scenario file in it is needed"), "{told}");
 }
 
+/// It was sound without a word, and runs of it then had 115 % of the bound.
+#[test]
+fn an_objective_longer_than_a_step_is_a_note() {
+    let folder = Folder::new("check-steps");
+    let steps = "demand.steps = [{ of_capacity = 2.0, for = \"10ms\" }, { of_capacity = 0.5, for = \"10ms\" }]";
+    let stepped = SOUND
+        .replace("duration = \"300ms\"\n", "")
+        .replace("demand.requests_per_second = [5000, 7000]", steps);
+    let file = folder.write("stepped.toml", &stepped);
+    let output = check(&[], &[&file]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let note = "slo 50ms is long beside a step of 10ms: ";
+    assert!(text(&output.stdout).contains(note), "{}", text(&output.stdout));
+    let output = check(&["--json"], &[&file]);
+    let found: Value = serde_json::from_slice(&output.stdout).expect("one JSON list");
+    let told = found[0]["plan"]["notes"][0].as_str().expect("a note");
+    assert!(told.starts_with(note), "{told}");
+    let slos = "slo = [\"50ms\", \"20ms\"]";
+    assert!(stepped.contains(slos));
+    let file = folder.write("short.toml", &stepped.replace(slos, "slo = \"100us\""));
+    let output = check(&[], &[&file]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!text(&output.stdout).contains("is long beside"), "{}", text(&output.stdout));
+}
+
 #[test]
 fn a_run_says_first_what_is_most_likely_not_meant() {
     let folder = Folder::new("check-notes");

@@ -4,7 +4,7 @@ use crate::driver::Cost;
 use std::time::Duration;
 use tailwater_core::{Rate, Rng};
 use tailwater_stats::{BoundSpec, Knowledge, bound};
-use tailwater_workload::scenario::{Configuration, Course, Cycle, CycleStep, Tier};
+use tailwater_workload::scenario::{Configuration, Course, Cycle, Tier};
 use tailwater_workload::ways::Pool;
 use tailwater_workload::{Scenario, Ways, most_served};
 
@@ -110,15 +110,41 @@ fn pool(tier: &Tier, cost: Cost) -> Pool {
 }
 
 /// The mean over a cycle of what can be served at each demand.
-fn over(cycle: &Cycle, capacity: Rate, mut served: impl FnMut(Rate) -> Rate) -> Rate {
-    let of_step = |step: &CycleStep| {
+pub(crate) fn over(cycle: &Cycle, capacity: Rate, mut served: impl FnMut(Rate) -> Rate) -> Rate {
+    let of_part = |(demand, seconds): (Rate, f64)| served(demand).0 * seconds;
+    Rate(parts(cycle, capacity).map(of_part).sum::<f64>() / cycle.period().as_secs_f64())
+}
+
+/// The demands of a cycle in their order, each with its length in seconds; a ramp has those of its [`PARTS`].
+fn parts(cycle: &Cycle, capacity: Rate) -> impl Iterator<Item = (Rate, f64)> {
+    cycle.steps.iter().flat_map(move |step| {
         let step = step.at(capacity);
         let parts = if step.end == step.rate { 1 } else { PARTS };
-        let middle = |part| step.length.mul_f64((f64::from(part) + 0.5) / f64::from(parts));
-        let sum: f64 = (0..parts).map(|part| served(step.rate_at(middle(part))).0).sum();
-        sum / f64::from(parts) * step.length.as_secs_f64()
+        (0..parts).map(move |part| {
+            let middle = step.length.mul_f64((f64::from(part) + 0.5) / f64::from(parts));
+            (step.rate_at(middle), step.length.as_secs_f64() / f64::from(parts))
+        })
+    })
+}
+
+/// The most requests per second that can be served in time in a later step than their own. Demand above `capacity`
+/// waits for no longer than the objective, until less is asked for. [`over`] leaves these requests out.
+pub(crate) fn carried_over(cycle: &Cycle, capacity: Rate, slo: Duration) -> Rate {
+    let waiting_max = capacity.0 * slo.as_secs_f64();
+    let round = |mut waiting: f64| {
+        let mut carried = 0.0;
+        for (demand, seconds) in parts(cycle, capacity) {
+            let more = (demand.0 - capacity.0) * seconds;
+            carried += waiting.min((-more).max(0.0));
+            let left = (waiting + more).max(0.0);
+            waiting = left.min(waiting_max);
+        }
+        (waiting, carried)
     };
-    Rate(cycle.steps.iter().map(of_step).sum::<f64>() / cycle.period().as_secs_f64())
+    // The first step of a round has what the last one left.
+    let (left, _) = round(0.0);
+    let (_, carried) = round(left);
+    Rate(carried / cycle.period().as_secs_f64())
 }
 
 /// The relative standard error of a run's goodput ÷ bound by what chance makes of service times, where so many
@@ -179,6 +205,29 @@ server.service = { distribution = "exponential", mean = "10us" }
         assert!((ramp / fine - 1.0).abs() < 0.005, "{ramp} of eight parts, {fine} of forty");
         // Demand that is 1 in the mean would allow more than the ramp does.
         assert!(ramp < 0.97 * of("{ of_capacity = 1.0, for = \"1s\" }"), "{ramp}");
+    }
+
+    /// A cycle of 2.0 and 0.5 × has 25 % of the capacity to spare, which a long objective lets it use.
+    #[test]
+    fn a_step_leaves_to_the_next_what_the_objective_lets_wait() {
+        let of = |steps: &str, slo_ms| {
+            let demand = "demand.requests_per_second = 360_000";
+            let text = TEXT.replace(demand, &format!("demand.steps = [{steps}]"));
+            let scenario = Scenario::parse("x.toml", &text).unwrap();
+            let cycle = scenario.demand.cycle().unwrap();
+            carried_over(cycle, Rate(1.0), Duration::from_millis(slo_ms)).0
+        };
+        let close = |found: f64, needed: f64| assert!((found - needed).abs() < 1e-9, "{found}");
+        let step = |ratio: &str| format!("{{ of_capacity = {ratio}, for = \"200ms\" }}");
+        let falling = format!("{}, {}", step("2.0"), step("0.5"));
+        close(of(&falling, 400), 0.25);
+        close(of(&falling, 20), 0.05);
+        // What the last step leaves is done in the first of the next round, and may wait through a step between.
+        close(of(&format!("{}, {}", step("0.5"), step("2.0")), 20), 0.05);
+        close(of(&format!("{}, {}, {}", step("2.0"), step("1.0"), step("0.5")), 60), 0.1);
+        assert_eq!(of(&format!("{}, {}", step("0.5"), step("0.9")), 400), 0.0);
+        let ramp = "{ of_capacity = 0.5, to = 1.5, for = \"200ms\" }";
+        assert!(of(ramp, 400) > 0.1, "its end waits for its beginning");
     }
 
     /// Half of the loops' clients may wait while the cores of the other half have nothing to do.

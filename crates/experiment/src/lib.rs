@@ -6,6 +6,7 @@
 //! - how long answers count ([`drain()`]);
 //! - in which order runs take place and which are repeated ([`run()`]), how they are called ([`label`]), and which
 //!   count (`validity`);
+//! - which runs exceed the bound by more than chance explains, and why (`doubt`);
 //! - how steps are laid over one another (`steps`), and what control costs (`costs`).
 //!
 //! Results of two drivers differ by what was measured, never by how it was reckoned.
@@ -20,6 +21,7 @@ mod shard;
 mod merge;
 pub mod capacity;
 mod bound;
+mod doubt;
 mod drain;
 mod faults;
 pub mod label;
@@ -29,6 +31,7 @@ mod costs;
 mod order;
 mod retry;
 
+pub use doubt::long_objective;
 pub use drain::drain;
 pub use driver::{
     ClosedLoop, Cost, Driver, OpenRun, Piece, Played, Silence, TierCores, Watch, widest,

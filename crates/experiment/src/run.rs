@@ -1,6 +1,7 @@
 //! The order of an experiment: capacity, runs in blocks, capacity again, and the conclusion.
 
 use crate::bound::{self, Bounds};
+use crate::doubt::doubt;
 use crate::drain::drain;
 use crate::driver::{Driver, OpenRun, Piece, Played, Watch};
 use crate::shard::Shard;
@@ -387,6 +388,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         run.invalid_because.extend(noise);
         run.invalid_because.extend(trouble);
         run.valid = run.invalid_because.is_empty();
+        run.in_doubt = doubt(&run, self.scenario, configuration, before);
         if let Some(series) = &mut run.series {
             note_demand(series, configuration, first_capacity);
         }

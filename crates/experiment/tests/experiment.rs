@@ -243,6 +243,21 @@ fn the_bound_of_steps_is_the_mean_of_the_bounds_of_each() {
     assert_eq!((demand[9], demand[10]), (0.2, 1.8));
 }
 
+/// Every run has a goodput of half the capacity, be it asked for or not.
+#[test]
+fn a_goodput_above_the_bound_is_told_and_counts() {
+    let text = STEADY.replace("of_capacity = [0.5, 2.0]", "of_capacity = [0.2, 2.0]");
+    let found = experiment(&text, &mut Table::of(false, &[100e3]));
+    let (low, high): (Vec<&Run>, Vec<&Run>) =
+        found.runs.iter().partition(|run| run.demand_ratio < 1.0);
+    assert!(!low.is_empty() && low.len() == high.len());
+    for run in low {
+        let why = run.in_doubt.as_deref().unwrap_or_default();
+        assert!(run.valid && why.ends_with("was measured too low"), "{why}");
+    }
+    assert!(high.iter().all(|run| run.in_doubt.is_none()));
+}
+
 #[test]
 fn a_run_whose_server_ended_does_not_count() {
     let mut table = Table::of(false, &[100e3]);

@@ -101,7 +101,7 @@ pub(crate) const COLUMNS: [Column; 17] = [
     },
     Column {
         head: "% of\nbound",
-        meaning: "Goodput as a share of what no controller can beat.",
+        meaning: "Goodput as a share of what no controller can beat; ? where it exceeds that by more than chance explains.",
         dispensable: 0,
         cell: |_, _, point| of_bound(point),
     },
@@ -204,13 +204,19 @@ fn of_bound(point: &Point<'_>) -> Cell {
     else {
         return Cell::plain(NOTHING.to_owned());
     };
+    let cell = number(point, Quantity::OfBound, format::percent);
+    if let Some(why) = point.doubt() {
+        let tips = [&*cell.tip, why].into_iter().filter(|tip| !tip.is_empty());
+        let tip = tips.collect::<Vec<_>>().join("; ");
+        return Cell { text: format!("{} ?", cell.text), tone: Tone::Fair, tip };
+    }
     let tone = match share {
         _ if point.valid == 0 => Tone::Plain,
         share if share >= 0.95 => Tone::Good,
         share if share >= 0.80 => Tone::Fair,
         _ => Tone::Poor,
     };
-    Cell { tone, ..number(point, Quantity::OfBound, format::percent) }
+    Cell { tone, ..cell }
 }
 
 fn p99(group: &Group<'_>, _: &Line<'_>, point: &Point<'_>) -> Cell {

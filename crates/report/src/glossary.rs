@@ -1,7 +1,7 @@
 //! How each number is defined, and the rules that a run must keep.
 
 /// A term and its meaning, for the page.
-pub(crate) const TERMS: [(&str, &str); 14] = [
+pub(crate) const TERMS: [(&str, &str); 15] = [
     (
         "capacity",
         "Plateau of a closed-loop sweep with the same binary, reception and connections, measured \
@@ -52,6 +52,11 @@ pub(crate) const TERMS: [(&str, &str); 14] = [
         "!",
         "No repetition is valid: the numbers come from invalid runs and are no result. Pictures \
          leave such points out.",
+    ),
+    (
+        "?",
+        "Goodput exceeds the bound by more than 5 % and what chance explains. The run counts all the same, since \
+         results never decide; a note names the cause.",
     ),
 ];
 

@@ -7,7 +7,7 @@ use crate::faults;
 use crate::format;
 use crate::glossary::{RULES, TERMS};
 use crate::model::{self, Group, name};
-use crate::notes::{self, NO_VALID};
+use crate::notes::{self, DOUBTFUL, NO_VALID};
 use crate::recovery;
 use crate::sentences::line_summary;
 use crate::shell::{contents, download, figures, file_name, page};
@@ -70,6 +70,9 @@ fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
     out.push_str(&rows(group));
     if notes::has_unsound(group) {
         out.push_str(&format!("<p class=\"muted\">{}</p>\n", escape(NO_VALID)));
+    }
+    if notes::has_doubtful(group) {
+        out.push_str(&format!("<p class=\"muted\">{}</p>\n", escape(DOUBTFUL)));
     }
     out.push_str(&recoveries(experiment, group));
     out.push_str(&by_class(group));

@@ -95,7 +95,7 @@ impl Group<'_> {
     }
 }
 
-impl Point<'_> {
+impl<'a> Point<'a> {
     /// Median of a quantity; `None` where it was not measured.
     pub(crate) fn median(&self, quantity: Quantity) -> Option<f64> {
         self.spread(quantity).map(|spread| spread.median)
@@ -111,6 +111,12 @@ impl Point<'_> {
         let finite = [spread.min, spread.median, spread.max].iter().all(|v| v.is_finite());
         // A percentile of nothing is stored as zero.
         (finite && !(quantity.positive() && spread.median <= 0.0)).then_some(spread)
+    }
+
+    /// Why its share of the bound is in doubt, by the first valid repetition that tells it.
+    pub(crate) fn doubt(&self) -> Option<&'a str> {
+        let mut valid = self.runs.iter().copied().filter(|run| run.valid);
+        valid.find_map(|run| run.in_doubt.as_deref())
     }
 
     /// The fates of all valid repetitions together; zero where none is valid.

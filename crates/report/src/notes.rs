@@ -3,7 +3,6 @@
 use crate::format;
 use crate::model::{Group, label};
 use tailwater_stats::result::{DataUsed, Experiment, Run};
-use tailwater_stats::{CapacityFrom, doubt};
 
 /// A remark on runs that do not count.
 pub(crate) struct Note {
@@ -19,6 +18,10 @@ pub(crate) struct Note {
 pub(crate) const NO_VALID: &str =
     "! no valid repetition: these numbers come from invalid runs and are no result";
 
+/// Said wherever the share of the bound of a configuration is in doubt.
+pub(crate) const DOUBTFUL: &str =
+    "? goodput exceeds the bound by more than chance explains: notes on doubtful runs say why";
+
 /// Every invalid run, then valid ones whose shares are in doubt, then those with partial answers. Behind them are those that
 /// lost replicas or could not compare them, and every discarded one.
 pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
@@ -33,9 +36,8 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
         why: discard.why.clone(),
     });
     let valid = experiment.runs.iter().filter(|run| run.valid);
-    let capacity = CapacityFrom::of(experiment);
     let doubtful = valid.filter_map(|run| {
-        Some(Note { kind: "doubtful", what: name(run), why: doubt(run, capacity)? })
+        Some(Note { kind: "doubtful", what: name(run), why: run.in_doubt.clone()? })
     });
     let partial = experiment.runs.iter().filter(|run| run.partial_answers > 0).map(|run| Note {
         kind: "partial",
@@ -108,6 +110,11 @@ const BOTTLENECK: &str = "The load generator was the bottleneck: give it cores o
 /// Whether some number of the group comes from invalid runs.
 pub(crate) fn has_unsound(group: &Group<'_>) -> bool {
     group.lines.iter().flat_map(|line| &line.points).any(|point| point.valid == 0)
+}
+
+/// Whether some number of the group exceeds what nothing can beat.
+pub(crate) fn has_doubtful(group: &Group<'_>) -> bool {
+    group.lines.iter().flat_map(|line| &line.points).any(|point| point.doubt().is_some())
 }
 
 /// Why a run is invalid, in one line.

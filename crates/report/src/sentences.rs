@@ -78,7 +78,8 @@ fn standing(point: &Point<'_>) -> String {
         parts.push(format!("{} % of capacity", format::percent(share)));
     }
     if let Some(share) = point.median(Quantity::OfBound).filter(|share| *share > 0.0) {
-        parts.push(format!("{} % of the bound", format::percent(share)));
+        let mark = if point.doubt().is_some() { " (doubtful)" } else { "" };
+        parts.push(format!("{} % of the bound{mark}", format::percent(share)));
     }
     if let Some(p99) = point.median(Quantity::P99) {
         parts.push(format!("p99 {}", format::time(p99)));

@@ -6,7 +6,7 @@ use crate::faults;
 use crate::format::{self, printable, wrap};
 use crate::grid::grid_within;
 use crate::model::{self, Group};
-use crate::notes::{self, NO_VALID};
+use crate::notes::{self, DOUBTFUL, NO_VALID};
 use crate::recovery;
 use crate::tiers;
 use comfy_table::{CellAlignment, Color, ContentArrangement, LineStyle, Table};
@@ -71,6 +71,10 @@ fn block(group: &Group<'_>, style: TableStyle) -> String {
     let mut out = format!("{head}\n{body}\n");
     if notes::has_unsound(group) {
         out.push_str(&within(NO_VALID, style));
+        out.push('\n');
+    }
+    if notes::has_doubtful(group) {
+        out.push_str(&within(DOUBTFUL, style));
         out.push('\n');
     }
     if !left_out.is_empty() {

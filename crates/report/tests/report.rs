@@ -288,6 +288,38 @@ fn steps_are_a_strip_with_the_largest_changes_named() {
     assert!(goodput.svg.contains("<title>at 0."), "values on hover");
 }
 
+/// A share above 100 % was painted as a good one, and stood in the table like any other.
+#[test]
+fn a_goodput_above_the_bound_is_marked_with_its_cause() {
+    let mut experiment = small();
+    experiment.summary.clear();
+    let why = "goodput is 115 % of the bound, which nothing can beat: the capacity was too low";
+    for run in &mut experiment.runs[2..] {
+        run.goodput_of_bound = 1.15;
+    }
+    experiment.runs[2].in_doubt = Some(why.to_owned());
+    for width in [None, Some(80)] {
+        let text = table(&experiment, TableStyle { colour: false, width });
+        let row = text.lines().find(|line| line.contains("breakwater")).expect("a row");
+        assert!(row.contains(" 115 ?"), "{text}");
+        assert_eq!(text.matches("115 ?").count(), 1, "{text}");
+        let joined = text.replace('\n', " ");
+        assert!(joined.contains(" ? goodput exceeds the bound by more than chance"), "{text}");
+        assert!(joined.contains("doubtful: breakwater (default) at 2.0×"), "{text}");
+        assert!(joined.contains(why), "{text}");
+        assert!(width.is_none() || text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+    let sentence = line_summary(&experiment);
+    assert!(sentence.contains("115 % of the bound (doubtful)"), "{sentence}");
+    let page = html(&experiment);
+    check(&page);
+    let cell = "<td class=\"fair\" title=\"the same in 2 runs; goodput is 115 % of the bound";
+    assert!(page.contains(cell) && page.contains(">115 ?</td>"), "the cell is marked");
+    assert!(page.contains("<tr><td>doubtful</td>"), "the note says why");
+    assert!(page.contains("&quot;in_doubt&quot;: &quot;goodput is 115 %"), "the JSON says it");
+    assert!(!html(&small()).contains(" ?</td>"), "what is not in doubt is not marked");
+}
+
 #[test]
 fn hostile_names_stay_text() {
     let page = html(&hostile());

@@ -2,7 +2,6 @@
 
 use tailwater_sim::run;
 use tailwater_stats::result::{Experiment, Run};
-use tailwater_stats::{CapacityFrom, doubt};
 use tailwater_workload::Scenario;
 
 /// One request in a millisecond: each finds everything asleep.
@@ -167,8 +166,7 @@ fn cores_without_threads_stay_idle() {
 fn assert_undoubted(found: &Experiment) {
     for run in &found.runs {
         let (served, bound) = (run.goodput_rps, run.bound_rps);
-        let doubt = doubt(run, CapacityFrom::Measurement);
-        assert_eq!(doubt, None, "{}: {served} requests/s of a bound of {bound}", run.profile);
+        assert_eq!(run.in_doubt, None, "{}: {served} requests/s of {bound}", run.profile);
         assert!(served > 0.8 * bound, "{}: {served} requests/s of {bound}", run.profile);
     }
 }

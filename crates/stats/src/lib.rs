@@ -42,4 +42,4 @@ pub use rules::{Rules, TierRules};
 pub use student::t_975;
 pub use summary::summarise;
 pub use tally::{Tally, TallyFindings, TallySpec};
-pub use validity::{CapacityFrom, discard, doubt, judge};
+pub use validity::{discard, judge};

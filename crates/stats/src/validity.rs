@@ -2,7 +2,7 @@
 //!
 //! Nothing here reads goodput or latency. A rule that did would choose the results it likes.
 
-use crate::result::{Experiment, Run, TierReading};
+use crate::result::{Run, TierReading};
 use crate::rules::Rules;
 
 /// The rules that `run` breaks, each as a sentence with its reading and limit; none for a valid
@@ -59,55 +59,6 @@ fn blind(run: &Run, rules: &Rules) -> impl Iterator<Item = String> {
     let named = of_tiers.map(|(what, ..)| what);
     let all: Vec<String> = of_run.map(|(what, ..)| what.to_owned()).chain(named).collect();
     all.into_iter().map(|what| format!("{what} could not be read, and there is a limit on it"))
-}
-
-/// Goodput may exceed the bound by so much: the bound itself is drawn.
-const ABOVE_BOUND_MAX: f64 = 1.05;
-
-/// Why a run's shares of capacity and bound are in doubt; `None` where they are not.
-///
-/// A bound that is beaten was computed from a capacity that is too low. It does not make the run invalid: results
-/// never decide. Allowed for is what the schedule drew beyond the rate that was asked for. Three standard errors of
-/// the service times that goodput and bound drew are allowed for, too.
-#[must_use]
-pub fn doubt(run: &Run, capacity: CapacityFrom) -> Option<String> {
-    let drawn = if run.asked_rps > 0.0 { run.offered_rps / run.asked_rps } else { 1.0 };
-    let bound_rps = run.bound_rps.max(run.known_bound_rps) * drawn.max(1.0);
-    let most = ABOVE_BOUND_MAX + 3.0 * run.bound_error;
-    if bound_rps <= 0.0 || run.goodput_rps <= most * bound_rps {
-        return None;
-    }
-    let found = 100.0 * run.goodput_rps / bound_rps;
-    if !["", "poisson"].contains(&&*run.arrivals) {
-        return Some(format!(
-            "goodput is {found:.0} % of the bound: that is the one of Poisson arrivals, and these are {}",
-            run.arrivals
-        ));
-    }
-    let why = match capacity {
-        CapacityFrom::Measurement => "the capacity around it was measured too low",
-        CapacityFrom::Scenario => {
-            "the scenario's capacity.fixed_rps is lower than what the server can do"
-        }
-    };
-    Some(format!("goodput is {found:.0} % of the bound, which nothing can beat: {why}"))
-}
-
-/// Where the capacity of an experiment is from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CapacityFrom {
-    /// Measured before and after the runs.
-    Measurement,
-    /// Said in the scenario, as of a known testbed.
-    Scenario,
-}
-
-impl CapacityFrom {
-    /// What is never measured was said.
-    #[must_use]
-    pub const fn of(experiment: &Experiment) -> Self {
-        if experiment.capacities.is_empty() { Self::Scenario } else { Self::Measurement }
-    }
 }
 
 /// Why a run must be set aside for noise or a late generator, with the reading and the limit of every rule it
@@ -176,7 +127,7 @@ fn switches(whose: &str, found: Option<f64>, limit: Option<f64>) -> Option<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{CapacityReading, Fates, Noise};
+    use crate::result::{Fates, Noise};
     use crate::rules::TierRules;
 
     fn run() -> Run {
@@ -213,38 +164,6 @@ mod tests {
         let drifted = Run { capacity_drift: 0.82, ..run() };
         let why = "capacity changed by 82.0 % around it, above 20.0 %";
         assert_eq!(judge(&drifted, &Rules::default()), [why]);
-    }
-
-    #[test]
-    fn a_bound_that_is_beaten_is_in_doubt_and_no_verdict() {
-        let doubt = |run: &Run| doubt(run, CapacityFrom::Measurement);
-        let beaten = Run { goodput_rps: 8_960.0, bound_rps: 8_000.0, ..run() };
-        let why = "goodput is 112 % of the bound, which nothing can beat: the capacity around it was \
-                   measured too low";
-        assert_eq!(doubt(&beaten).as_deref(), Some(why));
-        assert!(judge(&beaten, &Rules::default()).is_empty());
-        let even = Run { arrivals: "periodic".into(), ..beaten.clone() };
-        let why = "goodput is 112 % of the bound: that is the one of Poisson arrivals, and these are periodic";
-        assert_eq!(doubt(&even).as_deref(), Some(why));
-        assert!(doubt(&Run { arrivals: "poisson".into(), ..beaten.clone() }).is_some());
-        assert_eq!(doubt(&Run { bound_rps: 8_600.0, ..beaten.clone() }), None);
-        assert_eq!(doubt(&Run { known_bound_rps: 9_000.0, ..beaten.clone() }), None, "costs known");
-        assert_eq!(doubt(&Run { offered_rps: 11_500.0, ..beaten.clone() }), None, "more was drawn");
-        assert_eq!(doubt(&Run { bound_rps: 0.0, ..beaten }), None, "there is none");
-    }
-
-    #[test]
-    fn doubt_blames_no_measurement_where_none_was_made_and_allows_for_long_tails() {
-        let beaten = Run { goodput_rps: 8_960.0, bound_rps: 8_000.0, ..run() };
-        let mut experiment = Experiment::default();
-        let why = doubt(&beaten, CapacityFrom::of(&experiment)).unwrap_or_default();
-        assert!(why.ends_with("capacity.fixed_rps is lower than what the server can do"), "{why}");
-        experiment.capacities.push(CapacityReading::default());
-        assert_eq!(CapacityFrom::of(&experiment), CapacityFrom::Measurement);
-        let of_error =
-            |bound_error| doubt(&Run { bound_error, ..beaten.clone() }, CapacityFrom::Scenario);
-        assert_eq!(of_error(0.03), None, "9 points more may be chance");
-        assert!(of_error(0.02).is_some());
     }
 
     #[test]

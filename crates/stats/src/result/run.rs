@@ -97,6 +97,10 @@ pub struct Run {
     pub valid: bool,
     /// The rules that do not hold.
     pub invalid_because: Vec<String>,
+    /// Why [`Run::goodput_of_bound`] is in doubt: goodput exceeds the bound by more than chance explains. It does not make
+    /// the run invalid, since results never decide. `None` where it is not, and in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_doubt: Option<String>,
     /// Answers that were not what was asked for. One voids the run.
     #[serde(default, skip_serializing_if = "is_none_counted")]
     pub wrong_answers: u64,

@@ -6,6 +6,7 @@ use crate::csv::{runs_csv, series_csv, tiers_csv};
 use crate::faults;
 use crate::format;
 use crate::glossary::{RULES, TERMS};
+use crate::locks;
 use crate::model::{self, Group, name};
 use crate::notes::{self, DOUBTFUL, NO_VALID};
 use crate::recovery;
@@ -77,6 +78,7 @@ fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
     out.push_str(&recoveries(experiment, group));
     out.push_str(&by_class(group));
     out.push_str(&by_tier(group));
+    out.push_str(&by_lock(group));
     out.push_str(&figures(experiment, (at, group)));
     out.push_str("</section>\n");
     out
@@ -121,6 +123,11 @@ fn by_tier(group: &Group<'_>) -> String {
     let second = second.lines().map(|line| format!("<p>{}</p>\n", escape(line)));
     let table = tiers::sortable(group).map(|it| titled("Tiers", tiers::MEANING, &it));
     table.into_iter().chain(second).collect()
+}
+
+fn by_lock(group: &Group<'_>) -> String {
+    let table = locks::sortable(group).map(|it| titled("Locks", locks::MEANING, &it));
+    table.unwrap_or_default()
 }
 
 fn titled(title: &str, meaning: &str, table: &Sortable) -> String {

@@ -20,6 +20,7 @@ mod columns;
 mod sortable;
 mod classes;
 mod tiers;
+mod locks;
 mod faults;
 mod glossary;
 mod notes;

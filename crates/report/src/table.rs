@@ -5,6 +5,7 @@ use crate::columns::{COLUMNS, Cell, Column, Tone};
 use crate::faults;
 use crate::format::{self, printable, wrap};
 use crate::grid::grid_within;
+use crate::locks;
 use crate::model::{self, Group};
 use crate::notes::{self, DOUBTFUL, NO_VALID};
 use crate::recovery;
@@ -88,6 +89,9 @@ fn block(group: &Group<'_>, style: TableStyle) -> String {
     }
     if let Some(tiers) = tiers::of_group(group, style.width) {
         out.push_str(&format!("\n{}\n{tiers}", within(tiers::MEANING, style)));
+    }
+    if let Some(locks) = locks::of_group(group, style.width) {
+        out.push_str(&format!("\n{}\n{locks}\n", within(locks::MEANING, style)));
     }
     out
 }

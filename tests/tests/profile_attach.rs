@@ -2,21 +2,24 @@
 //! other goes on.
 
 use crate::profiled::neighbours::passed_over;
-use crate::profiled::served::{Served, attach, finishes};
+use crate::profiled::served::{PATIENCE, Served, attach, finishes};
 use crate::profiled::{Recorded, alone, folder, in_time, text, tools};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::time::Duration;
 use tailwater_profile::record::{Did, LossKind, MarkKind, Record, WaitKind};
 use tailwater_profile::trace::{Ending, Reader, Trouble};
 
 /// Deaths of either side: a hundred take minutes.
 const KILLS: &str = "TAILWATER_KILLS";
 const KILLS_USUAL: u64 = 5;
+/// Rounds of the program within which a side dies: 60 ms at least, since each holds the one lock for 100 µs.
+const ROUNDS: u64 = 600;
 /// As the program answers where a recording is under way.
 const EALREADY: &str = "114";
 
@@ -64,8 +67,11 @@ impl Attached {
 }
 
 fn send(pid: u32, signal: Signal) {
-    let pid = Pid::from_raw(pid.try_into().expect("a process's number")).expect("not zero");
-    kill_process(pid, signal).expect("it is there");
+    kill_process(numbered(pid), signal).expect("it is there");
+}
+
+fn numbered(pid: u32) -> Pid {
+    Pid::from_raw(pid.try_into().expect("a process's number")).expect("not zero")
 }
 
 /// Records of a trace that did not come to its end; at most its last part is cut.
@@ -81,10 +87,11 @@ fn up_to_there(path: &Path) -> (usize, Ending) {
     (records, reader.ending())
 }
 
-/// A process without a parent may stay behind as a zombie.
-fn is_alive(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+/// Waits for a process's end. A zombie has ended: one without a parent may stay behind.
+fn has_ended(process: &OwnedFd) {
+    let patience = Timespec::try_from(PATIENCE).expect("seconds");
+    let wait = || poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&patience));
+    assert_eq!(rustix::io::retry_on_intr(wait), Ok(1), "it ends in time");
 }
 
 #[test]
@@ -181,10 +188,10 @@ fn one_records_at_a_time() {
     assert!(Recorded::read(&own).is_finished() && Recorded::read(&second).is_finished());
 }
 
-/// How often a side dies, and after how long, in microseconds: by a sequence, so that a failure comes again.
-fn deaths() -> impl Iterator<Item = Duration> {
+/// How often a side dies, and after how many rounds of the program: by a sequence, so that a failure comes again.
+fn deaths() -> impl Iterator<Item = u64> {
     let count = std::env::var(KILLS).ok().and_then(|count| count.parse().ok());
-    (0..count.unwrap_or(KILLS_USUAL)).map(|nth| Duration::from_micros(nth * 7919 % 150_000))
+    (0..count.unwrap_or(KILLS_USUAL)).map(|nth| nth * 7919 % ROUNDS)
 }
 
 #[test]
@@ -193,28 +200,23 @@ fn the_program_outlives_its_recorder() {
     let folder = folder("attach-recorder-dies");
     let trace = folder.join("x.trace");
     let mut served = Served::start();
-    for (nth, after) in deaths().enumerate() {
+    for (nth, rounds) in deaths().enumerate() {
         let attached = Attached::start(served.attach(&trace, &[]));
         let recorder = attached.recorder();
-        std::thread::sleep(after);
+        let process = pidfd_open(numbered(recorder), PidfdFlags::empty()).expect("it is there");
+        served.goes_round(rounds);
         // Or the process that started it, and then it detaches by itself.
         let dies = if nth % 3 == 2 { attached.child.id() } else { recorder };
         send(dies, Signal::KILL);
         let (code, said) = attached.ends();
         assert_ne!(code, Some(0), "{said}");
         served.goes_on();
-        while is_alive(recorder) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        has_ended(&process);
         let (_, ending) = up_to_there(&trace);
         assert!(matches!(ending, Ending::Unfinished | Ending::Cut) || nth % 3 == 2);
     }
     // The program finds out by itself, once the lease is over: no other recorder came.
-    let start = format!("start {}", folder.join("own.trace").display());
-    in_time(1, |_| {
-        std::thread::sleep(Duration::from_secs(1));
-        (served.ask(&start) == "0").then_some(())
-    });
+    served.comes_to(&format!("start {}", folder.join("own.trace").display()), "0");
     assert_eq!(served.ask("stop"), "0");
     finishes(&mut served.attach(&trace, &["--for", "100ms"]));
     assert!(Recorded::read(&trace).is_finished());
@@ -225,10 +227,10 @@ fn the_recorder_outlives_the_program() {
     let _alone = alone();
     let folder = folder("attach-program-dies");
     let trace = folder.join("x.trace");
-    for after in deaths() {
+    for rounds in deaths() {
         let mut served = Served::start();
         let attached = Attached::start(served.attach(&trace, &[]));
-        std::thread::sleep(after);
+        served.goes_round(rounds);
         served.child.kill().expect("it is ours");
         let (code, said) = attached.ends();
         assert_eq!(code, Some(0), "{said}");
@@ -305,10 +307,7 @@ fn a_recorder_that_stood_still_finds_its_lease_gone() {
     let recorder = attached.recorder();
     send(recorder, Signal::STOP);
     let own = folder.join("own.trace");
-    in_time(1, |_| {
-        std::thread::sleep(Duration::from_secs(1));
-        (served.ask(&format!("start {}", own.display())) == "0").then_some(())
-    });
+    served.comes_to(&format!("start {}", own.display()), "0");
     send(recorder, Signal::CONT);
     let (code, said) = attached.ends();
     assert_eq!(code, Some(0), "{said}");

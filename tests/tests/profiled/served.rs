@@ -5,7 +5,10 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Ends a test that hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -47,9 +50,24 @@ impl Served {
 
     /// All its threads get on with their work.
     pub(crate) fn goes_on(&mut self) {
-        let before = self.rounds();
-        while self.rounds() < before + 4 {
+        self.goes_round(4);
+    }
+
+    /// Its threads have gone round so many times from now on.
+    pub(crate) fn goes_round(&mut self, times: u64) {
+        let (before, begun) = (self.rounds(), Instant::now());
+        while self.rounds() < before + times {
+            assert!(begun.elapsed() < PATIENCE, "no {times} rounds in {PATIENCE:?}");
             std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// It is asked until it answers so.
+    pub(crate) fn comes_to(&mut self, command: &str, answer: &str) {
+        let begun = Instant::now();
+        while self.ask(command) != answer {
+            assert!(begun.elapsed() < PATIENCE, "{command}: no {answer} in {PATIENCE:?}");
+            self.goes_on();
         }
     }
 

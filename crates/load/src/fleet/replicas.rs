@@ -27,8 +27,8 @@ pub(super) struct Retries {
     flights: HashMap<u64, Flight>,
     /// When requests have waited long enough for credit where they are: one entry for each time that one was handed over.
     patience: BinaryHeap<Reverse<(Instant, u64)>>,
-    /// Of the flights, those that are impatient.
-    impatient: usize,
+    /// By client, how many of its flights are impatient.
+    impatient: Vec<usize>,
     /// By channel, as it was found last.
     health: Vec<Health>,
     told: Retried,
@@ -100,7 +100,7 @@ impl Retries {
             of: (0..clients).map(of).collect(),
             flights: HashMap::new(),
             patience: BinaryHeap::new(),
-            impatient: 0,
+            impatient: vec![0; clients as usize],
             health: vec![Health::Unknown; clients as usize * replicas],
             told,
             from: Instant::ZERO,
@@ -136,7 +136,8 @@ impl Retries {
         let Some(flight) = self.flights.get_mut(&token) else { return };
         let wait = self.of[flight.client].credit_wait(flight.tries);
         (flight.place, flight.leaves) = (place, wait.map(|wait| now + wait));
-        self.impatient -= usize::from(std::mem::take(&mut flight.is_impatient));
+        let was_impatient = std::mem::take(&mut flight.is_impatient);
+        self.impatient[flight.client] -= usize::from(was_impatient);
         self.patience.extend(flight.leaves.map(|at| Reverse((at, token))));
     }
 
@@ -168,7 +169,7 @@ impl Retries {
 
     fn ended(&mut self, client: usize, event: Event) -> Stays {
         if let Some(flight) = self.flights.remove(&event.token) {
-            self.impatient -= usize::from(flight.is_impatient);
+            self.impatient[flight.client] -= usize::from(flight.is_impatient);
         }
         Stays::Ended(client, event)
     }
@@ -221,7 +222,8 @@ impl Retries {
                 flight.leaves == Some(at) && channels[channel].is_waiting(id)
             };
             if let Some(flight) = self.flights.get_mut(&token).filter(waits) {
-                self.impatient += usize::from(!std::mem::replace(&mut flight.is_impatient, true));
+                let was_impatient = std::mem::replace(&mut flight.is_impatient, true);
+                self.impatient[flight.client] += usize::from(!was_impatient);
                 return Some(token);
             }
         }
@@ -242,7 +244,7 @@ impl Retries {
         let is_unwell = |channel: usize| self.health[channel] == Health::Unwell;
         // Behind a restart all clients come back at once, and most of them have nothing that could leave.
         let mut own = (client..self.health.len()).step_by(self.clients);
-        if self.impatient == 0 && !own.any(is_unwell) {
+        if self.impatient[client] == 0 && !own.any(is_unwell) {
             return Vec::new();
         }
         let leaves = |flight: &Flight| {

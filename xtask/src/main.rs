@@ -8,6 +8,7 @@
 
 mod bench;
 mod ci;
+mod copy;
 mod cpu;
 mod examples;
 mod format;
@@ -16,6 +17,7 @@ mod fuzz;
 mod lanes;
 mod markdown;
 mod miri;
+mod models;
 mod mutants;
 mod nightly;
 mod pass;
@@ -107,6 +109,12 @@ const VERBS: &[Verb] = &[
         run: sweep::main,
     },
     Verb { name: "miri", args: "", help: "the tests of the kernels under Miri", run: miri::main },
+    Verb {
+        name: "models",
+        args: "[--out FILE] [NAME…]",
+        help: "plant a defect for each model of loom, which must fail; no part of CI",
+        run: models::main,
+    },
     Verb {
         name: "mutants",
         args: "[--seed S] [--sample N | --shard I/N] [--minutes M] | --again | --merge",

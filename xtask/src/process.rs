@@ -49,6 +49,13 @@ pub(crate) fn run_quietly(command: &mut Command) -> Result {
     if status.success() { Ok(()) } else { Err(format!("{shown} ended with {status}")) }
 }
 
+/// What a short command says on its standard output.
+pub(crate) fn said(root: &Path, program: &str, args: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(args).current_dir(root).output();
+    let output = output.map_err(|error| format!("could not start {program}: {error}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
 /// Builds the release binary, which the documents, the benches and the demo share.
 pub(crate) fn build_release(root: &Path) -> Result {
     run(&mut cargo(root, &["build", "--release", "--locked", "--package", "tailwater-cli"]))

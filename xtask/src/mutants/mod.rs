@@ -1,10 +1,9 @@
 //! `mutants`: what the tests of the control laws notice when one operator of a law is changed, by cargo-mutants.
 //!
-//! `order` says which mutants are tried and which come first, `copy` makes the tree that is changed, `trial` tries some,
-//! and `outcome` is what came of them. Each call writes a part below `out/mutants/`; `--merge` makes one result of
+//! `order` says which mutants are tried and which come first, `trial` tries some in a copy of the tree, and `outcome` is
+//! what came of them. Each call writes a part below `out/mutants/`; `--merge` makes one result of
 //! all parts. No part of CI.
 
-mod copy;
 mod order;
 mod outcome;
 mod trial;

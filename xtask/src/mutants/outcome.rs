@@ -2,11 +2,11 @@
 
 use super::order::{self, Key, Mutant};
 use crate::Result;
+use crate::process::said;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// Why survivors are let live, each known by file, words and line.
 const REASONS: &str = ".cargo/survivors.toml";
@@ -61,14 +61,9 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn of(root: &Path, seed: u64, of: usize) -> Result<Self> {
-        let said = |program: &str, args: &[&str]| -> Result<String> {
-            let output = Command::new(program).args(args).current_dir(root).output();
-            let output = output.map_err(|error| format!("could not start {program}: {error}"))?;
-            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        };
-        let commit = said("git", &["describe", "--always", "--dirty", "--exclude=*"])?;
-        let cargo_mutants = said("cargo", &["mutants", "--version"])?;
-        Ok(Self { seed, of, cargo_mutants, rustc: said("rustc", &["--version"])?, commit })
+        let commit = said(root, "git", &["describe", "--always", "--dirty", "--exclude=*"])?;
+        let cargo_mutants = said(root, "cargo", &["mutants", "--version"])?;
+        Ok(Self { seed, of, cargo_mutants, rustc: said(root, "rustc", &["--version"])?, commit })
     }
 
     fn read(value: &Value) -> Option<Self> {

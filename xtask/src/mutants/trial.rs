@@ -1,9 +1,9 @@
 //! Trying mutants: cargo-mutants on a copy of the tree, which it changes in place, one after the other.
 
-use super::copy::copy;
 use super::order::Mutant;
 use super::outcome::{Fate, Outcome};
 use crate::Result;
+use crate::copy::copy;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -69,7 +69,8 @@ fn counted(lines: Vec<String>) -> Vec<String> {
     }
     let told = all.into_iter().map(|(line, times)| match times {
         1 => line,
-        _ => format!("{line} ({times} times)"),
+        // Ahead of the line, whose end is a command to type.
+        _ => format!("{times} times: {line}"),
     });
     told.collect()
 }
@@ -116,6 +117,36 @@ fn aside(root: &Path) -> Tally {
         }
     }
     tally
+}
+
+/// What became of one model of loom.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    Passed,
+    /// With what it said.
+    Failed(String),
+}
+
+/// Builds the program that these words of cargo choose, in the tree at `root`, and plays one of its models alone.
+///
+/// # Errors
+/// When it does not compile, has no such model, or has to be ended for its time.
+pub(crate) fn model(root: &Path, which: &str, name: &str) -> Result<Fate> {
+    let programs = program::build(root, Suite::one_model(root, which, name))?;
+    let [program] = &programs[..] else {
+        return Err(format!("needed one test program for `{which}`, found {}", programs.len()));
+    };
+    let output = program.run()?;
+    // So `timeout` tells that it has ended what it started.
+    if matches!(output.status.code(), Some(124 | 137)) {
+        return Err(format!("{name} was ended for its time"));
+    }
+    let outcome = Outcome::of(&Ok(output));
+    match (outcome.passed, outcome.failed.is_empty()) {
+        (1, true) => Ok(Fate::Passed),
+        (_, false) => Ok(Fate::Failed(outcome.said)),
+        (found, true) => Err(format!("needed one model `{name}` in `{which}`, found {found}")),
+    }
 }
 
 /// Tests of the programs in benches/ that these words of cargo choose, built by a profile. They measure, so that they run one
@@ -206,7 +237,7 @@ mod tests {
     #[test]
     fn a_line_of_many_rounds_is_told_once() {
         let lines = ["a", "b", "a", "c"].map(str::to_owned).to_vec();
-        assert_eq!(counted(lines), ["a (2 times)", "b", "c"]);
+        assert_eq!(counted(lines), ["2 times: a", "b", "c"]);
     }
 
     #[test]

@@ -39,7 +39,9 @@ impl Outcome {
     fn read(mut said: String, succeeded: bool, status: &str) -> Self {
         let failed =
             said.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
-        let mut failed: Vec<String> = failed.map(str::to_owned).collect();
+        // What libtest adds is no part of the name by which it is chosen.
+        let named = failed.map(|name| name.trim_end_matches(" - should panic").to_owned());
+        let mut failed: Vec<String> = named.collect();
         let counts: Vec<u64> = said.lines().filter_map(passed).collect();
         let passed_over = said.lines().filter_map(passed_over).collect();
         if !succeeded && failed.is_empty() {
@@ -81,6 +83,12 @@ mod tests {
         let outcome = Outcome::read(SAID.to_owned(), false, "exit status: 101");
         assert_eq!((outcome.passed, &outcome.failed[..]), (1, &["a::c".to_owned()][..]));
         assert_eq!(outcome.said, SAID);
+    }
+
+    #[test]
+    fn a_test_that_had_to_panic_is_told_by_the_name_that_chooses_it() {
+        let said = "test a::b - should panic ... FAILED\n".to_owned();
+        assert_eq!(Outcome::read(said, false, "").failed, ["a::b"]);
     }
 
     #[test]

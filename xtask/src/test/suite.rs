@@ -68,6 +68,12 @@ impl Suite {
         }
     }
 
+    /// One of the models, in the program that these words of cargo choose.
+    pub(super) fn one_model(root: &Path, which: &str, name: &str) -> Self {
+        let names = vec!["--exact".to_owned(), name.to_owned()];
+        Self { which: words(which), names, ..Self::models(root) }
+    }
+
     /// What these words choose of the programs in benches/, by the profile of short benches, so that nothing of it is
     /// built anew.
     pub(super) fn benches(root: &Path, profile: &str, which: &[&str]) -> Self {
@@ -217,6 +223,9 @@ mod tests {
         assert_eq!(models.filter("--lib"), ["models"]);
         assert!(models.filter("--test loom").is_empty());
         assert!(Suite::all().filter("--lib").is_empty());
+        // As a whole name no test is called `models`.
+        let one = Suite::one_model(Path::new("x"), "-p x --lib", "a::models::b");
+        assert_eq!(one.filter("--lib"), ["models", "--exact", "a::models::b"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Makes `to` what the working tree at `root` is, apart from what git ignores. A file that is the same stays untouched,
 /// so that nothing is built anew for it; what has been built in `to` stays.
-pub(super) fn copy(root: &Path, to: &Path) -> Result {
+pub(crate) fn copy(root: &Path, to: &Path) -> Result {
     let files = listed(root)?;
     for file in &files {
         // What is deleted and not yet so in git cannot be read.

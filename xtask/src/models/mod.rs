@@ -1,0 +1,129 @@
+//! `models`: whether each model of loom can fail, by a defect that is planted in what it guards.
+//!
+//! `list` finds the models, `defect` has a defect for each. Each model runs alone in a copy of the tree: it must pass
+//! there as it is, and fail with its defect. It is no part of CI, which holds only that each defect can be planted.
+
+mod defect;
+mod list;
+
+use crate::Result;
+use crate::copy::copy;
+use crate::process::said;
+use crate::tally::Tally;
+use crate::test::{Fate, model};
+use crate::tree::Tree;
+use defect::Defect;
+use list::Model;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// `cargo xtask models [--out FILE] [NAME…]`: of all models, or of those whose paths contain one of these words.
+pub(crate) fn main(root: &Path, args: &[String]) -> Result {
+    let (out, names) = parse(args)?;
+    let pairs = pairs(root, names)?;
+    let tree = root.join("target/models/tree");
+    copy(root, &tree)?;
+    let (mut tally, mut rows) = (Tally::default(), Vec::new());
+    for (model, defect) in &pairs {
+        let row = attempt(&tree, model, defect);
+        let (Ok(told) | Err(told)) = &row;
+        println!("{:<6} {}: {told}", if row.is_ok() { "fails" } else { "WRONG" }, model.name);
+        rows.push(json!({
+            "model": model.name, "file": defect.file, "defect": defect.breaks,
+            "fails": row.is_ok(), "says": told,
+        }));
+        tally.count(&model.name, row.map(drop));
+    }
+    if let Some(out) = out {
+        write(root, &out, &rows)?;
+    }
+    tally.some("model")?.verdict("models that fail by their defect")
+}
+
+/// `[--out FILE] [NAME…]`.
+fn parse(args: &[String]) -> Result<(Option<PathBuf>, &[String])> {
+    match args {
+        [flag, file, names @ ..] if flag == "--out" => Ok((Some(file.into()), names)),
+        names if names.iter().any(|name| name.starts_with('-')) => {
+            let found = names.join(" ");
+            Err(format!("found `{found}`; type `cargo xtask models [--out FILE] [NAME…]`"))
+        }
+        names => Ok((None, names)),
+    }
+}
+
+/// The chosen models, each with its defect.
+fn pairs(root: &Path, names: &[String]) -> Result<Vec<(Model, Defect)>> {
+    let defects = defect::all()?;
+    let is_chosen = |model: &Model| {
+        names.is_empty() || names.iter().any(|name| model.name.contains(name.as_str()))
+    };
+    let models = list::all(&Tree::read(root)?);
+    let chosen = models.into_iter().filter(is_chosen);
+    let pair = |model: Model| -> Result<(Model, Defect)> {
+        let defect = defects.iter().find(|defect| defect.model == model.name).cloned();
+        let lacks = format!("found no defect for `{}` in xtask/src/models/defects.toml", model.name);
+        Ok((model, defect.ok_or(lacks)?))
+    };
+    chosen.map(pair).collect()
+}
+
+/// What the model said by its defect; an error where it fails without, or passes with it.
+fn attempt(tree: &Path, of: &Model, defect: &Defect) -> Result<String> {
+    match model(tree, &of.which, &of.name)? {
+        Fate::Passed => {}
+        Fate::Failed(said) => return Err(format!("fails without a defect: {}", reason(&said))),
+    }
+    let path = tree.join(&defect.file);
+    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+    let text = fs::read_to_string(&path).map_err(wrong)?;
+    fs::write(&path, defect.plant(&text)?).map_err(wrong)?;
+    let fate = model(tree, &of.which, &of.name);
+    fs::write(&path, text).map_err(wrong)?;
+    match fate? {
+        Fate::Passed => Err(format!("passes, though {}", defect.breaks)),
+        Fate::Failed(said) => Ok(reason(&said)),
+    }
+}
+
+/// The first line that a panic said, cut to what fits a table. Where destructors panic, too, nothing is left of it.
+fn reason(said: &str) -> String {
+    let mut lines = said.lines().skip_while(|line| !line.contains(" panicked at "));
+    let line = lines.nth(1).or_else(|| said.lines().last()).unwrap_or_default();
+    line.chars().take(100).collect()
+}
+
+fn write(root: &Path, out: &Path, rows: &[Value]) -> Result {
+    let commit = said(root, "git", &["describe", "--always", "--dirty", "--exclude=*"])?;
+    let date = said(root, "date", &["-u", "+%F"])?;
+    let rustc = said(root, "rustc", &["--version"])?;
+    let value = json!({ "commit": commit, "date": date, "rustc": rustc, "models": rows });
+    let text = serde_json::to_string_pretty(&value).map_err(|error| error.to_string())?;
+    fs::write(out, text + "\n").map_err(|error| format!("{}: {error}", out.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_comes_before_names() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let args = words("--out x.json bell crew");
+        assert_eq!(parse(&args), Ok((Some("x.json".into()), &args[2..])));
+        let names = words("bell");
+        assert_eq!(parse(&names), Ok((None, &names[..])));
+        for wrong in ["--out", "bell --out x"] {
+            assert!(parse(&words(wrong)).unwrap_err().contains("cargo xtask models"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_by_what_its_panic_says_first() {
+        let said = "running 1 test\n\nthread 'a' (7) panicked at b.rs:1:2:\ndeadlock; threads = []\nnote\n";
+        assert_eq!(reason(said), "deadlock; threads = []");
+        assert_eq!(reason("one\nit ended with signal: 6"), "it ended with signal: 6");
+        assert_eq!(reason(""), "");
+    }
+}

@@ -23,6 +23,7 @@ mod nightly;
 mod pass;
 mod process;
 mod readme;
+mod record;
 mod slow;
 mod source;
 mod sweep;
@@ -108,7 +109,12 @@ const VERBS: &[Verb] = &[
         help: "simulate it shard by shard, and merge",
         run: sweep::main,
     },
-    Verb { name: "miri", args: "", help: "the tests of the kernels under Miri", run: miri::main },
+    Verb {
+        name: "miri",
+        args: "[--out FILE]",
+        help: "the tests of the kernels under Miri; no part of CI",
+        run: miri::main,
+    },
     Verb {
         name: "models",
         args: "[--out FILE] [NAME…]",

@@ -6,15 +6,15 @@
 mod defect;
 mod list;
 
-use crate::Result;
 use crate::copy::copy;
 use crate::process::said;
 use crate::tally::Tally;
 use crate::test::{Fate, model};
 use crate::tree::Tree;
+use crate::{Result, record};
 use defect::Defect;
 use list::Model;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,8 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
         tally.count(&model.name, row.map(drop));
     }
     if let Some(out) = out {
-        write(root, &out, &rows)?;
+        let rustc = said(root, "rustc", &["--version"])?;
+        record::write(root, &out, rustc, json!({ "models": rows }))?;
     }
     tally.some("model")?.verdict("models that fail by their defect")
 }
@@ -92,15 +93,6 @@ fn reason(said: &str) -> String {
     let mut lines = said.lines().skip_while(|line| !line.contains(" panicked at "));
     let line = lines.nth(1).or_else(|| said.lines().last()).unwrap_or_default();
     line.chars().take(100).collect()
-}
-
-fn write(root: &Path, out: &Path, rows: &[Value]) -> Result {
-    let commit = said(root, "git", &["describe", "--always", "--dirty", "--exclude=*"])?;
-    let date = said(root, "date", &["-u", "+%F"])?;
-    let rustc = said(root, "rustc", &["--version"])?;
-    let value = json!({ "commit": commit, "date": date, "rustc": rustc, "models": rows });
-    let text = serde_json::to_string_pretty(&value).map_err(|error| error.to_string())?;
-    fs::write(out, text + "\n").map_err(|error| format!("{}: {error}", out.display()))
 }
 
 #[cfg(test)]

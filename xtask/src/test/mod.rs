@@ -119,6 +119,11 @@ fn aside(root: &Path) -> Tally {
     tally
 }
 
+/// How many tests passed, as a run of cargo says.
+pub(crate) fn passed(said: &str) -> u64 {
+    said.lines().filter_map(output::passed).sum()
+}
+
 /// What became of one model of loom.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {

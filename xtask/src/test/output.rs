@@ -65,7 +65,7 @@ fn passed_over(line: &str) -> Option<String> {
 }
 
 /// Reads `test result: ok. 12 passed; 0 failed; …`.
-fn passed(line: &str) -> Option<u64> {
+pub(super) fn passed(line: &str) -> Option<u64> {
     let counts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
     counts.split_once(" passed")?.0.parse().ok()
 }

@@ -17,7 +17,7 @@ use crate::tally::Tally;
 use crate::{Result, lanes};
 use asked::Asked;
 use output::Outcome;
-use program::Program;
+use program::{LIMIT, Program};
 use std::path::Path;
 use std::time::Duration;
 use suite::Suite;
@@ -34,26 +34,32 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
         [] => Suite::all(),
         flags => Suite::of_flags(flags),
     };
-    let suite = suite.of_names(&asked.names);
+    let suite = suite.of_names(&asked.names).beside(asked.busy);
     let mut programs = slow.time("(building the tests)", || program::build(root, suite))?;
     if asked.is_all() {
         programs.push(Program::Docs(root.to_owned()));
     }
-    let tally = busy::beside(asked.busy, || rounds(asked.times, &programs, slow))?;
+    let limit = limit(asked.busy);
+    let tally = busy::beside(asked.busy, || rounds(asked.times, &programs, limit, slow))?;
     counted(tally.lines()).iter().for_each(|line| println!("{line}"));
     if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
 }
 
+/// What hangs takes longer than this beside so many threads that compute: each takes as much of the cores as a program.
+fn limit(busy: usize) -> Duration {
+    LIMIT + LIMIT.mul_f64(busy as f64 / AT_A_TIME as f64)
+}
+
 /// All of them, so many times, one round after the other, whatever fails.
-fn rounds(times: u32, programs: &[Program], slow: Slow) -> Result<Tally> {
+fn rounds(times: u32, programs: &[Program], limit: Duration, slow: Slow) -> Result<Tally> {
     let mut done = Vec::new();
     for round in 1..=times {
         if times > 1 {
             println!("\n== {round} of {times}");
         }
         let [together, alone] = apart(programs.to_vec());
-        done.extend(perform(AT_A_TIME, together));
-        done.extend(perform(1, alone));
+        done.extend(perform(AT_A_TIME, together, limit));
+        done.extend(perform(1, alone, limit));
     }
     summed(done, slow)
 }
@@ -91,11 +97,11 @@ pub(crate) fn check(root: &Path) -> Result<Tally> {
         let together = built.map(|mut programs| {
             programs.push(Program::Docs(root.to_owned()));
             let [together, alone] = apart(programs);
-            (perform(AT_A_TIME, together), alone)
+            (perform(AT_A_TIME, together, LIMIT), alone)
         });
         let aside = aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let tests = together.and_then(|(mut done, alone)| {
-            done.extend(perform(1, alone));
+            done.extend(perform(1, alone, LIMIT));
             summed(done, slow)
         });
         let mut tally = tests.unwrap_or_else(|why| Tally::of("tests", Err(why)));
@@ -141,7 +147,7 @@ pub(crate) fn model(root: &Path, which: &str, name: &str) -> Result<Fate> {
     let [program] = &programs[..] else {
         return Err(format!("needed one test program for `{which}`, found {}", programs.len()));
     };
-    let output = program.run()?;
+    let output = program.run(LIMIT)?;
     // So `timeout` tells that it has ended what it started.
     if matches!(output.status.code(), Some(124 | 137)) {
         return Err(format!("{name} was ended for its time"));
@@ -163,7 +169,7 @@ pub(crate) fn benches(root: &Path, profile: &str, which: &[&str]) -> Result<Tall
 fn one_by_one(root: &Path, name: &str, suite: Suite) -> Result<Tally> {
     let mut slow = Slow::default();
     let programs = slow.time(&format!("(building: {name})"), || program::build(root, suite))?;
-    summed(perform(1, programs), slow)
+    summed(perform(1, programs, LIMIT), slow)
 }
 
 /// The count of all, and the slowest printed.
@@ -185,10 +191,10 @@ struct Done {
 }
 
 /// Runs each program once; how it ended is told as soon as it is known.
-fn perform(at_a_time: usize, mut programs: Vec<Program>) -> Vec<Done> {
+fn perform(at_a_time: usize, mut programs: Vec<Program>, limit: Duration) -> Vec<Done> {
     programs.sort_by_key(Program::turn);
     let mut done = Vec::new();
-    let run = |program: &Program| Outcome::of(&program.run());
+    let run = |program: &Program| Outcome::of(&program.run(limit));
     lanes::each(at_a_time, programs, run, |program, outcome, took| {
         done.push(conclude(&program, outcome, took));
     });
@@ -237,6 +243,11 @@ mod tests {
             |programs: &[Program]| programs.iter().map(Program::to_string).collect::<Vec<_>>();
         assert_eq!(names(&together), ["-p x --test x", "-p x --lib"]);
         assert_eq!(names(&alone), ["-p x --test profile_causes"]);
+    }
+
+    #[test]
+    fn programs_have_more_time_beside_threads_that_compute() {
+        assert_eq!((limit(0), limit(AT_A_TIME)), (LIMIT, 2 * LIMIT));
     }
 
     #[test]

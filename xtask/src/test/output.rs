@@ -46,12 +46,17 @@ impl Outcome {
         let passed_over = said.lines().filter_map(passed_over).collect();
         if !succeeded && failed.is_empty() {
             failed.push(WHOLE.to_owned());
-            said.push_str(&format!("it ended with {status}\n"));
+            said.push_str(&format!("it ended with {status}{}\n", of_timeout(status)));
         }
         // A program without libtest counts as one.
         let alone = u64::from(succeeded && counts.is_empty());
         Self { passed: counts.iter().sum::<u64>() + alone, failed, passed_over, said }
     }
+}
+
+/// What a status means where `timeout` had to end the program.
+fn of_timeout(status: &str) -> &'static str {
+    if status.ends_with(": 124") || status.ends_with(": 137") { ": its time was over" } else { "" }
 }
 
 /// Reads `test NAME ... ignored, WHY`, or a line of a test past the harness, which hides what tests that pass print.
@@ -103,7 +108,9 @@ mod tests {
     fn what_ends_without_a_summary_is_not_passed_over() {
         let crashed = Outcome::read("running 3 tests\n".to_owned(), false, "signal: 11");
         assert_eq!((crashed.passed, &crashed.failed[..]), (0, &[WHOLE.to_owned()][..]));
-        assert!(crashed.said.contains("signal: 11"));
+        assert!(crashed.said.ends_with("signal: 11\n"));
+        let hung = Outcome::read(String::new(), false, "exit status: 124");
+        assert!(hung.said.contains("its time was over"), "{}", hung.said);
         let other = Outcome::read("fine\n".to_owned(), true, "");
         assert_eq!((other.passed, other.failed.len()), (1, 0));
         let empty = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored\n";

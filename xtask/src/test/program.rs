@@ -119,13 +119,13 @@ fn package_name(id: &str) -> Option<String> {
 }
 
 impl Program {
-    /// Runs it to its end.
-    pub(super) fn run(&self) -> Result<Output> {
+    /// Runs it to its end, or ends it after so long.
+    pub(super) fn run(&self, limit: Duration) -> Result<Output> {
         let mut command = match self {
             Self::Built { file, folder, binary, suite, .. } => {
                 let mut command = suite.start();
                 // In our process group, so that Ctrl-C ends it.
-                command.args(["--foreground", "--kill-after=5", &LIMIT.as_secs().to_string()]);
+                command.args(["--foreground", "--kill-after=5", &limit.as_secs().to_string()]);
                 command.arg(file).args(self.filter());
                 command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
                 command.envs(binary.as_ref().map(|path| (BINARY, path)));
@@ -133,7 +133,7 @@ impl Program {
             }
             Self::Docs(root) => {
                 // Its examples are children of cargo's child, and end with it.
-                let mut command = limited(root, LIMIT, &cargo_program());
+                let mut command = limited(root, limit, &cargo_program());
                 command.args(["test", "--locked", "--doc", "--no-fail-fast"]).arg(ALL);
                 command
             }

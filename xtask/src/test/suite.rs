@@ -20,6 +20,8 @@ pub(super) struct Suite {
     of_libraries: Option<&'static str>,
     /// Words, of which the name of a test contains one; without any, all are meant.
     names: Vec<String>,
+    /// Threads that compute meanwhile.
+    busy: usize,
     /// Whether it runs beside others: it computes and never waits, so that it gives way to them.
     yields: bool,
 }
@@ -42,6 +44,12 @@ impl Suite {
     /// Of its tests those whose names contain one of these words; without any, all.
     pub(super) fn of_names(mut self, names: &[String]) -> Self {
         self.names = names.to_vec();
+        self
+    }
+
+    /// Beside so many threads that compute: what fails there may pass alone, so that it is repeated there.
+    pub(super) fn beside(mut self, busy: usize) -> Self {
+        self.busy = busy;
         self
     }
 
@@ -180,9 +188,13 @@ impl Suite {
     /// What to type for a program of it, up to the flags that choose the program.
     pub(super) fn typed(&self) -> String {
         let env = self.env.iter().map(|(name, value)| format!("{name}={} ", quoted(value)));
-        let cargo = if self.nightly { "cargo +nightly test" } else { "cargo test" };
+        let cargo = match self.busy {
+            0 if self.nightly => "cargo +nightly test".to_owned(),
+            0 => "cargo test".to_owned(),
+            busy => format!("cargo xtask test --busy {busy}"),
+        };
         let how = self.how.iter().map(|word| format!(" {word}"));
-        env.chain([cargo.to_owned()]).chain(how).collect()
+        env.chain([cargo]).chain(how).collect()
     }
 }
 
@@ -209,6 +221,8 @@ mod tests {
     fn what_is_typed_builds_what_was_built() {
         assert_eq!(Suite::all().typed(), "cargo test --all-features");
         assert_eq!(Suite::of_flags(&words("-p x --lib")).typed(), "cargo test -p x --lib");
+        let busy = Suite::of_flags(&words("-p x --lib")).beside(2);
+        assert_eq!(busy.typed(), "cargo xtask test --busy 2 -p x --lib");
         let models = Suite::models(Path::new("x")).typed();
         assert!(models.starts_with("RUSTFLAGS=\"--cfg loom\" CARGO_TARGET_DIR="), "{models}");
         assert!(models.ends_with("loom cargo test --profile models"), "{models}");

@@ -45,7 +45,7 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
 }
 
-/// What hangs takes longer than this beside so many threads that compute: each takes as much of the cores as a program.
+/// How long a program may run beside so many threads that compute. Each takes as much of the cores as a program does.
 fn limit(busy: usize) -> Duration {
     LIMIT + LIMIT.mul_f64(busy as f64 / AT_A_TIME as f64)
 }

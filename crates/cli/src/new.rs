@@ -2,12 +2,10 @@
 
 use crate::args::NewOptions;
 use crate::failure::{Failure, say};
+use crate::keys::TEMPLATE;
 use crate::quoted::quoted;
 use std::fs;
 use std::io::{ErrorKind, Write as _};
-
-/// What it says: sound as it is, with every line that is commented out, and with the other form of each part.
-pub(crate) const TEMPLATE: &str = include_str!("new.toml");
 
 pub(crate) fn new(options: &NewOptions) -> Result<(), Failure> {
     let mut file = options.name.clone();

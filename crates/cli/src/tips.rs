@@ -50,13 +50,15 @@ fn instead_of_verb(unknown: &str, rest: &[String]) -> Option<String> {
         return Some(format!("to run a scenario file, type: tailwater run {}", quoted(unknown)));
     }
     match unknown {
-        "sim" | "simulate" | "simulation" => {
-            Some(format!("to run a scenario in virtual time, type: tailwater run {} --on sim", file()))
-        }
+        "sim" | "simulate" | "simulation" => Some(format!(
+            "to run a scenario in virtual time, type: tailwater run {} --on sim",
+            file()
+        )),
         "start" | "server" => Some("to start a server, type: tailwater serve".into()),
-        "validate" | "lint" => {
-            Some(format!("to read a scenario file without running it, type: tailwater check {}", file()))
-        }
+        "validate" | "lint" => Some(format!(
+            "to read a scenario file without running it, type: tailwater check {}",
+            file()
+        )),
         _ => holder(unknown).map(|holder| format!("type: tailwater {holder} {unknown}")),
     }
 }
@@ -83,7 +85,9 @@ fn instead_of_argument(unknown: &str, rest: &[String]) -> Option<String> {
     match flag {
         "sim" | "simulate" | "simulation" | "simulated" => Some("type: --on sim".into()),
         "loopback" | "sockets" => Some("type: --on loopback".into()),
-        "set" => Some("what is run stands in the file: change it there; tailwater keys lists all".into()),
+        "set" => {
+            Some("what is run stands in the file: change it there; tailwater keys lists all".into())
+        }
         _ => {
             let key = flag.replace('-', "_");
             keys::is_known(&key).then(|| {

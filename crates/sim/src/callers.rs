@@ -374,7 +374,8 @@ impl Callers {
             return false;
         }
         let Spot { tier, node, at } = self.spots[index];
-        let next = self.routes[tier].nodes[node][at].next(now, request, (index, failure), &self.all);
+        let next =
+            self.routes[tier].nodes[node][at].next(now, request, (index, failure), &self.all);
         let Some((to, tries)) = next else { return false };
         let (deadline, errand) =
             (request.deadline, Errand { other: None, second: false, ..*errand });

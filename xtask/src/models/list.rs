@@ -68,7 +68,10 @@ mod tests {
                       #[test]\n    fn a() {}\n}\n#[test]\nfn other() {}\n";
         let tree = Tree::from([
             ("crates/sync/tests/loom.rs", "#[test]\nfn b() {}\n"),
-            ("crates/sync/tests/loom/ready.rs", "#[test]\nfn c() {}\nfn no() {}\n#[test]\nfn d() {}"),
+            (
+                "crates/sync/tests/loom/ready.rs",
+                "#[test]\nfn c() {}\nfn no() {}\n#[test]\nfn d() {}",
+            ),
             ("crates/rt/src/x/models.rs", "use loom::thread;\n#[test]\nfn e() {}\n"),
             ("crates/rt/src/x/y.rs", inside),
             ("crates/rt/src/y/models.rs", "//! Threading models.\n#[test]\nfn f() {}\n"),

@@ -66,7 +66,8 @@ fn pairs(root: &Path, names: &[String]) -> Result<Vec<(Model, Defect)>> {
     let chosen = models.into_iter().filter(is_chosen);
     let pair = |model: Model| -> Result<(Model, Defect)> {
         let defect = defects.iter().find(|defect| defect.model == model.name).cloned();
-        let lacks = format!("found no defect for `{}` in xtask/src/models/defects.toml", model.name);
+        let lacks =
+            format!("found no defect for `{}` in xtask/src/models/defects.toml", model.name);
         Ok((model, defect.ok_or(lacks)?))
     };
     chosen.map(pair).collect()

@@ -1,7 +1,6 @@
 //! The reference as the manual page tailwater-scenario(5).
 
-use super::{INTRODUCTION, SEE, WHOLE, example, title, variants};
-use crate::new::TEMPLATE;
+use super::{INTRODUCTION, SEE, TEMPLATE, WHOLE, example, title, variants};
 use roff::{Roff, bold, roman};
 use tailwater_workload::scenario::keys::tables;
 

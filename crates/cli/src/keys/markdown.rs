@@ -1,7 +1,6 @@
 //! The reference as `docs/scenarios.md`.
 
-use super::{INTRODUCTION, SEE, WHOLE, example, title, variants};
-use crate::new::TEMPLATE;
+use super::{INTRODUCTION, SEE, TEMPLATE, WHOLE, example, title, variants};
 use std::fmt::Write as _;
 use tailwater_workload::scenario::keys::Table;
 

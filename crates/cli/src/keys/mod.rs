@@ -21,6 +21,10 @@ const SEE: &str = "tailwater new writes a file to begin with, tailwater check re
     tailwater run runs it over sockets of this machine or, with --on sim, in the simulator, tailwater controllers lists \
     controllers and their settings.";
 
+/// The file that `tailwater new` writes: sound as it is, with every line that is commented out, and with the other form of
+/// each part.
+pub(crate) const TEMPLATE: &str = include_str!("../new.toml");
+
 /// What the example is.
 const WHOLE: &str = "This is what tailwater new writes. It is sound as it is, with each key that is commented out, and \
     with the other forms at its end.";

@@ -98,9 +98,9 @@ pub(super) fn called_by_front(
     scenario: &Scenario,
 ) -> Result<Vec<TierConfig>, Failure> {
     match scenario.server.application {
-        Some(_) => reached_of(options, scenario, |_, tier| {
-            tier.application && tier.command.is_none()
-        }),
+        Some(_) => {
+            reached_of(options, scenario, |_, tier| tier.application && tier.command.is_none())
+        }
         None => called(options, scenario, &scenario.server.paths),
     }
 }

@@ -114,7 +114,10 @@ fn moving_on_unsent_costs_no_token_and_the_wait_for_credit_ends_with_the_tries()
         Replicas::new(RetryConfig { burst: 0, credit_wait: wait, ..config(2) }, 2, 0);
     let (_, mut tries) = replicas.first(idle);
     assert_eq!(replicas.credit_wait(tries), wait);
-    assert_eq!(replicas.next(at(0), None, &mut tries.clone(), (0, SHED), idle), Err(Refusal::Budget));
+    assert_eq!(
+        replicas.next(at(0), None, &mut tries.clone(), (0, SHED), idle),
+        Err(Refusal::Budget)
+    );
     assert_eq!(replicas.next(at(0), None, &mut tries, (0, Failure::Unsent), idle), Ok(1));
     assert_eq!(replicas.credit_wait(tries), None, "there it waits as its client has it");
     let counts = RetryCounts { calls: 1, retried: 0, moved: 1, over_budget: 1 };

@@ -58,7 +58,8 @@ pub trait Application: Send + Sync {
     /// # Errors
     /// As above, and when it has no such tier.
     fn router_over(&self, _place: &Place, _nodes: &[Address]) -> Result<Router, String> {
-        Err("the nodes of this application are tailwater's own; leave command out of its tier".into())
+        Err("the nodes of this application are tailwater's own; leave command out of its tier"
+            .into())
     }
 
     /// The methods of a node of one of its tiers, with everything that this node needs loaded.

@@ -96,7 +96,8 @@ impl Shard {
         let (ends, mut tries) = (&self.ends, request.tries);
         let here = ends.iter().position(|&own| own == end)?;
         let load = |replica: usize| all[ends[replica]].load(now);
-        let next = self.choice.next(now, deadline(request), &mut tries, (here, failure), load).ok()?;
+        let next =
+            self.choice.next(now, deadline(request), &mut tries, (here, failure), load).ok()?;
         Some((ends[next], tries))
     }
 

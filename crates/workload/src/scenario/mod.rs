@@ -457,9 +457,9 @@ fn twice(why: &str, text: &str, span: &Range<usize>) -> String {
         _ => None,
     };
     match keys::tables().into_iter().find_map(head).filter(|_| why == "duplicate key") {
-        Some(head) => format!(
-            "; two brackets are needed around what may stand several times, as in {head}"
-        ),
+        Some(head) => {
+            format!("; two brackets are needed around what may stand several times, as in {head}")
+        }
         None => String::new(),
     }
 }

@@ -62,8 +62,8 @@ impl<'a> Section<'a> {
         for key in table.keys() {
             if !known.contains(&&**key.get_ref()) {
                 let path = section.path(&clip(key.get_ref()));
-                let hint = elsewhere(key.get_ref())
-                    .unwrap_or_else(|| suggestion(key.get_ref(), &known));
+                let hint =
+                    elsewhere(key.get_ref()).unwrap_or_else(|| suggestion(key.get_ref(), &known));
                 report.push(
                     key.span().start,
                     format!("unknown key {path}; {hint}: {}", known.join(", ")),

@@ -113,9 +113,8 @@ fn lacks(key: u32, said: Result<Said, Unanswered>) -> Option<Vec<u8>> {
 async fn get(memcacheds: Arc<Memcacheds>, request: Request) -> Result<Reply, Reply> {
     let (tag, key) = wire::read_get(&request.payload).ok_or_else(bad)?;
     let Said { told, upheavals } = memcacheds.ask(key, What::Get, request.deadline).await?;
-    let answer = |place: Option<u8>, value: &[u8]| {
-        wire::Answer { tag, upheavals, place, value }.bytes()
-    };
+    let answer =
+        |place: Option<u8>, value: &[u8]| wire::Answer { tag, upheavals, place, value }.bytes();
     match told {
         Told::Value(node, value) => {
             let replicas = memcacheds.placement.of(key);

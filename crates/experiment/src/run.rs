@@ -388,7 +388,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         run.invalid_because.extend(noise);
         run.invalid_because.extend(trouble);
         run.valid = run.invalid_because.is_empty();
-        run.in_doubt = doubt(&run, self.scenario, configuration, before);
+        run.in_doubt = doubt(&run, self.scenario, configuration, around);
         if let Some(series) = &mut run.series {
             note_demand(series, configuration, first_capacity);
         }

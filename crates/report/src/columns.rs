@@ -212,7 +212,8 @@ fn of_bound(point: &Point<'_>) -> Cell {
     }
     let tone = match share {
         _ if point.valid == 0 => Tone::Plain,
-        share if share >= 0.95 => Tone::Good,
+        // More than all is no better than all: earlier versions did not say what is in doubt.
+        share if (0.95..=1.05).contains(&share) => Tone::Good,
         share if share >= 0.80 => Tone::Fair,
         _ => Tone::Poor,
     };

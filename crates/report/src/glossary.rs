@@ -55,8 +55,9 @@ pub(crate) const TERMS: [(&str, &str); 15] = [
     ),
     (
         "?",
-        "Goodput exceeds the bound by more than 5 % and what chance explains. The run counts all the same, since \
-         results never decide; a note names the cause.",
+        "In half of the repetitions or more, goodput exceeds the bound by more than 5 % and what chance explains. Allowed for \
+         is demand that was drawn beyond what was asked for, and the bound is the one for known costs where that is higher. The \
+         runs count all the same, since results never decide; notes name the cause.",
     ),
 ];
 

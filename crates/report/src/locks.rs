@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use tailwater_stats::result::{LockReading, Run};
 
 /// Stands above the table.
-pub(crate) const MEANING: &str = "Waits at all named locks together: medians of the runs that count, and the longest \
-    wait of them all. The lock with the most waiting is named. Counts are of the measured window over sockets, and of the \
-    whole run in simulation.";
+pub(crate) const MEANING: &str = "Waits at all named locks together: medians of what the runs that count have each, and the \
+    longest wait of them all. The lock is named at which most was waited in all of these runs. Counts are of the measured window \
+    over sockets, and of the whole run in simulation. The longest wait over sockets is since the server started.";
 
 /// What stands flush left.
 const NAMES: [&str; 3] = ["demand", "controller", "most\nwaited for"];

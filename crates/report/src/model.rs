@@ -113,10 +113,12 @@ impl<'a> Point<'a> {
         (finite && !(quantity.positive() && spread.median <= 0.0)).then_some(spread)
     }
 
-    /// Why its share of the bound is in doubt, by the first valid repetition that tells it.
+    /// Why its share of the bound is in doubt, by the first valid repetition that tells it. The share is a median: one of
+    /// many repetitions does not make it doubtful.
     pub(crate) fn doubt(&self) -> Option<&'a str> {
-        let mut valid = self.runs.iter().copied().filter(|run| run.valid);
-        valid.find_map(|run| run.in_doubt.as_deref())
+        let valid: Vec<&'a Run> = self.runs.iter().copied().filter(|run| run.valid).collect();
+        let doubts: Vec<&str> = valid.iter().filter_map(|run| run.in_doubt.as_deref()).collect();
+        if 2 * doubts.len() >= valid.len() { doubts.first().copied() } else { None }
     }
 
     /// The fates of all valid repetitions together; zero where none is valid.

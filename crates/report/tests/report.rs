@@ -298,6 +298,13 @@ fn a_goodput_above_the_bound_is_marked_with_its_cause() {
         run.goodput_of_bound = 1.15;
     }
     experiment.runs[2].in_doubt = Some(why.to_owned());
+    // One of three is no half: the median is none that exceeds the bound.
+    let mut seldom = experiment.clone();
+    seldom.runs.push(seldom.runs[3].clone());
+    seldom.runs[3].goodput_of_bound = 0.9;
+    seldom.runs[4].goodput_of_bound = 0.9;
+    let text = table(&seldom, TableStyle { colour: false, width: None });
+    assert!(!text.contains(" ?") && text.contains("doubtful: breakwater"), "{text}");
     for width in [None, Some(80)] {
         let text = table(&experiment, TableStyle { colour: false, width });
         let row = text.lines().find(|line| line.contains("breakwater")).expect("a row");

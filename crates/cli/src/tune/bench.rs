@@ -236,11 +236,11 @@ mod tests {
         // The last block names nobody.
         let named = late(7_000, &["close vi (process 9)"]);
         let told = always_late(&late(5_000, &[]).after(named));
-        let end = "was 5000 µs; of the cause its run says: close vi (process 9)";
+        let end = "was 5000 µs; of the cause the run of a late block before it says: close vi (process 9)";
         assert!(told.ends_with(end) && !told.contains(advice), "{told}");
         let before = late(7_000, &["close vi"]);
         let last = late(5_000, &["close ed", "warning: found a server"]);
         let told = always_late(&last.after(before));
-        assert!(told.ends_with("says: close ed"), "{told}");
+        assert!(told.ends_with("of the cause its run says: close ed"), "{told}");
     }
 }

@@ -26,23 +26,34 @@ impl Reserve<'_> {
     /// B has won.
     ///
     /// Against stock it is that in which four confirmations of five find the gain. As the gain counts the effect that
-    /// matters, within what tests have shown: no less than their intervals, no more than their means. Where `whole` is too
-    /// short for that, all of it is kept. As long as nothing was adopted, it is that of an interval. Each rival has that of
+    /// matters, within what tests have shown: no less than their intervals, no more than their means. Where not even the
+    /// most quads do, it is those. As long as nothing was adopted, it is that of an interval. Each rival has that of
     /// an interval, too.
     #[must_use]
     pub fn time(&self, adopted: &[Look], times: &QuadTimes, whole: Duration) -> Duration {
-        let claims = 1 + self.rivals;
-        let level = self.rules.level.divided(claims);
-        let of_interval = level.quads_for_interval();
-        let against_stock = if adopted.is_empty() {
-            Some(of_interval)
-        } else {
-            let most = times.fit(whole).min(self.rules.quads_max);
-            self.pilot.quads_to_find(level, self.gain(adopted), (most, self.seed))
-        };
+        let rivals = self.of_interval() * self.rivals as u32;
         // One more for each: the first begins a little later than now, and only a whole quad is begun.
-        let all = |first: u32| first + of_interval * self.rivals as u32 + claims as u32;
-        against_stock.map_or(whole, |first| times.of(all(first)).min(whole))
+        let all = self.against_stock(adopted, times.fit(whole)) + rivals + self.claims() as u32;
+        times.of(all).min(whole)
+    }
+
+    /// Quads of the claim against stock, of so many that there is time for. It has its part of [`Reserve::time`] first.
+    #[must_use]
+    pub fn against_stock(&self, adopted: &[Look], fit: u32) -> u32 {
+        if adopted.is_empty() {
+            return self.of_interval();
+        }
+        let (level, most) =
+            (self.rules.level.divided(self.claims()), fit.min(self.rules.quads_max));
+        self.pilot.quads_to_find(level, self.gain(adopted), (most, self.seed)).unwrap_or(most)
+    }
+
+    const fn claims(&self) -> usize {
+        1 + self.rivals
+    }
+
+    fn of_interval(&self) -> u32 {
+        self.rules.level.divided(self.claims()).quads_for_interval()
     }
 
     /// Of all that was adopted, as a logarithm of a ratio. Each test was against what had been adopted before it, so gains add.
@@ -120,8 +131,22 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_that_is_too_small_for_the_time_keeps_all_of_it() {
-        assert_eq!(kept(&[look(0.02, 0.0)], 0, 0.01, 200), 200 * SECOND);
+    fn a_gain_that_is_too_small_keeps_what_the_most_quads_take_or_all_there_is() {
+        assert_eq!(ComparisonRules::unguarded().quads_max, 60);
+        assert_eq!(kept(&[look(0.02, 0.0)], 0, 0.01, 200), 61 * SECOND);
+        assert_eq!(kept(&[look(0.02, 0.0)], 0, 0.01, 40), 40 * SECOND);
+    }
+
+    #[test]
+    fn beside_rivals_the_claim_against_stock_keeps_its_quads() {
+        let pilot = pilot();
+        let rules = ComparisonRules::unguarded();
+        let reserve = Reserve { pilot: &pilot, rules: &rules, rivals: 1, seed: 1 };
+        let adopted = [look(0.06, 0.8 * NOISE)];
+        let quads = reserve.against_stock(&adopted, 200);
+        assert!(quads > 18 && quads <= 60, "{quads}");
+        // At half of the level an interval takes 17, and each has one more.
+        assert_eq!(kept(&adopted, 1, 0.01, 200), SECOND * (quads + 17 + 2));
     }
 
     #[test]

@@ -158,17 +158,17 @@ fn climb(
     let deferred = found.deferred.iter().filter(|of| !found.screening.has_left_out(of.at));
     all.extend(deferred.map(|of| (of.at, of.value.clone())));
     let least = wanted.rules.level.quads_for_interval();
-    let mut is_short = false;
+    let (mut is_short, mut told) = (false, None);
     for (number, (at, value)) in all.iter().enumerate() {
         is_short |= bench.quads_left() < least;
         if is_short {
             // What is adopted meanwhile may take longer to confirm.
             let kept = reserve(bench, wanted, pilot, found);
             bench.until = until.checked_sub(kept).unwrap_or(until);
-            let time = ab::for_people(kept);
-            tell(&format!(
-                "little time is left for tests: by what was found, {time} are kept for confirming"
-            ));
+            if told.replace(kept) != Some(kept) {
+                let time = ab::for_people(kept);
+                tell(&format!("little time is left for tests: {time} are kept for confirming now"));
+            }
         }
         if bench.quads_left() < least {
             tell("too little time is left for another test; what is left is for confirming");
@@ -198,12 +198,18 @@ fn climb(
 
 /// How long confirming takes, by what tests have shown so far.
 fn reserve(bench: &Bench<'_>, wanted: &Wanted, pilot: &Pilot, found: &Found) -> Duration {
-    let adopted = found.tested.iter().map(|test| &test.conclusion);
-    let adopted = adopted.filter(|test| test.verdict == Verdict::Better);
-    let adopted: Vec<Look> = adopted.filter_map(|test| test.last).collect();
-    let (rules, rivals, seed) = (&wanted.rules, wanted.rivals.len(), wanted.seed);
     let confirming = wanted.time.mul_f64(CONFIRMING);
-    Reserve { pilot, rules, rivals, seed }.time(&adopted, &bench.times, confirming)
+    rule(wanted, pilot).time(&adopted(found), &bench.times, confirming)
+}
+
+const fn rule<'a>(wanted: &'a Wanted, pilot: &'a Pilot) -> Reserve<'a> {
+    Reserve { pilot, rules: &wanted.rules, rivals: wanted.rivals.len(), seed: wanted.seed }
+}
+
+/// The last look of each test that has found a gain.
+fn adopted(found: &Found) -> Vec<Look> {
+    let better = found.tested.iter().map(|test| &test.conclusion);
+    better.filter(|test| test.verdict == Verdict::Better).filter_map(|test| test.last).collect()
 }
 
 /// Holds the composed setting against stock and rivals on fresh blocks; where nothing was adopted, stock against rivals.
@@ -223,7 +229,17 @@ fn confirm(
         let rules = claims.next_rules(*setting != wanted.stock);
         let arms = (name.clone(), setting, &sku);
         let least = rules.level.quads_for_interval();
-        let share = bench.until_one_of(rivals.len() - number, least);
+        let left = rivals.len() - number;
+        // What was kept for the claim against stock is not divided among all; the others keep what an interval takes.
+        let wants = match *setting == wanted.stock {
+            true => {
+                let others = (least + 1) * (left - 1) as u32;
+                let fit = bench.quads_left().saturating_sub(others);
+                rule(wanted, pilot).against_stock(&adopted(found), fit)
+            }
+            false => 0,
+        };
+        let share = bench.until_one_of(left, least.max(wants));
         // Apart from the numbers of the tests before.
         let number = u64::from(u32::MAX) + number as u64;
         let (test, ended) = test(bench, (&rules, pilot), arms, (number, share))?;

@@ -8,6 +8,7 @@ use rustix::process::{
 };
 use std::ffi::OsStr;
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -127,7 +128,11 @@ pub(crate) fn find(program: &OsStr) -> Option<PathBuf> {
         return Some(path.to_owned());
     }
     let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(path)).find(|path| path.is_file())
+    // As a shell: what may not be executed is passed over.
+    let is_program = |path: &PathBuf| {
+        path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(&folders).map(|folder| folder.join(path)).find(is_program)
 }
 
 /// A port of this machine that nothing listens on now.

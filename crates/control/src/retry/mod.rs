@@ -130,11 +130,16 @@ pub enum Refusal {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tries {
     seen: u32,
+    /// How often a server that goes away has turned it away.
+    turned_away: u8,
 }
 
 impl Tries {
     /// Nowhere yet.
-    pub const NONE: Self = Self { seen: 0 };
+    pub const NONE: Self = Self { seen: 0, turned_away: 0 };
+
+    /// A call that was turned away so often is sent nowhere any more: servers that refuse without end must not pass it on for ever.
+    const TURNED_AWAY_MAX: u8 = 16;
 
     /// How many replicas it has been tried at.
     #[must_use]
@@ -144,7 +149,11 @@ impl Tries {
 
     /// As if it had not been tried there.
     const fn without(self, replica: usize) -> Self {
-        Self { seen: self.seen & !(1 << replica) }
+        Self { seen: self.seen & !(1 << replica), ..self }
+    }
+
+    const fn may_be_turned_away(self) -> bool {
+        self.turned_away < Self::TURNED_AWAY_MAX
     }
 
     const fn has_seen(self, replica: usize) -> bool {
@@ -225,15 +234,15 @@ impl Replicas {
         self.counts.calls += 1;
         self.budget.on_call();
         let replica = self.pick(Tries::default(), |_| true, load).unwrap_or(self.home);
-        (replica, Tries { seen: 1 << replica })
+        (replica, Tries { seen: 1 << replica, ..Tries::NONE })
     }
 
-    /// A try has failed at `here`: where the call goes now. `tries` is changed only if it goes somewhere, and a
+    /// A try has failed at `here`: where the call goes now. A place counts as tried in `tries` only if it goes there, and a
     /// token is spent only then. `deadline` is when the answer is worthless.
     ///
     /// What a server has not begun had no try there: it may come back to that place when the next server is there. If it
     /// can go nowhere else, it goes to `here`, and waits for that server. With one replica it has ended, and the caller hears
-    /// what the server said.
+    /// what the server said. So it is with a call that was turned away 16 times.
     ///
     /// # Errors
     /// With why the failure stands.
@@ -245,12 +254,13 @@ impl Replicas {
         (here, failure): (usize, Failure),
         load: impl Fn(usize) -> Load,
     ) -> Result<usize, Refusal> {
-        let used = match failure {
-            Failure::NotBegun => tries.without(here),
-            _ => *tries,
-        };
+        let is_turned_away = failure == Failure::NotBegun && tries.may_be_turned_away();
+        if is_turned_away {
+            tries.turned_away += 1;
+        }
+        let used = if is_turned_away { tries.without(here) } else { *tries };
         let replica = match self.candidate(now, deadline, used, (here, failure), load) {
-            Err(_) if failure == Failure::NotBegun && self.all.len() > 1 => return Ok(here),
+            Err(_) if is_turned_away && self.all.len() > 1 => return Ok(here),
             candidate => candidate?,
         };
         if let Failure::Shed(_) = failure {

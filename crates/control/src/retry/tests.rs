@@ -154,6 +154,19 @@ fn what_was_not_begun_moves_on_without_a_token_and_waits_where_there_is_no_other
     assert_eq!(replicas.counts(), counts);
 }
 
+/// Two servers that say that they go away, and do not.
+#[test]
+fn a_call_that_is_turned_away_without_end_ends() {
+    let mut replicas = Replicas::new(config(2), 2, 0);
+    let (mut place, mut tries) = replicas.first(idle);
+    let mut turns = 0;
+    while let Ok(next) = replicas.next(at(0), None, &mut tries, (place, Failure::NotBegun), idle) {
+        (place, turns) = (next, turns + 1);
+        assert!(turns < 100, "it goes on for ever");
+    }
+    assert!(turns >= 16, "{turns}");
+}
+
 #[test]
 fn of_one_replica_the_caller_hears_what_it_said() {
     let mut alone = Replicas::new(config(2), 1, 0);
@@ -221,7 +234,8 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<u64, String> {
         let (mut seen, mut place) = (BTreeSet::from([first]), first);
         while rng.chance(0.9) {
             time += u64::from(rng.below(60));
-            let failure = [SHED, SHED, Failure::Unsent, Failure::Lost][rng.below(4) as usize];
+            let failures = [SHED, SHED, Failure::Unsent, Failure::Lost, Failure::NotBegun];
+            let failure = failures[rng.below(5) as usize];
             let told = match (bug, failure) {
                 (Some(Bug::PaysNothing), Failure::Shed(_))
                 | (Some(Bug::RepeatsTheLost), Failure::Lost) => Failure::Unsent,
@@ -237,6 +251,13 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<u64, String> {
             }
             let next = replicas.next(at(time), judged, &mut tries, (place, told), idle);
             let Ok(replica) = next else { break };
+            if failure == Failure::NotBegun {
+                // It waits there, or had no try there.
+                if replica == place {
+                    continue;
+                }
+                seen.remove(&place);
+            }
             place = replica;
             if !seen.insert(replica) {
                 return Err(format!("{seed}: replica {replica} was tried twice"));

@@ -35,9 +35,15 @@ impl Unanswered {
         Some(Self::Refused(reason))
     }
 
-    /// Of several, the one to tell: what is wrong is told, whatever else was refused.
+    /// Of several, the one to tell: what is wrong, whatever else was refused; then what may have been carried out, whatever
+    /// was not begun. Of those that are alike, the first.
     pub fn worst(all: impl IntoIterator<Item = Self>) -> Option<Self> {
-        all.into_iter().reduce(|first, other| if other == Self::Wrong { other } else { first })
+        let rank = |it: &Self| match it {
+            Self::Wrong => 0,
+            Self::Refused(Reason::Unavailable) => 1,
+            Self::Refused(_) => 2,
+        };
+        all.into_iter().min_by_key(rank)
     }
 }
 
@@ -61,6 +67,10 @@ mod tests {
             (Unanswered::Refused(Reason::Lock), Unanswered::Refused(Reason::Deadline));
         assert_eq!(Unanswered::worst([refused, other]), Some(refused));
         assert_eq!(Unanswered::worst([refused, Unanswered::Wrong, other]), Some(Unanswered::Wrong));
+        let lost = Unanswered::Refused(Reason::Unavailable);
+        for all in [[refused, lost], [lost, refused]] {
+            assert_eq!(Unanswered::worst(all), Some(lost), "it may have been carried out there");
+        }
         assert_eq!(Unanswered::worst([]), None);
     }
 }

@@ -284,7 +284,8 @@ fn key(word: Option<&[u8]>) -> Result<&[u8], &'static str> {
 
 /// Keys have no control characters, as the protocol says. memcached takes them, but ends a line at a NUL: the value
 /// of `set a\0 0 0 9` would be its next command.
-fn is_key(word: &[u8]) -> bool {
+#[must_use]
+pub fn is_key(word: &[u8]) -> bool {
     word.len() <= KEY_MAX && !word.iter().any(|byte| *byte <= b' ' || *byte == 0x7f)
 }
 

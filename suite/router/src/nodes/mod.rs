@@ -561,7 +561,8 @@ const fn verb(asked: &Asked) -> &'static [u8] {
     if asked.with_cas { b"gets " } else { b"get " }
 }
 
-fn busy() -> Refusal {
+/// A node has no room for the command, of which nothing was sent.
+pub(crate) fn busy() -> Refusal {
     Refusal(
         "SERVER_ERROR busy: a node has too many commands to answer; send fewer at a time".into(),
     )

@@ -12,9 +12,12 @@ use crate::caches::{Answer, Asker, Slot};
 use crate::nodes::{Nodes, NodesConfig};
 use crate::placement::Placement;
 use questions::{Question, Questions, Said, Seen, Told, What};
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 use tailwater_control::Reason;
 use tailwater_core::Instant;
+use tailwater_keyvalue::memcached::parse::is_key;
 use tailwater_load::application::Unanswered;
 use tailwater_rt::{Reply, Request, Router};
 
@@ -28,6 +31,10 @@ const STORED_AT_ONCE: usize = 1_024;
 pub(super) struct Memcacheds {
     asker: Asker<Question>,
     placement: Placement,
+    /// Of the nodes.
+    names: Vec<String>,
+    /// See [`NodesConfig::settle`].
+    settle: Duration,
 }
 
 impl Memcacheds {
@@ -39,24 +46,35 @@ impl Memcacheds {
         let nodes = Nodes::placed(config, placement.clone(), 0, BUFFERS);
         let questions = Questions::new(config.nodes.len());
         let asker = Asker::start(vec![nodes], questions).map_err(|error| error.to_string())?;
-        Ok(Self { asker, placement })
+        let names = config.nodes.iter().map(ToString::to_string).collect();
+        Ok(Self { asker, placement, names, settle: config.settle })
     }
 
-    /// Stores so many keys: what one of its replicas has, as a mid-tier before this one left it, or else what it has at first.
+    /// Stores so many keys at all their replicas: what these have, as a mid-tier before this one left it, or else what keys have
+    /// at first.
     ///
     /// # Errors
-    /// A sentence for the operator when a replica does not store one.
+    /// A sentence for the operator when a replica does not tell what it has or does not store, or replicas have different values.
     pub(super) fn store(&self, keys: u32) -> Result<(), String> {
-        let replicas = self.placement.replicas();
+        let mut has_settled = false;
         for first in (0..keys).step_by(STORED_AT_ONCE) {
             let batch = first..keys.min(first + STORED_AT_ONCE as u32);
-            let ask = |key: u32, what: What| (key, self.ask(&key_of(key), what, None));
-            let looked: Vec<(u32, Answer<Said>)> = batch.map(|key| ask(key, What::Each)).collect();
-            let lacking = looked
-                .into_iter()
-                .filter_map(|(key, answer)| Some((key, lacks(key, answer.wait())?)));
-            let asked: Vec<(u32, Answer<Said>)> =
-                lacking.map(|(key, value)| ask(key, What::Set(value))).collect();
+            let mut seen = self.look(batch.clone());
+            let is_value = |seen: &Seen| matches!(seen, Seen::Value(_));
+            if !has_settled && seen.iter().flatten().any(is_value) {
+                // Writes of the mid-tier before may still be under way.
+                std::thread::sleep(self.settle);
+                has_settled = true;
+                seen = self.look(batch.clone());
+            }
+            let mut asked: Vec<(u32, Answer<Said>)> = Vec::new();
+            for (key, seen) in batch.zip(seen) {
+                let lacking = self.lacks(key, &seen)?;
+                asked.extend(
+                    lacking.map(|value| (key, self.ask(&key_of(key), What::Set(value), None))),
+                );
+            }
+            let replicas = self.placement.replicas();
             for (key, answer) in asked {
                 let stored = match answer.wait() {
                     Ok(Said { told: Told::Stored(stored), .. }) => stored,
@@ -71,6 +89,42 @@ impl Memcacheds {
             }
         }
         Ok(())
+    }
+
+    /// What the replicas of these keys have.
+    fn look(&self, keys: Range<u32>) -> Vec<Vec<Seen>> {
+        let asked: Vec<Answer<Said>> =
+            keys.map(|key| self.ask(&key_of(key), What::Each, None)).collect();
+        let seen = |answer: Answer<Said>| match answer.wait() {
+            Ok(Said { told: Told::Each(seen), .. }) => seen,
+            Ok(_) | Err(_) => vec![Seen::Untold; self.placement.replicas()],
+        };
+        asked.into_iter().map(seen).collect()
+    }
+
+    /// What all replicas of a key are to be given; nothing where they have it.
+    fn lacks(&self, key: u32, seen: &[Seen]) -> Result<Option<Vec<u8>>, String> {
+        if let Some(place) = seen.iter().position(|seen| *seen == Seen::Untold) {
+            let node = self.placement.of(&key_of(key)).nodes()[place];
+            let name = &self.names[usize::from(node)];
+            return Err(format!(
+                "the memcached at {name} does not tell what it has of key-{key}; each must answer at the start"
+            ));
+        }
+        let mut values = seen.iter().filter_map(|seen| match seen {
+            Seen::Value(value) => Some(value),
+            Seen::Nothing | Seen::Untold => None,
+        });
+        let Some(value) = values.next() else { return Ok(Some(preloaded(key))) };
+        let others: Vec<_> = values.collect();
+        // Which of them was acknowledged last, only the mid-tier before has known.
+        if others.iter().any(|other| *other != value) {
+            return Err(format!(
+                "memcacheds have different values of key-{key}, which a mid-tier before this one has left; empty them all \
+                 (flush_all), or start them anew"
+            ));
+        }
+        Ok((1 + others.len() < seen.len()).then(|| value.clone()))
     }
 
     /// The methods of the mid-tier.
@@ -93,25 +147,9 @@ impl Memcacheds {
     }
 }
 
-/// What all replicas of a key are to have; nothing where they have it.
-fn lacks(key: u32, said: Result<Said, Unanswered>) -> Option<Vec<u8>> {
-    let seen = match said {
-        Ok(Said { told: Told::Each(seen), .. }) => seen,
-        // What is set then is refused as well.
-        Ok(_) | Err(_) => Vec::new(),
-    };
-    let found = seen.iter().find_map(|seen| match seen {
-        Seen::Value(value) => Some(value.clone()),
-        Seen::Nothing | Seen::Untold => None,
-    });
-    let value = found.unwrap_or_else(|| preloaded(key));
-    let has_it = |seen: &Seen| matches!(seen, Seen::Value(found) if *found == value);
-    let all_have_it = !seen.is_empty() && seen.iter().all(has_it);
-    (!all_have_it).then_some(value)
-}
-
 async fn get(memcacheds: Arc<Memcacheds>, request: Request) -> Result<Reply, Reply> {
     let (tag, key) = wire::read_get(&request.payload).ok_or_else(bad)?;
+    is_sound(key)?;
     let Said { told, upheavals } = memcacheds.ask(key, What::Get, request.deadline).await?;
     let answer =
         |place: Option<u8>, value: &[u8]| wire::Answer { tag, upheavals, place, value }.bytes();
@@ -130,6 +168,7 @@ async fn get(memcacheds: Arc<Memcacheds>, request: Request) -> Result<Reply, Rep
 
 async fn set(memcacheds: Arc<Memcacheds>, request: Request) -> Result<Reply, Reply> {
     let wire::Set { tag, key, value } = wire::read_set(&request.payload).ok_or_else(bad)?;
+    is_sound(key)?;
     let what = What::Set(value.to_vec());
     let Said { upheavals, .. } = memcacheds.ask(key, what, request.deadline).await?;
     Ok(Reply::ok(wire::Answer { tag, upheavals, place: None, value: &[] }.bytes()))
@@ -137,6 +176,7 @@ async fn set(memcacheds: Arc<Memcacheds>, request: Request) -> Result<Reply, Rep
 
 async fn each(memcacheds: Arc<Memcacheds>, request: Request) -> Result<Reply, Reply> {
     let (tag, key) = wire::read_get(&request.payload).ok_or_else(bad)?;
+    is_sound(key)?;
     let Said { told, upheavals } = memcacheds.ask(key, What::Each, request.deadline).await?;
     let Told::Each(seen) = told else { return Err(Unanswered::Wrong.into()) };
     let replicas = memcacheds.placement.of(key);
@@ -152,6 +192,12 @@ fn holds(seen: &Seen) -> Holds<'_> {
         Seen::Nothing => Holds::Nothing,
         Seen::Value(value) => Holds::Value(value),
     }
+}
+
+/// memcached reads lines: what stands behind a space or a line's end would be another command.
+fn is_sound(key: &[u8]) -> Result<(), Reply> {
+    let needed = "a key without spaces and control characters is needed, as memcached has it";
+    if is_key(key) { Ok(()) } else { Err(Reply::failure(BAD_REQUEST, needed)) }
 }
 
 fn bad() -> Reply {

@@ -5,7 +5,7 @@
 
 use super::super::Upheavals;
 use crate::caches::{Filler, Work};
-use crate::nodes::{Answer, Nodes, Outcome, SPOILT, Ticket};
+use crate::nodes::{Answer, Nodes, Outcome, Refusal, SPOILT, Ticket, busy};
 use std::collections::{BTreeSet, HashMap};
 use tailwater_control::Reason;
 use tailwater_core::Instant;
@@ -52,7 +52,7 @@ pub(super) enum Told {
 /// What a replica has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Seen {
-    /// It was not asked, has not answered, or may have lost what it had.
+    /// It was not asked, has not answered, or may have lost what it had. It may have any value.
     Untold,
     Nothing,
     Value(Vec<u8>),
@@ -68,7 +68,8 @@ pub(super) enum Meaning {
     Not(Unanswered),
 }
 
-/// All of them, which the desk bounds, before the nodes of one router.
+/// All of them, which the desk bounds, before the nodes of one router. Commands of those that have passed their deadline are
+/// bounded by what nodes may owe.
 #[derive(Debug)]
 pub(super) struct Questions {
     next: u64,
@@ -139,14 +140,17 @@ impl Work for Questions {
         let ticket = |place: usize| Ticket { client: number, command: place as u64 };
         let (found, left) = match what {
             What::Get => {
-                let sent = nodes.get(time, ticket(0), &key, false).is_ok();
-                (Found::Get(Err(UNAVAILABLE)), usize::from(sent))
+                let sent = nodes.get(time, ticket(0), &key, false);
+                let (why, left) =
+                    (sent.as_ref().map_or_else(unsent, |()| UNAVAILABLE), sent.is_ok());
+                (Found::Get(Err(why)), usize::from(left))
             }
             What::Set(value) => {
                 let head = format!(" 0 0 {}\r\n", value.len());
                 let command: [&[u8]; 5] = [b"set ", &key, head.as_bytes(), &value, b"\r\n"];
-                let sent = nodes.write(time, ticket(0), &key, &command).unwrap_or(0);
-                (Found::Set { stored: 0, worst: None }, sent as usize)
+                let sent = nodes.write(time, ticket(0), &key, &command);
+                let worst = sent.as_ref().err().map(unsent);
+                (Found::Set { stored: 0, worst }, sent.unwrap_or(0) as usize)
             }
             What::Each => {
                 let replicas = nodes.replicas();
@@ -214,6 +218,11 @@ impl Work for Questions {
     fn take_ended(&mut self) -> usize {
         std::mem::take(&mut self.ended)
     }
+}
+
+/// Nothing was sent: there was no room, which is overload, or no node can be asked.
+fn unsent(why: &Refusal) -> Unanswered {
+    if *why == busy() { Unanswered::Refused(Reason::QueueFull) } else { UNAVAILABLE }
 }
 
 fn meaning_of(outcome: &Outcome<'_>) -> Meaning {

@@ -10,7 +10,7 @@
 
 use super::ThreadClients;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::ops::Add;
 use tailwater_control::retry::{Failure, RetryCounts, Tries};
 use tailwater_control::{Replicas, RetryConfig};
@@ -25,10 +25,10 @@ pub(super) struct Retries {
     /// By client.
     of: Vec<Replicas>,
     flights: HashMap<u64, Flight>,
+    /// By client, the tokens of its flights. Behind a restart all clients come back at once: each looks at its own.
+    own: Vec<BTreeSet<u64>>,
     /// When requests have waited long enough for credit where they are: one entry for each time that one was handed over.
     patience: BinaryHeap<Reverse<(Instant, u64)>>,
-    /// By client, how many of its flights are impatient.
-    impatient: Vec<usize>,
     /// By channel, as it was found last.
     health: Vec<Health>,
     told: Retried,
@@ -99,8 +99,8 @@ impl Retries {
             clients: clients as usize,
             of: (0..clients).map(of).collect(),
             flights: HashMap::new(),
+            own: vec![BTreeSet::new(); clients as usize],
             patience: BinaryHeap::new(),
-            impatient: vec![0; clients as usize],
             health: vec![Health::Unknown; clients as usize * replicas],
             told,
             from: Instant::ZERO,
@@ -128,6 +128,7 @@ impl Retries {
         let (entered, leaves, is_impatient) = (Some(now), None, false);
         let flight = Flight { client, place, tries, deadline, entered, leaves, is_impatient };
         self.flights.insert(token, flight);
+        self.own[client].insert(token);
         place.0
     }
 
@@ -135,9 +136,8 @@ impl Retries {
     pub(super) fn place(&mut self, now: Instant, token: u64, place: (usize, RequestId)) {
         let Some(flight) = self.flights.get_mut(&token) else { return };
         let wait = self.of[flight.client].credit_wait(flight.tries);
-        (flight.place, flight.leaves) = (place, wait.map(|wait| now + wait));
-        let was_impatient = std::mem::take(&mut flight.is_impatient);
-        self.impatient[flight.client] -= usize::from(was_impatient);
+        (flight.place, flight.is_impatient) = (place, false);
+        flight.leaves = wait.map(|wait| now + wait);
         self.patience.extend(flight.leaves.map(|at| Reverse((at, token))));
     }
 
@@ -168,9 +168,8 @@ impl Retries {
     }
 
     fn ended(&mut self, client: usize, event: Event) -> Stays {
-        if let Some(flight) = self.flights.remove(&event.token) {
-            self.impatient[flight.client] -= usize::from(flight.is_impatient);
-        }
+        self.flights.remove(&event.token);
+        self.own[client].remove(&event.token);
         Stays::Ended(client, event)
     }
 
@@ -222,8 +221,7 @@ impl Retries {
                 flight.leaves == Some(at) && channels[channel].is_waiting(id)
             };
             if let Some(flight) = self.flights.get_mut(&token).filter(waits) {
-                let was_impatient = std::mem::replace(&mut flight.is_impatient, true);
-                self.impatient[flight.client] += usize::from(!was_impatient);
+                flight.is_impatient = true;
                 return Some(token);
             }
         }
@@ -240,21 +238,11 @@ impl Retries {
         if std::mem::replace(&mut self.health[index], health) == health {
             return Vec::new();
         }
-        let client = index % self.clients;
         let is_unwell = |channel: usize| self.health[channel] == Health::Unwell;
-        // Behind a restart all clients come back at once, and most of them have nothing that could leave.
-        let mut own = (client..self.health.len()).step_by(self.clients);
-        if self.impatient[client] == 0 && !own.any(is_unwell) {
-            return Vec::new();
-        }
-        let leaves = |flight: &Flight| {
-            flight.client == client && (flight.is_impatient || is_unwell(flight.place.0))
-        };
-        let leaving = self.flights.iter().filter(|(_, flight)| leaves(flight));
-        let mut tokens: Vec<u64> = leaving.map(|(token, _)| *token).collect();
+        let leaves = |flight: &Flight| flight.is_impatient || is_unwell(flight.place.0);
         // In the order in which they came.
-        tokens.sort_unstable();
-        tokens
+        let own = self.own[index % self.clients].iter().copied();
+        own.filter(|token| self.flights.get(token).is_some_and(leaves)).collect()
     }
 
     fn look(&mut self, now: Instant, client: usize, channels: &[Channel]) {
@@ -268,5 +256,86 @@ impl Retries {
     pub(super) fn told(&self) -> Retried {
         let counts = self.of.iter().map(Replicas::counts).fold(RetryCounts::default(), Add::add);
         Retried { counts, ..self.told.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tailwater_control::catalog::Spec;
+    use tailwater_control::{DropReason, Site};
+    use tailwater_core::MethodId;
+    use tailwater_rt::Address;
+    use tailwater_rt::client::{Caller, ChannelConfig, End};
+
+    const SLO: Duration = Duration::from_secs(60);
+    const WAIT: Duration = Duration::from_micros(10);
+
+    fn call() -> NewCall {
+        let (method, payload) = (MethodId(1), bytes::Bytes::new());
+        NewCall { method, payload, deadline: None, priority: 128, tenant: 0, caller: Caller::NONE }
+    }
+
+    /// Two clients of two replicas, none of which is reached: a request waits where its client is at home.
+    struct Pair {
+        retries: Retries,
+        channels: Vec<Channel>,
+    }
+
+    impl Pair {
+        fn new() -> Self {
+            let control = Spec::named("none").build(&Site::one_loop(SLO, 1)).unwrap();
+            let config = ChannelConfig::new(Address::Tcp(([127, 0, 0, 1], 1).into()));
+            let channel = |key: u64| {
+                Channel::to_replica(&config, key / 2, key, control.client(key))
+            };
+            let retry = RetryConfig { credit_wait: Some(WAIT), ..RetryConfig::default() };
+            let retries = Retries::new(retry, 2, ThreadClients::all(2));
+            Self { retries, channels: (0..4).map(channel).collect() }
+        }
+
+        fn submit(&mut self, now: Instant, client: usize, token: u64) {
+            let index = self.retries.begin(now, (client, token), None, &self.channels);
+            let id = self.channels[index].submit(now, token, call());
+            self.retries.place(now, token, (index, id));
+        }
+
+        /// A client's other replica is well: the requests that look again. Client 0 is at home at channel 0, client 1 at 3.
+        fn other_is_well(&mut self, client: usize) -> Vec<u64> {
+            self.retries.note_health([2, 1][client], Health::Well)
+        }
+    }
+
+    /// Each client that came back went through the requests of all clients of its thread.
+    #[test]
+    fn a_client_that_is_back_looks_at_its_own_requests_in_their_order() {
+        let (mut pair, later) = (Pair::new(), Instant::ZERO + 10 * WAIT);
+        for token in [7, 3, 5] {
+            pair.submit(Instant::ZERO, 0, token);
+        }
+        pair.submit(later, 1, 4);
+        let due = Instant::ZERO + WAIT;
+        let impatient = std::iter::from_fn(|| pair.retries.next_impatient(due, &pair.channels));
+        assert_eq!(impatient.collect::<Vec<u64>>(), [3, 5, 7], "not the one that came later");
+        assert!(pair.other_is_well(1).is_empty(), "its own is patient");
+        assert_eq!(pair.other_is_well(0), [3, 5, 7]);
+        assert!(pair.other_is_well(0).is_empty(), "nothing has changed");
+    }
+
+    #[test]
+    fn a_request_that_has_ended_or_moved_is_not_looked_at() {
+        let mut pair = Pair::new();
+        for token in [1, 2] {
+            pair.submit(Instant::ZERO, 0, token);
+        }
+        let due = Instant::ZERO + WAIT;
+        while pair.retries.next_impatient(due, &pair.channels).is_some() {}
+        pair.retries.place(due, 1, (2, RequestId(9)));
+        let end = End::Unsent(DropReason::Expired);
+        let event = Event { token: 2, at: due, call: call(), end };
+        let stays = pair.retries.end(due, 0, event, &pair.channels);
+        assert!(matches!(stays, Stays::Ended(0, _)), "no other replica is up");
+        assert!(pair.other_is_well(0).is_empty());
     }
 }

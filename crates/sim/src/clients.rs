@@ -283,18 +283,19 @@ impl<'a> Clients<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::Incarnation;
     use crate::fabric::Fabric;
-    use crate::space::Packet;
+    use crate::space::{Credit, Packet};
     use crate::world::Link;
-    use tailwater_control::Site;
     use tailwater_control::catalog::Spec;
+    use tailwater_control::{Offer, RetryConfig, Site};
     use tailwater_stats::TallySpec;
 
     const SLO: Duration = Duration::from_micros(200);
 
     fn space() -> Space {
         let link = Link { delay: Duration::from_micros(5), jitter: Duration::ZERO };
-        Space::new(Fabric::new(link, 1, &Rng::from_seed(1)))
+        Space::new(Fabric::new(link, 2, &Rng::from_seed(1)))
     }
 
     fn make(_: usize, connection: Connection) -> Client {
@@ -302,15 +303,85 @@ mod tests {
         family.client(connection.0.into())
     }
 
+    fn world() -> World {
+        World { clients: 1, slo: SLO, ..World::paper(1) }
+    }
+
     fn clients() -> Clients<'static> {
+        clients_of(&world())
+    }
+
+    fn clients_of(world: &World) -> Clients<'static> {
         let tally = Tally::new(TallySpec {
             slo: SLO,
             from: Instant::ZERO,
             to: Instant::FAR_FUTURE,
             bin: None,
         });
-        let world = World { clients: 1, slo: SLO, ..World::paper(1) };
-        Clients::new(&world, &make, tally)
+        Clients::new(world, &make, tally)
+    }
+
+    const fn us(micros: u64) -> Duration {
+        Duration::from_micros(micros)
+    }
+
+    /// A client of two replicas, at home at the first, that has lost some of its connections.
+    fn bereft(
+        lost: Range<u32>,
+        credit_wait: Option<Duration>,
+        space: &mut Space,
+    ) -> Clients<'static> {
+        let retry = RetryConfig { credit_wait, ..RetryConfig::default() };
+        let mut clients = clients_of(&World { replicas: 2, retry, ..world() });
+        for connection in lost.map(Connection) {
+            clients.on_lost(Instant::ZERO, connection, Incarnation::FIRST, space);
+        }
+        clients
+    }
+
+    /// The connection to the second replica stands again.
+    fn open_second(now: Instant, clients: &mut Clients<'_>, space: &mut Space) {
+        let (connection, incarnation) = (Connection(1), Incarnation::FIRST.next());
+        let welcome = Credit { connection, incarnation, offer: Offer::OPEN, stamp: now.stamp() };
+        let key = space.credits.insert(welcome);
+        clients.on_opened(now, key, space);
+    }
+
+    /// The connections over which requests go, in the order of their arrival.
+    fn taken(space: &mut Space) -> Vec<Connection> {
+        let mut taken = Vec::new();
+        while let Some((_, event)) = space.calendar.pop() {
+            if let Event::Packet(Packet::Request(key)) = event {
+                taken.extend(space.requests.get(key).map(|request| request.connection));
+            }
+        }
+        taken
+    }
+
+    /// Such requests stayed where they were until the next vain attempt to connect there.
+    #[test]
+    fn what_waits_at_a_lost_replica_goes_to_the_one_that_comes_back() {
+        let mut space = space();
+        let mut clients = bereft(0..2, None, &mut space);
+        clients.submit(Instant::ZERO, 0, Duration::ZERO, &mut space);
+        open_second(Instant::ZERO + us(1), &mut clients, &mut space);
+        assert_eq!(taken(&mut space), [Connection(1)]);
+    }
+
+    /// Of two requests the first holds the only credit. The other one asked for the second replica while that was lost.
+    #[test]
+    fn what_has_waited_for_credit_goes_to_the_replica_that_comes_back() {
+        for (back_us, at_second) in [(1, 0), (3, 1)] {
+            let mut space = space();
+            let mut clients = bereft(1..2, Some(us(2)), &mut space);
+            for _ in 0..2 {
+                clients.submit(Instant::ZERO, 0, Duration::ZERO, &mut space);
+            }
+            open_second(Instant::ZERO + us(back_us), &mut clients, &mut space);
+            let taken = taken(&mut space);
+            assert_eq!(taken.len(), 1 + at_second, "back after {back_us} µs: {taken:?}");
+            assert_eq!(taken.iter().filter(|it| **it == Connection(1)).count(), at_second);
+        }
     }
 
     /// An unregistered client may send one request; the second waits and expires at its deadline.

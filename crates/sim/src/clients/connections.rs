@@ -49,6 +49,7 @@ impl Clients<'_> {
             let (client, replica) = self.ends(connection);
             self.retries.set_up(client, replica, true);
             self.drive(now, connection, space);
+            self.look_again(now, connection, space);
         }
     }
 

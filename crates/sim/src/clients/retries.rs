@@ -116,20 +116,27 @@ impl Clients<'_> {
 
     /// Hands a request to the control of its connection.
     pub(super) fn enter(&mut self, now: Instant, request: Request, space: &mut Space) {
-        let connection = request.connection;
-        let (deadline, tries) = (request.deadline, request.tries);
+        let (connection, deadline) = (request.connection, request.deadline);
+        let leaves = self.leaves_at(&request);
         let local = self.clocks.local(connection, now);
         space.tell(Fact::Tried { request: request.number, connection, now: local, deadline });
         let key = space.requests.insert(request);
         self.all[connection.index()].submit(local, plain_call(key, deadline));
         self.drive(now, connection, space);
-        let client = self.ends(connection).0;
-        let patience = self.retries.of.get(client as usize).and_then(|of| of.credit_wait(tries));
         let waits = space.requests.get(key).is_some_and(|request| request.dispatch.is_none());
-        if let Some(patience) = patience.filter(|_| waits) {
-            let at = self.clocks.global(connection, local + patience);
-            space.calendar.at(at.max(now + Duration::from_nanos(1)), Event::Patience(key));
+        if let Some(at) = leaves.filter(|_| waits) {
+            space.calendar.at(at, Event::Patience(key));
         }
+    }
+
+    /// When a request wants to leave its connection for want of credit, at least a nanosecond after it came there.
+    fn leaves_at(&self, request: &Request) -> Option<Instant> {
+        let connection = request.connection;
+        let of = self.retries.of.get(self.ends(connection).0 as usize)?;
+        let wait = of.credit_wait(request.tries)?;
+        let entered = self.clocks.local(connection, request.entered);
+        let at = self.clocks.global(connection, entered + wait);
+        Some(at.max(request.entered + Duration::from_nanos(1)))
     }
 
     /// A request has waited for credit for as long as it may while there is another replica.
@@ -141,14 +148,29 @@ impl Clients<'_> {
         }
     }
 
-    /// The connection is down: what waits for it goes elsewhere, if it can.
+    /// A connection stands again: what waits at the others of its client goes there, if it had better. The generator and
+    /// the runtime's client ask so when the health of a channel changes.
+    pub(super) fn look_again(&mut self, now: Instant, opened: Connection, space: &mut Space) {
+        let (client, back) = self.ends(opened);
+        for replica in (0..self.retries.replicas).filter(|&replica| replica != back) {
+            let connection = Connection::of_client((client, replica), self.clients);
+            self.leave_all(now, connection, space);
+        }
+    }
+
+    /// What waits for a connection that is down goes elsewhere, if it can; of one that stands, what has waited for credit
+    /// for as long as it may.
     pub(super) fn leave_all(&mut self, now: Instant, connection: Connection, space: &mut Space) {
         if self.retries.of.is_empty() {
             return;
         }
-        let waiting: Vec<Key> = self.all[connection.index()].waiting().collect();
+        let endpoint = &self.all[connection.index()];
+        let is_down = endpoint.state() != ConnectionState::Up;
+        let waiting: Vec<Key> = endpoint.waiting().collect();
         for key in waiting {
-            if let Some(request) = space.requests.get(key) {
+            if let Some(request) = space.requests.get(key)
+                && (is_down || self.leaves_at(request).is_some_and(|at| at <= now))
+            {
                 let (tries, deadline) = (request.tries, request.deadline);
                 self.leave(now, key, (connection, tries, deadline), space);
             }

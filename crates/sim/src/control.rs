@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::{
-    Admission, Arrival, Dispatch, Gauges, Offer, RequestEnd, Shard, Verdict, Wish,
+    Admission, Arrival, Dispatch, Gauges, Offer, RequestEnd, Shard, Stamps, Verdict, Wish,
 };
 use tailwater_core::{Class, Instant, SessionId, Silent};
 
@@ -24,6 +24,8 @@ pub(crate) struct Control {
     /// The first of the connections that lead here.
     first: Connection,
     ends: Vec<ServerEnd>,
+    /// What each of them was sent and has not returned.
+    stamps: Vec<Stamps>,
 }
 
 /// The node's end of a connection.
@@ -46,13 +48,15 @@ impl Control {
         space: &mut Space,
     ) -> Self {
         let unused = ServerEnd { up: false, closing: false, incarnation: Incarnation::FIRST };
+        let count = indices(&connections).len();
         let mut control = Self {
             shards: shards_of(&admission, (loops.max(1) * shards.max(1)) as usize),
             admission,
             node,
             announced: vec![0; loops.max(1) as usize],
             first: connections.start,
-            ends: vec![unused; indices(&connections).len()],
+            ends: vec![unused; count],
+            stamps: std::iter::repeat_with(Stamps::default).take(count).collect(),
         };
         for connection in all_in(connections) {
             // Its WELCOME was used up before the run.
@@ -73,6 +77,7 @@ impl Control {
             self.close(now, connection, space);
         }
         *self.of(connection) = ServerEnd { up: true, closing: false, incarnation };
+        *self.stamps(connection) = Stamps::default();
         let session = self.session(connection);
         let offer = self.shard(connection).on_open(now, session, &mut Silent);
         space.tell(Fact::Accepted { connection, offer, gauges: self.gauges() });
@@ -253,6 +258,12 @@ impl Control {
     pub(crate) fn sent(&mut self, now: Instant, connection: Connection) {
         let session = self.session(connection);
         self.shard(connection).on_sent(now, session);
+    }
+
+    /// What the connection was sent and has not returned, where that is kept.
+    pub(crate) fn stamps(&mut self, connection: Connection) -> &mut Stamps {
+        let index = self.index(connection);
+        &mut self.stamps[index]
     }
 
     fn offered(&self, connection: Connection, offer: Offer, space: &mut Space) {

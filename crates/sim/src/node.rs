@@ -318,7 +318,7 @@ impl Node {
         (request.arrived, request.queued) = (arrived, now);
         let (connection, dispatch) = (request.connection, request.dispatch?);
         let class = self.spec.class_of(request.service);
-        self.on_echo(arrived, dispatch.echo);
+        self.on_echo(arrived, connection, dispatch.echo);
         let hidden = now.since(arrived);
         let verdict = self.control.request(now, connection, (class, &dispatch), hidden, delay);
         let run_loop = &mut self.loops[at];
@@ -395,7 +395,7 @@ impl Node {
         space.tell(Fact::Answered { connection, again });
         let done = RequestEnd { outcome, reached, waited, service, class };
         let offer = self.control.done(now, connection, &done, space);
-        self.control.sent(now, connection);
+        self.stamped(now, connection);
         if let Some(request) = space.requests.get_mut(key) {
             request.answer = Some(Answer { outcome, offer, left: now, waited });
         }
@@ -422,7 +422,7 @@ impl Node {
         self.counts.explicit += 1;
         let stamp = now.stamp();
         if self.control.hears(connection, incarnation) {
-            self.control.sent(now, connection);
+            self.stamped(now, connection);
         }
         let credit = space.credits.insert(Credit { connection, incarnation, offer, stamp });
         space.send_down(now, connection, Event::Credit(credit));

@@ -146,7 +146,7 @@ impl Node {
         space: &mut Space,
     ) {
         let welcome = self.control.open(now, connection, incarnation, space);
-        self.control.sent(now, connection);
+        self.stamped(now, connection);
         space.welcome(now, welcome);
     }
 

@@ -179,11 +179,20 @@ impl Node {
         space.tell(Fact::Settled { held, stage, there, spent });
     }
 
-    /// A request that arrived tells of the network. Only budgets depend on that, which no other request has.
-    pub(super) fn on_echo(&mut self, arrived: Instant, echo: Option<Echo>) {
-        if self.has_paths()
-            && let Some(rtt) = echo.and_then(|echo| echo.rtt(arrived))
-        {
+    /// A message with a stamp leaves: its echo is believed once. Stamps are kept only where requests have budgets.
+    pub(super) fn stamped(&mut self, now: Instant, connection: Connection) {
+        if self.has_paths() {
+            self.control.stamps(connection).on_sent(now);
+        }
+        self.control.sent(now, connection);
+    }
+
+    /// A request that arrived tells of the network, if its connection was sent the stamp that it returns. Only budgets
+    /// depend on that, which no other request has.
+    pub(super) fn on_echo(&mut self, arrived: Instant, connection: Connection, echo: Option<Echo>) {
+        let stamps = self.control.stamps(connection);
+        let confirmed = echo.filter(|echo| stamps.take(echo.stamp).is_some());
+        if let Some(rtt) = confirmed.and_then(|echo| echo.rtt(arrived)) {
             self.walk.estimator.on_network(rtt);
         }
     }
@@ -377,4 +386,53 @@ impl Node {
 fn run(key: Key, task: &mut Task, service: &Service) -> Next {
     let time = Duration::from_nanos(service.draw_ns(&mut task.rng).into());
     Next::Work(Work::Run(key, task.compute(time)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Control;
+    use crate::fabric::Fabric;
+    use crate::node::Place;
+    use crate::world::{Link, NodeSpec};
+    use tailwater_control::Site;
+    use tailwater_control::catalog::Spec;
+    use tailwater_core::Rng;
+
+    const TARGET: Duration = Duration::from_millis(1);
+    const RTT: Duration = Duration::from_micros(100);
+    const ROUNDS: u32 = 1_000;
+
+    /// Its requests have measured budgets. Two connections lead to it.
+    fn node() -> Node {
+        let paths = Arc::new(Paths { target: TARGET, ..Paths::none() });
+        let spec = NodeSpec { paths: Some(Arc::clone(&paths)), ..NodeSpec::paper() };
+        let link = Link { delay: Duration::ZERO, jitter: Duration::ZERO };
+        let mut space = Space::new(Fabric::new(link, 2, &Rng::from_seed(1)));
+        let controller = Spec::named("none").build(&Site::one_loop(TARGET, 1)).unwrap();
+        let leading = Connection(0)..Connection(2);
+        let control = Control::new(controller.admission, (0, (1, 1)), leading, &mut space);
+        Node::new(spec, control, Place::default(), Walk::new(paths, "", Callers::default(), (1, 2)))
+    }
+
+    /// The budget after so many stamps were sent over the first connection, and the newest came back in each round.
+    fn left(stamps: u32, back_over: Connection) -> Duration {
+        let mut node = node();
+        for round in 0..ROUNDS {
+            let sent = Instant::ZERO + round.min(stamps - 1) * TARGET;
+            if round < stamps {
+                node.stamped(sent, Connection(0));
+            }
+            let echo = Echo { stamp: sent.stamp(), hold: Duration::ZERO };
+            node.on_echo(sent + RTT, back_over, Some(echo));
+        }
+        node.walk.budget().left()
+    }
+
+    #[test]
+    fn a_round_trip_counts_once_and_on_the_connection_that_its_stamp_was_sent_on() {
+        assert!(left(ROUNDS, Connection(0)) <= TARGET - RTT);
+        assert_eq!(left(ROUNDS, Connection(1)), TARGET, "the stamp was sent to another");
+        assert_eq!(left(1, Connection(0)), TARGET, "one stamp is one round trip");
+    }
 }

@@ -167,6 +167,19 @@ fn a_call_that_is_turned_away_without_end_ends() {
     assert!(turns >= 16, "{turns}");
 }
 
+/// It is handed to the only server that is up, which turns it away each time.
+#[test]
+fn a_call_that_waits_where_it_is_turned_away_without_end_ends() {
+    let mut replicas = Replicas::new(config(2), 2, 0);
+    replicas.set_up(1, false);
+    let (_, mut tries) = replicas.first(idle);
+    let mut next = || replicas.next(at(0), None, &mut tries, (0, Failure::NotBegun), idle);
+    for turn in 0..16 {
+        assert_eq!(next(), Ok(0), "turn {turn}");
+    }
+    assert_eq!(next(), Err(Refusal::Replicas));
+}
+
 #[test]
 fn of_one_replica_the_caller_hears_what_it_said() {
     let mut alone = Replicas::new(config(2), 1, 0);

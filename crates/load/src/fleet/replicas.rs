@@ -287,9 +287,8 @@ mod tests {
         fn new() -> Self {
             let control = Spec::named("none").build(&Site::one_loop(SLO, 1)).unwrap();
             let config = ChannelConfig::new(Address::Tcp(([127, 0, 0, 1], 1).into()));
-            let channel = |key: u64| {
-                Channel::to_replica(&config, key / 2, key, control.client(key))
-            };
+            let channel =
+                |key: u64| Channel::to_replica(&config, key / 2, key, control.client(key));
             let retry = RetryConfig { credit_wait: Some(WAIT), ..RetryConfig::default() };
             let retries = Retries::new(retry, 2, ThreadClients::all(2));
             Self { retries, channels: (0..4).map(channel).collect() }

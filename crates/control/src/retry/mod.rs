@@ -242,7 +242,8 @@ impl Replicas {
     ///
     /// What a server has not begun had no try there: it may come back to that place when the next server is there. If it
     /// can go nowhere else, it goes to `here`, and waits for that server. With one replica it has ended, and the caller hears
-    /// what the server said. So it is with a call that was turned away 16 times.
+    /// what the server said. So it is with a call that was turned away 16 times. Of a hedged call whose other try goes on,
+    /// no driver tells it.
     ///
     /// # Errors
     /// With why the failure stands.

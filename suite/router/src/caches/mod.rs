@@ -25,8 +25,8 @@ pub(crate) use asker::Asker;
 pub(crate) use slot::{Answer, Filler, Slot};
 pub(crate) use turns::Work;
 
-/// What commands to one node may borrow that it has not taken.
-const BUFFERS: usize = 16 << 20;
+/// What commands to the nodes of one router may borrow that these have not taken.
+pub(crate) const BUFFERS: usize = 16 << 20;
 
 /// The nodes of one tier. Dropping it ends the questions that are under way, and the connections.
 #[derive(Debug)]

@@ -131,8 +131,8 @@ impl Open {
 
     /// Ends a question of which nothing was sent: the node cannot be reached, or has too much to do.
     fn refuse(&mut self, ticket: Ticket, sent: Result<(), Refusal>) {
-        if sent.is_err() {
-            self.end(ticket, Err(Unanswered::Refused(Reason::Unavailable)));
+        if let Err(why) = sent {
+            self.end(ticket, Err(Unanswered::Refused(why.reason())));
         }
     }
 

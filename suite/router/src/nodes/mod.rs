@@ -32,6 +32,7 @@ use node::{Ended, Node, Reach};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater_control::Reason;
 use tailwater_control::retry::HedgeConfig;
 use tailwater_core::Instant;
 use tailwater_keyvalue::memcached::buffers::Pool;
@@ -43,6 +44,10 @@ use writes::Writes;
 /// What is answered to a get that a node has answered by something else.
 pub(crate) const SPOILT: &str =
     "SERVER_ERROR a node has answered by what is no answer; its connection is made again";
+
+/// What is answered where a node has no room for a command.
+const BUSY: &str =
+    "SERVER_ERROR busy: a node has too many commands to answer; send fewer at a time";
 
 /// Which nodes there are, and how they are used.
 #[derive(Clone, Debug)]
@@ -105,6 +110,13 @@ pub(crate) enum Outcome<'a> {
 /// Why a command was not sent at all, as it is answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Refusal(pub(crate) String);
+
+impl Refusal {
+    /// The same for callers that do not speak memcached's protocol: overload, or no node can be asked.
+    pub(crate) fn reason(&self) -> Reason {
+        if self.0 == BUSY { Reason::QueueFull } else { Reason::Unavailable }
+    }
+}
 
 /// The nodes of one router.
 #[derive(Debug)]
@@ -561,9 +573,6 @@ const fn verb(asked: &Asked) -> &'static [u8] {
     if asked.with_cas { b"gets " } else { b"get " }
 }
 
-/// A node has no room for the command, of which nothing was sent.
-pub(crate) fn busy() -> Refusal {
-    Refusal(
-        "SERVER_ERROR busy: a node has too many commands to answer; send fewer at a time".into(),
-    )
+fn busy() -> Refusal {
+    Refusal(BUSY.into())
 }

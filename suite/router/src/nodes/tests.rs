@@ -483,3 +483,10 @@ fn writes_and_keys_with_one_replica_are_sent_once() {
     alone.turn();
     assert_eq!(alone.nodes.all[0].counts.gets, 1);
 }
+
+/// Told as a loss, overload would not be tried again elsewhere.
+#[test]
+fn what_has_no_room_is_overload_and_no_loss() {
+    assert_eq!(busy().reason(), Reason::QueueFull);
+    assert_eq!(Refusal("SERVER_ERROR no replica".into()).reason(), Reason::Unavailable);
+}

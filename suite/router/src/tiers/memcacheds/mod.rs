@@ -8,7 +8,7 @@ mod questions;
 
 use super::keys::{key_of, preloaded};
 use super::wire::{self, BAD_REQUEST, EACH, GET, Held, Holds, MISS, NEEDED, SET};
-use crate::caches::{Answer, Asker, Slot};
+use crate::caches::{Answer, Asker, BUFFERS, Slot};
 use crate::nodes::{Nodes, NodesConfig};
 use crate::placement::Placement;
 use questions::{Question, Questions, Said, Seen, Told, What};
@@ -21,8 +21,6 @@ use tailwater_keyvalue::memcached::parse::is_key;
 use tailwater_load::application::Unanswered;
 use tailwater_rt::{Reply, Request, Router};
 
-/// What commands may borrow that memcacheds have not taken.
-const BUFFERS: usize = 16 << 20;
 /// Keys that are stored at a time at the start: as many as keep the memcacheds busy.
 const STORED_AT_ONCE: usize = 1_024;
 

@@ -5,7 +5,7 @@
 
 use super::super::Upheavals;
 use crate::caches::{Filler, Work};
-use crate::nodes::{Answer, Nodes, Outcome, Refusal, SPOILT, Ticket, busy};
+use crate::nodes::{Answer, Nodes, Outcome, Refusal, SPOILT, Ticket};
 use std::collections::{BTreeSet, HashMap};
 use tailwater_control::Reason;
 use tailwater_core::Instant;
@@ -220,9 +220,9 @@ impl Work for Questions {
     }
 }
 
-/// Nothing was sent: there was no room, which is overload, or no node can be asked.
+/// Nothing was sent.
 fn unsent(why: &Refusal) -> Unanswered {
-    if *why == busy() { Unanswered::Refused(Reason::QueueFull) } else { UNAVAILABLE }
+    Unanswered::Refused(why.reason())
 }
 
 fn meaning_of(outcome: &Outcome<'_>) -> Meaning {

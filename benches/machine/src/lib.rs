@@ -52,6 +52,12 @@ impl Origin {
         let started_unix = result::now_unix();
         Self { machine: Machine::here(), started_unix, checkout: Checkout::here() }
     }
+
+    /// Seconds since 1970 at which it was taken.
+    #[must_use]
+    pub const fn started_unix(&self) -> u64 {
+        self.started_unix
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]

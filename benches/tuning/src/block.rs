@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Units of a block: some 100 ms on a core of 2.6 GHz.
 pub(crate) const UNITS: u64 = 60_000;
@@ -38,17 +39,26 @@ fn on_cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The costs of so many blocks, one after another.
-pub(crate) fn record(units: u64, blocks: usize) -> Result<Vec<f64>, String> {
+/// The costs of blocks, one after another: whole fours until both are reached.
+pub(crate) fn record(units: u64, time: Duration, fewest: usize) -> Result<Vec<f64>, String> {
     let myself = std::env::current_exe().map_err(|error| error.to_string())?;
-    let one = |_| {
+    let one = || {
         let output = Command::new(&myself).args(["--block", &units.to_string()]).output();
         let output = output.map_err(|error| format!("a block: {error}"))?;
         let said: serde_json::Value =
             serde_json::from_slice(&output.stdout).map_err(|error| format!("a block: {error}"))?;
-        said["cpu_ns"].as_f64().filter(|cost| *cost > 0.0).ok_or("a block without a cost".into())
+        said["cpu_ns"]
+            .as_f64()
+            .filter(|cost| *cost > 0.0)
+            .ok_or_else(|| "a block without a cost".to_owned())
     };
-    (0..blocks).map(one).collect()
+    let (began, mut costs) = (Instant::now(), Vec::new());
+    while began.elapsed() < time || costs.len() < fewest {
+        for _ in 0..4 {
+            costs.push(one()?);
+        }
+    }
+    Ok(costs)
 }
 
 #[cfg(test)]

@@ -3,24 +3,17 @@
 use crate::compare::{EFFECTS, Live, Planted};
 use crate::killed::Killed;
 use crate::redraw::Redrawn;
-use machine::Machine;
-use machine::result::{now_unix, read, write};
+use machine::Origin;
+use machine::result::{read, write};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where and when lines were taken.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct Sitting {
-    machine: Machine,
-    /// Seconds since 1970.
-    started_unix: u64,
-}
-
 /// What one sitting found of one thing.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Line<T> {
-    sitting: Sitting,
+    /// Where, when and of what commit; the first ones name none.
+    sitting: Origin,
     #[serde(flatten)]
     found: T,
 }
@@ -64,7 +57,7 @@ impl fmt::Display for Goal {
 /// A result while this sitting adds to it.
 pub(crate) struct Growing {
     to: Option<PathBuf>,
-    sitting: Sitting,
+    sitting: Origin,
     found: Found,
 }
 
@@ -72,13 +65,12 @@ impl Growing {
     /// A result with what the file has already.
     pub(crate) fn open(to: Option<PathBuf>) -> Result<Self, String> {
         let found = to.as_deref().map(read).transpose()?.unwrap_or_default();
-        let sitting = Sitting { machine: Machine::here(), started_unix: now_unix() };
-        Ok(Self { to, sitting, found })
+        Ok(Self { to, sitting: Origin::now(), found })
     }
 
     /// What this sitting's chance begins from, where nothing else says its seed.
     pub(crate) fn seed(&self) -> u64 {
-        self.sitting.started_unix
+        self.sitting.started_unix()
     }
 
     pub(crate) fn redrawn(&mut self, found: Redrawn) -> Result<(), String> {
@@ -151,7 +143,7 @@ impl Found {
 }
 
 /// Adds to the line of this sitting, or begins it.
-fn take<T: Adds>(lines: &mut Vec<Line<T>>, sitting: &Sitting, more: T) {
+fn take<T: Adds>(lines: &mut Vec<Line<T>>, sitting: &Origin, more: T) {
     let is_its = |line: &&mut Line<T>| line.sitting == *sitting && line.found.is_like(&more);
     match lines.iter_mut().find(is_its) {
         Some(line) => line.found.add(more),
@@ -175,8 +167,10 @@ fn together<T: Adds>(lines: &[Line<T>]) -> Vec<T> {
 mod tests {
     use super::*;
 
-    fn sitting(started_unix: u64) -> Sitting {
-        Sitting { machine: Machine::default(), started_unix }
+    fn sitting(started_unix: u64) -> Origin {
+        let machine = machine::Machine::default();
+        let told = serde_json::json!({ "machine": machine, "started_unix": started_unix });
+        serde_json::from_value(told).unwrap()
     }
 
     #[test]
@@ -186,7 +180,7 @@ mod tests {
             take(&mut lines, &sitting(at), Planted::none(effect));
         }
         let found: Vec<(u64, f64)> =
-            lines.iter().map(|line| (line.sitting.started_unix, line.found.effect)).collect();
+            lines.iter().map(|line| (line.sitting.started_unix(), line.found.effect)).collect();
         assert_eq!(found, [(1, 0.01), (1, 0.02), (2, 0.01)]);
         let effects: Vec<f64> = together(&lines).iter().map(|planted| planted.effect).collect();
         assert_eq!(effects, [0.01, 0.02]);

@@ -16,7 +16,8 @@ use compare::EFFECTS;
 use found::Growing;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tailwater_core::duration::parse_duration;
 
 /// What `tailwater tune` finds where nothing differs, and where an effect is planted.
 #[derive(Parser)]
@@ -25,9 +26,9 @@ struct Args {
     /// Only this part; may be given several times. All of them take hours: each can have a sitting of its own.
     #[arg(long, value_enum, value_name = "PART")]
     only: Vec<Part>,
-    /// Blocks that are recorded for redrawing, all in one sitting.
-    #[arg(long, default_value_t = redraw::HOUR)]
-    blocks: usize,
+    /// For how long blocks are recorded for redrawing, all in one sitting.
+    #[arg(long, value_name = "TIME", default_value = "60min", value_parser = parse_duration)]
+    recorded: Duration,
     /// Live comparisons of the program with itself.
     #[arg(long, default_value_t = 20)]
     live: u32,
@@ -100,7 +101,8 @@ fn take(part: Part, args: &Args, result: &mut Growing) -> Result<(), String> {
     match part {
         Part::Redrawn => {
             let began = Instant::now();
-            let blocks = block::record(units, if short { 200 } else { args.blocks })?;
+            let time = if short { Duration::ZERO } else { args.recorded };
+            let blocks = block::record(units, time, redraw::FEWEST)?;
             result.redrawn(redraw::redrawn(&blocks, began.elapsed())?)
         }
         Part::Live => {

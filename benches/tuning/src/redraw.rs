@@ -10,8 +10,10 @@ use tailwater_stats::anytime::{
     Coin, Finding, Level, OBSERVATIONS_MAX, Quad, Scale, Sequence, UntilSignificant,
 };
 
-/// An hour of blocks on a core of 2.6 GHz, and a little more; µSKU's rule takes 30,000 at most.
-pub(crate) const HOUR: usize = 36_000;
+/// Blocks are recorded for an hour.
+const HOUR: f64 = 3_600.0;
+/// Blocks that are recorded in any case.
+pub(crate) const FEWEST: usize = 200;
 
 /// How often the coins are thrown anew.
 const REDRAWINGS: u64 = 1_000;
@@ -46,13 +48,13 @@ pub(crate) struct Redrawn {
 }
 
 impl Redrawn {
-    pub(crate) const fn goal(&self) -> Goal {
+    pub(crate) fn goal(&self) -> Goal {
         let is_good = self.ours * 20 <= self.redrawings
             && self.confirmed * CONFIRMED_ONCE_IN <= self.redrawings;
         match is_good {
             false => Goal::Missed,
-            true if self.blocks < HOUR => Goal::Untold,
-            true => Goal::Met,
+            true if self.recorded_seconds >= Some(HOUR) => Goal::Met,
+            true => Goal::Untold,
         }
     }
 
@@ -189,7 +191,7 @@ mod tests {
             "{found}"
         );
         assert!(redrawn(&blocks[..8], Duration::ZERO).is_err());
-        let found = Redrawn { blocks: HOUR, ..found };
+        let found = Redrawn { recorded_seconds: Some(HOUR), ..found };
         assert_eq!(found.goal(), Goal::Met);
         assert_eq!(Redrawn { ours: found.redrawings, ..found }.goal(), Goal::Missed);
     }

@@ -86,14 +86,15 @@ fn drawn_tables_are_what_their_files_say() {
 #[test]
 fn drawn_pictures_are_what_their_file_says_and_are_shown() {
     let folder = root().join("docs/pictures");
-    let drawn = pictures::of_traits(&root());
+    let drawn = pictures::of_results(&root());
     if is_writing() {
         for (name, svg) in &drawn {
             std::fs::write(folder.join(name), svg).expect("the picture is written");
         }
     }
     let mut found = pictures::svg_in(&folder);
-    found.retain(|name, _| name.starts_with(pictures::OF_TRAITS));
+    let beginnings = [pictures::OF_TRAITS, pictures::OF_PARTS];
+    found.retain(|name, _| beginnings.iter().any(|begin| name.starts_with(begin)));
     let names = |of: &BTreeMap<String, String>| of.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&found), names(&drawn), "Type: {MEND}");
     let all: String = pages().iter().map(|page| read(page)).collect();

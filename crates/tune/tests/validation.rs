@@ -192,6 +192,7 @@ fn an_error_that_all_sizes_share_is_in_the_interval_and_one_that_grows_with_them
     let alike = |machine: &Machine, cell: &Cell| machine.with(cell) + 300.0;
     let (alone, widened) = (verdict(alike), verdict_with_own_errors(alike));
     assert!(alone.covered < 0.5 && widened.covered >= 0.95, "{alone:?} {widened:?}");
+    assert!(!alone.holds, "{alone:?}");
     assert_eq!(alone.covered, widened.covered_by_inputs);
     // What copies cost at 16 KiB is more than four times what smaller offloads tell.
     let copies =

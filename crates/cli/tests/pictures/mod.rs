@@ -10,8 +10,29 @@ use std::process::Command;
 pub(crate) const OF_TRAITS: &str = "suite-traits-";
 const RESULT: &str = "results/suite-traits.json";
 
-/// Names and texts of the pictures, from the result in this root.
-pub(crate) fn of_traits(root: &Path) -> BTreeMap<String, String> {
+/// What `accelerate validate` draws of a request's parts: how pages call it, and the case of its result.
+pub(crate) const OF_PARTS: &str = "accelerate-parts-";
+const CASES: [&str; 2] = ["aes", "zstd"];
+
+/// Names and texts of the pictures, from the results in this root.
+pub(crate) fn of_results(root: &Path) -> BTreeMap<String, String> {
+    let mut all = of_traits(root);
+    all.extend(CASES.map(|case| (format!("{OF_PARTS}{case}.svg"), of_parts(root, case))));
+    all
+}
+
+fn of_parts(root: &Path, case: &str) -> String {
+    let folder = Folder::new(&format!("pages-parts-{case}"));
+    let out = folder.0.join("validation");
+    let mut command = Command::new(TAILWATER);
+    command.args(["accelerate", "validate", "--draw"]);
+    command.arg(root.join(format!("results/accelerate-{case}.json"))).arg("--out").arg(&out);
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    fs::read_to_string(out.join("parts.svg")).expect("a picture")
+}
+
+fn of_traits(root: &Path) -> BTreeMap<String, String> {
     let folder = Folder::new("pages-pictures");
     let out = folder.0.join("traits");
     let mut command = Command::new(TAILWATER);

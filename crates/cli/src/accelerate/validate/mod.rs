@@ -15,6 +15,7 @@ mod used;
 mod calibration;
 mod trials;
 mod text;
+mod pictures;
 
 use crate::failure::{Failure, say};
 use crate::folder::Folder;
@@ -69,7 +70,7 @@ pub(crate) struct ValidateOptions {
     /// Print everything as one JSON object.
     #[arg(long)]
     json: bool,
-    /// Write validation.json and a page here.
+    /// Write validation.json, an SVG for each picture and a page here.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -118,7 +119,11 @@ pub(super) fn validate(options: &ValidateOptions) -> Result<(), Failure> {
     say(if options.json { &json } else { &text })?;
     if let Some(folder) = folder {
         folder.write("validation.json", &json)?;
-        folder.write("index.html", &text::page(&found, &text))?;
+        let pictures = pictures::of(&found);
+        for (name, svg) in &pictures {
+            folder.write(&format!("{name}.svg"), svg)?;
+        }
+        folder.write("index.html", &pictures::page(&found, &text, &pictures))?;
     }
     told(&found)
 }

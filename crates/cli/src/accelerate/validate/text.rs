@@ -2,9 +2,9 @@
 
 use super::Validation;
 use crate::terminal::style;
-use tailwater_report::{RangeBar, RangeRow, Ranges, count, grid_within, illustrated, wrap};
+use tailwater_report::{count, grid_within, wrap};
 use tailwater_tune::accelerator::validation::{
-    COVERED_MIN, Compared, POINTS_MAX, Prediction, ValidationVerdict, WITHIN_MIN,
+    COVERED_MIN, Compared, HALF_WIDTH_MAX, POINTS_MAX, Prediction, ValidationVerdict, WITHIN_MIN,
 };
 
 /// Where no terminal says how wide it is.
@@ -51,11 +51,11 @@ fn gain(speedup: f64, low: f64, high: f64) -> String {
 }
 
 /// The mean of an input.
-fn input(predicted: &Prediction, name: &str) -> Option<f64> {
+pub(super) fn input(predicted: &Prediction, name: &str) -> Option<f64> {
     predicted.inputs.iter().find(|known| known.input == name).map(|known| known.mean)
 }
 
-fn sentences(found: &Validation) -> [String; 3] {
+pub(super) fn sentences(found: &Validation) -> [String; 3] {
     let verdict = match &found.verdict {
         Some(verdict) => of_verdict(verdict),
         None if found.has_measured() => {
@@ -95,70 +95,31 @@ fn of_verdict(verdict: &ValidationVerdict) -> String {
         holds,
         ..
     } = *verdict;
-    let width = verdict
-        .half_width_median
-        .map_or_else(String::new, |points| format!(", by ± {points:.1} points in the median"));
+    let width = verdict.half_width_median.map_or_else(String::new, |points| {
+        format!(", of ± {points:.1} points in the median ({HALF_WIDTH_MAX} at most)")
+    });
     let lacking = match unmeasured {
         0 => String::new(),
         some => format!(" {some} more were too noisy."),
     };
     format!(
         "{}: of {cells} cells, {:.0} % differ by {POINTS_MAX} points or less ({:.0} % wanted; {:.0} % would if nothing were \
-         ever gained), and what is known of the inputs covers {:.0} % ({:.0} % wanted). With the model's own error in other sizes{width}, {:.0} % are covered. \
-         The median difference is {points_median:.1} points, the largest {points_max:.1}.{lacking}",
+         ever gained), and intervals with the model's own error in other sizes{width}, cover {:.0} % ({:.0} % wanted). What is known of the inputs \
+         alone covers {:.0} %. The median difference is {points_median:.1} points, the largest {points_max:.1}.{lacking}",
         if holds { "The model holds" } else { "The model does not hold" },
         within * 100.0,
         WITHIN_MIN * 100.0,
         verdict.within_without_gain * 100.0,
-        verdict.covered_by_inputs * 100.0,
-        COVERED_MIN * 100.0,
         covered * 100.0,
+        COVERED_MIN * 100.0,
+        verdict.covered_by_inputs * 100.0,
     )
 }
 
-/// The same with a picture.
-pub(super) fn page(found: &Validation, text: &str) -> String {
-    let row = |compared: &Compared| {
-        let (low, high) = (compared.predicted.low, compared.predicted.high);
-        let tip =
-            format!("predicted {}, {}", percent(compared.predicted.speedup), range(low, high));
-        let bar = |from: f64, to: f64, lane, series, tip| RangeBar {
-            ends: ((from - 1.0) * 100.0, (to - 1.0) * 100.0),
-            lane,
-            series,
-            name: String::new(),
-            tip,
-        };
-        let measured = compared.measured.map(|found| {
-            let tip =
-                format!("measured {}, {}", percent(found.speedup), range(found.low, found.high));
-            bar(found.low, found.high, 1, 1, tip)
-        });
-        let a = input(&compared.predicted, "A").unwrap_or(1.0);
-        let cell = &compared.cell;
-        RangeRow {
-            label: format!("{}, {} B, A {a:.0}", cell.threading.name(), cell.bytes),
-            bars: std::iter::once(bar(low, high, 0, 0, tip)).chain(measured).collect(),
-            mark: None,
-        }
-    };
-    let picture = Ranges {
-        title: found.case.title().into(),
-        subtitle: "gain in throughput, by the model and by trial".into(),
-        axis: "%".into(),
-        base: 0.0,
-        series: vec!["predicted, 5–95 %".into(), "measured, 95 %".into()],
-        mark: String::new(),
-        rows: found.cells.iter().map(row).collect(),
-    };
-    let [verdict, ..] = sentences(found);
-    illustrated(found.case.title(), Some(&verdict), text, &[("gains".into(), picture.svg())])
-}
-
-fn percent(factor: f64) -> String {
+pub(super) fn percent(factor: f64) -> String {
     format!("{:.1} %", (factor - 1.0) * 100.0)
 }
 
-fn range(low: f64, high: f64) -> String {
+pub(super) fn range(low: f64, high: f64) -> String {
     format!("{:.1}–{:.1}", (low - 1.0) * 100.0, (high - 1.0) * 100.0)
 }

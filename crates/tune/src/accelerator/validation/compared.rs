@@ -77,6 +77,26 @@ impl Compared {
     }
 }
 
+/// A request in parts, as the thesis' Figures 6.16 to 6.18 have a service: shares of the host's time for one without the
+/// accelerator.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RequestParts {
+    /// The kernel's, by the inputs.
+    pub kernel: f64,
+    /// All of it with the accelerator, by the trials. `None` where too few count.
+    pub with: Option<f64>,
+}
+
+impl Compared {
+    /// The parts of this cell's request. `None` of a prediction without `alpha`, which only a file that was changed has.
+    #[must_use]
+    pub fn request(&self) -> Option<RequestParts> {
+        let alpha = self.predicted.inputs.iter().find(|known| known.input == "alpha")?;
+        let with = self.measured.map(|found| 1.0 / found.speedup);
+        Some(RequestParts { kernel: alpha.mean, with })
+    }
+}
+
 /// By how much to widen the 5th and the 95th percentile of so many rounds drawn anew to an interval of 95 %. The percentiles
 /// are those of a normal error whose variance is that of the rounds, divided by n and not by n − 1: few rounds seem to know
 /// too much. One round alone covers nothing.

@@ -13,8 +13,8 @@ mod own_error;
 mod verdict;
 
 pub use cells::{Cell, software};
-pub use compared::{Compared, MeasuredFactor, OwnError};
+pub use compared::{Compared, MeasuredFactor, OwnError, RequestParts};
 pub use own_error::own_errors;
 pub use parts::{Known, Parts, Prediction, predict};
 pub use trial::{BlockNoise, NoiseLimits, Trial, TrialBlock};
-pub use verdict::{COVERED_MIN, POINTS_MAX, ValidationVerdict, WITHIN_MIN};
+pub use verdict::{COVERED_MIN, HALF_WIDTH_MAX, POINTS_MAX, ValidationVerdict, WITHIN_MIN};

@@ -11,6 +11,8 @@ pub const WITHIN_MIN: f64 = 0.9;
 /// The share of cells that shall be covered. Intervals are of 95 %, since those of 90 % would miss this by chance in every other
 /// validation of a model that is right.
 pub const COVERED_MIN: f64 = 0.9;
+/// The largest median half width of intervals, in points: wider ones would cover whatever the thesis allows a model to be wrong by.
+pub const HALF_WIDTH_MAX: f64 = POINTS_MAX;
 
 /// All cells.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -33,8 +35,8 @@ pub struct ValidationVerdict {
     pub points_median: f64,
     /// The largest.
     pub points_max: f64,
-    /// Enough cells are as close, and enough are covered by what is known of the inputs; every cell was measured. The model's own error
-    /// does not count: a difference that all cells share would be covered by it whatever its size.
+    /// Every cell was measured, enough are as close, and enough are covered by intervals that are narrow enough. The model's
+    /// own error belongs to an interval: it is that of other sizes, so an error that grows with the size is not covered.
     pub holds: bool,
 }
 
@@ -73,7 +75,10 @@ impl ValidationVerdict {
             half_width_median,
             points_median: points.median,
             points_max: points.max,
-            holds: unmeasured == 0 && within >= WITHIN_MIN && covered_by_inputs >= COVERED_MIN,
+            holds: unmeasured == 0
+                && within >= WITHIN_MIN
+                && covered >= COVERED_MIN
+                && half_width_median.is_none_or(|points| points <= HALF_WIDTH_MAX),
         })
     }
 }

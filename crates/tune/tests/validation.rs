@@ -61,6 +61,7 @@ impl Machine {
             handed: Some(self.measured(handed)),
             queued: (cell.others_percent > 0).then(|| self.measured(queued)),
             switch: (Self::switches(cell) > 0.0).then(|| self.measured(self.switch)),
+            busy: None,
         }
     }
 

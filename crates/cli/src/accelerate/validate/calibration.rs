@@ -36,6 +36,8 @@ enum Part {
     /// A request with an empty offload: what is left of a design is its way there and back. A leaf gets its data all the
     /// same, of that size.
     Empty { threading: Threading, others_percent: u32, size: usize },
+    /// Offloads without anything between, so that the host waits for the accelerator alone.
+    Busy { size: usize, hold: Duration, others_percent: u32 },
 }
 
 /// What was found for each part, round by round.
@@ -120,6 +122,7 @@ impl Calibration {
                 let less = less.map_or(0.0, needed);
                 (needed(more) - less).max(0.0)
             }),
+            busy: self.busy(cell).and_then(found),
         }
     }
 
@@ -129,7 +132,15 @@ impl Calibration {
         let Offloading { setup, handed, queued, switch } = Offloading::of(cell, size);
         parts.extend([setup, handed, queued].into_iter().flatten());
         parts.extend(switch.into_iter().flat_map(|(more, less)| [Some(more), less]).flatten());
+        parts.extend(self.busy(cell));
         parts
+    }
+
+    /// None where the host's thread waits for each answer, or does the work itself.
+    fn busy(&self, cell: &Cell) -> Option<Part> {
+        let waits = cell.strategy == Strategy::OnChip || cell.threading == Threading::Sync;
+        let (size, hold) = (self.size(cell), self.hold(cell));
+        (!waits).then_some(Part::Busy { size, hold, others_percent: cell.others_percent })
     }
 
     fn size(&self, cell: &Cell) -> usize {
@@ -225,9 +236,12 @@ impl Part {
             Self::Empty { threading, size, .. } => {
                 (Doing::There(threading, of(true, Duration::ZERO)), true, size)
             }
+            Self::Busy { size, hold, .. } => {
+                (Doing::There(Threading::Async, of(false, hold)), false, size)
+            }
         };
         let others_percent = match self {
-            Self::Empty { others_percent, .. } => others_percent,
+            Self::Empty { others_percent, .. } | Self::Busy { others_percent, .. } => others_percent,
             _ => 0,
         };
         Some(Plan { doing, has_work, size, requests, threads: 1, others_percent })

@@ -25,6 +25,7 @@ fn row(compared: &Compared) -> Vec<String> {
         0 => String::new(),
         _ => " *".into(),
     };
+    let bound = if predicted.bound == Some(predicted.speedup) { " §" } else { "" };
     let none = || ["too noisy".into(), "–".into()];
     let [measured, points] = compared.measured.map_or_else(none, |found| {
         let own = compared.own_error.map_or(found.covered, |own| own.covered);
@@ -39,7 +40,7 @@ fn row(compared: &Compared) -> Vec<String> {
         format!("{}{others}", cell.threading.name()),
         count(cell.bytes.into()),
         input(predicted, "A").map_or_else(String::new, |a| format!("{a:.1}")),
-        gain(predicted.speedup, predicted.low, predicted.high),
+        format!("{}{bound}", gain(predicted.speedup, predicted.low, predicted.high)),
         measured,
         points,
     ]
@@ -70,7 +71,7 @@ pub(super) fn sentences(found: &Validation) -> [String; 3] {
         "predicted: the model's gain in throughput, 5–95 %, by inputs that were measured one by one beforehand; measured: \
          with its interval of 95 %; points: predicted less measured. † The difference is more than the errors of inputs \
          and trials leave open, at 95 %; ‡ more than the model's own error leaves open, too, which is that of cells of \
-         other sizes. * Other hosts use the accelerator."
+         other sizes. § The accelerator has no time for more, by offloads without anything between. * Other hosts use the accelerator."
             .into(),
         format!(
             "Host on core {host}, accelerator on core {device}; {} of noise set aside; the hypervisor took {:.1} % of all \

@@ -31,6 +31,9 @@ pub struct Parts {
     pub queued: Option<f64>,
     /// o₁: what the switches of an offload cost, each where the equation has two, all where it has one.
     pub switch: Option<f64>,
+    /// The accelerator's time from one offload to the next where it never waits for one. None where the host waits for each
+    /// answer, so that it cannot ask for more.
+    pub busy: Option<f64>,
 }
 
 impl Parts {
@@ -50,7 +53,13 @@ impl Parts {
             handed: of_some(&|parts| parts.handed),
             queued: of_some(&|parts| parts.queued),
             switch: of_some(&|parts| parts.switch),
+            busy: of_some(&|parts| parts.busy),
         }
+    }
+
+    /// The factor on throughput at which the accelerator has no time left.
+    fn bound(&self) -> Option<f64> {
+        self.busy.map(|busy| (self.work + self.kernel) / busy)
     }
 
     /// The model's inputs, in nanoseconds. A difference of means that is below zero is nothing.
@@ -91,8 +100,12 @@ pub struct Prediction {
     pub inputs: Vec<Known>,
     /// Rounds of calibration.
     pub rounds: u32,
-    /// The factor on throughput.
+    /// The factor on throughput: what the equation gives, or `bound` if that is less.
     pub speedup: f64,
+    /// The factor at which the accelerator has no time left, which the equations leave out. `None` where nothing bounds it, and
+    /// in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
     /// The 5th percentile, of rounds that are drawn anew: what they leave open of their means.
     pub low: f64,
     /// The 95th.
@@ -107,7 +120,8 @@ pub struct Prediction {
 /// # Errors
 /// When the means of the rounds have no outcome.
 pub fn predict(cell: &Cell, rounds: &[Parts], seed: u64) -> Result<Prediction, NoOutcome> {
-    let (values, speedup) = answer(cell, &Parts::mean(rounds.iter()))?;
+    let mean = Parts::mean(rounds.iter());
+    let (values, speedup) = answer(cell, &mean)?;
     let mut rng = Rng::from_seed(seed).split("rounds drawn anew");
     let mut drawn = Vec::with_capacity(REDRAWN);
     for _ in 0..REDRAWN {
@@ -125,6 +139,7 @@ pub fn predict(cell: &Cell, rounds: &[Parts], seed: u64) -> Result<Prediction, N
         inputs: values.into_iter().enumerate().map(known).collect(),
         rounds: rounds.len() as u32,
         speedup,
+        bound: mean.bound(),
         low,
         high,
     })
@@ -134,7 +149,8 @@ pub fn predict(cell: &Cell, rounds: &[Parts], seed: u64) -> Result<Prediction, N
 fn answer(cell: &Cell, parts: &Parts) -> Result<([(Input, f64); 7], f64), NoOutcome> {
     let values = parts.values();
     let case = case(cell, &values);
-    Ok((values, case.outcome(&case.central())?.speedup))
+    let by_equation = case.outcome(&case.central())?.speedup;
+    Ok((values, parts.bound().map_or(by_equation, |bound| by_equation.min(bound))))
 }
 
 /// The 5th and the 95th percentile; of nothing both are the value that is known otherwise.
@@ -182,6 +198,7 @@ mod tests {
         handed: Some(31_050.0),
         queued: Some(31_550.0),
         switch: Some(2_000.0),
+        busy: Some(1_000.0),
     };
 
     fn of(threading: Threading) -> Cell {
@@ -203,6 +220,19 @@ mod tests {
             assert!((found.speedup - 40_000.0 / with).abs() < 1e-9, "{threading:?}: {found:?}");
             assert!((found.high - found.low).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn no_more_is_gained_than_the_accelerator_has_time_for() {
+        // By equation 6.6 a request takes 31,550 of 40,000.
+        for (busy, speedup) in [(31_000.0, 40_000.0 / 31_550.0), (32_000.0, 1.25)] {
+            let parts = Parts { busy: Some(busy), ..PARTS };
+            let found = predict(&of(Threading::Async), &[parts; 3], 1).unwrap();
+            assert!((found.speedup - speedup).abs() < 1e-9, "{found:?}");
+            assert_eq!(found.bound, Some(40_000.0 / busy));
+        }
+        let found = predict(&of(Threading::Sync), &[Parts { busy: None, ..PARTS }; 3], 1).unwrap();
+        assert_eq!(found.bound, None);
     }
 
     #[test]

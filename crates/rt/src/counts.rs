@@ -66,7 +66,7 @@ pub struct BudgetCounts {
     pub target_ns: u64,
     /// What service takes of it: the 99th percentile; zero before there are 128 samples.
     pub service_p99_ns: u64,
-    /// What the network takes of it, likewise.
+    /// What the network takes of it: the 99th percentile of a typical connection, likewise.
     pub network_p99_ns: u64,
 }
 

@@ -280,6 +280,12 @@ impl Control {
         (connection.0 - self.first.0) as usize
     }
 
+    /// Its number among all that lead here, of whatever shard.
+    pub(crate) const fn number(&self, connection: Connection) -> SessionId {
+        SessionId(connection.0 - self.first.0)
+    }
+
+    /// Its number among those of its shard.
     fn session(&self, connection: Connection) -> SessionId {
         SessionId((self.index(connection) / self.shards.len()) as u32)
     }

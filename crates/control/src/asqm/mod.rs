@@ -7,8 +7,11 @@
 //! here waits, and nothing here knows a clock.
 
 mod estimate;
+mod network;
+mod quantile;
 
-pub use estimate::{Estimator, Quantile};
+pub use estimate::Estimator;
+pub use quantile::Quantile;
 
 use std::time::Duration;
 use tailwater_core::Nanos;

@@ -5,8 +5,8 @@ use tailwater_core::{Instant, Nanos, SessionId};
 
 /// The latest round trips of up to [`SLOTS`] sessions, one of each.
 ///
-/// With more sessions several share a slot, and the last one heard has it: a sample of them all. Their
-/// median is what the loop goes by: to move it, a liar needs as many sessions that talk as all others.
+/// With more sessions several share a slot, and the last one heard has it. That is a sample of them all, in which those
+/// that talk more weigh more. Their median is what the loop goes by: to move it, liars need half of the slots.
 #[derive(Debug)]
 pub(super) struct RoundTrips {
     slots: [Slot; SLOTS],

@@ -6,7 +6,7 @@ use crate::timers::LOCK_ALARM;
 use std::time::Duration;
 use tailwater_control::asqm::{Budget, Estimator};
 use tailwater_control::{Echo, Stamps};
-use tailwater_core::{Instant, Nanos as _};
+use tailwater_core::{Instant, Nanos as _, SessionId};
 use tailwater_sync::budget::TaskBudget;
 
 /// A loop measures for itself: loops share no more than atomics, and 128 requests are soon served.
@@ -37,11 +37,19 @@ impl Budgets {
     }
 
     /// What a request that arrived tells of the network, if its connection was `sent` the stamp that it returns.
-    pub(super) fn on_echo(&mut self, arrived: Instant, echo: Option<Echo>, sent: &mut Stamps) {
-        let confirmed = echo.filter(|echo| sent.take(echo.stamp).is_some());
-        if let Some(rtt) = confirmed.and_then(|echo| echo.rtt(arrived)) {
-            self.estimator.on_network(rtt);
-        }
+    pub(super) fn on_echo(
+        &mut self,
+        arrived: Instant,
+        session: SessionId,
+        echo: Option<Echo>,
+        sent: &mut Stamps,
+    ) {
+        self.estimator.on_echo(arrived, session, echo, sent);
+    }
+
+    /// A connection is gone.
+    pub(super) fn on_close(&mut self, session: SessionId) {
+        self.estimator.on_close(session);
     }
 
     /// A request was served, `there` after it arrived. Waits that it could not refuse count as service, because they
@@ -76,12 +84,12 @@ mod tests {
         budgets.on_served(ms(410), &task);
     }
 
-    /// A round trip of 30 ms, of which the client held the stamp for so long.
-    fn echo(budgets: &mut Budgets, hold: Duration) {
+    /// A round trip of 30 ms, of which the client says that it held the stamp for so long.
+    fn echo(budgets: &mut Budgets, session: u32, hold: Duration) {
         let (mut sent, stamped) = (Stamps::default(), Instant::from_nanos(5_000_000_000));
         sent.on_sent(stamped);
         let echo = Some(Echo { stamp: stamped.stamp(), hold });
-        budgets.on_echo(stamped + ms(30), echo, &mut sent);
+        budgets.on_echo(stamped + ms(30), SessionId(session), echo, &mut sent);
     }
 
     #[test]
@@ -95,7 +103,7 @@ mod tests {
         let left = budgets.assign().budget().left();
         assert!(left <= ms(990) && left >= ms(989), "{left:?} of a second, less 10 ms of service");
         for _ in 0..128 {
-            echo(&mut budgets, ms(10));
+            echo(&mut budgets, 0, ms(10));
         }
         let left = budgets.assign().budget().left();
         assert!(left <= ms(970) && left >= ms(968), "{left:?}, less 20 ms of network");
@@ -105,10 +113,28 @@ mod tests {
     fn echoes_that_cannot_be_true_tell_nothing() {
         let mut budgets = budgets(None);
         for _ in 0..1_000 {
-            echo(&mut budgets, ms(31));
-            budgets.on_echo(Instant::from_nanos(1), None, &mut Stamps::default());
+            echo(&mut budgets, 0, ms(31));
+            budgets.on_echo(Instant::from_nanos(1), SessionId(0), None, &mut Stamps::default());
         }
         assert_eq!(budgets.assign().budget().left(), ms(1_000));
+    }
+
+    /// The last of three connections says fifty times as much as the others, and that it held no stamp.
+    #[test]
+    fn a_false_hold_takes_nothing_from_the_others() {
+        let mut budgets = budgets(None);
+        for _ in 0..200 {
+            echo(&mut budgets, 0, ms(28));
+            echo(&mut budgets, 1, ms(28));
+            (0..50).for_each(|_| echo(&mut budgets, 2, ms(0)));
+        }
+        let left = budgets.assign().budget().left();
+        assert!(left <= ms(998) && left >= ms(997), "{left:?}, less 2 ms of network");
+        budgets.on_close(SessionId(0));
+        budgets.on_close(SessionId(1));
+        (0..10_000).for_each(|_| echo(&mut budgets, 2, ms(0)));
+        let left = budgets.assign().budget().left();
+        assert!(left <= ms(970), "{left:?}: it is alone now");
     }
 
     #[test]
@@ -116,7 +142,7 @@ mod tests {
         let mut budgets = budgets(Some(ms(7)));
         for _ in 0..1_000 {
             serve_ten_ms(&mut budgets);
-            echo(&mut budgets, ms(0));
+            echo(&mut budgets, 0, ms(0));
         }
         assert_eq!(budgets.assign().budget().left(), ms(7));
     }

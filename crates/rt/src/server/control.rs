@@ -48,6 +48,9 @@ impl Control {
 
     /// A connection's requests are at an end, and so is its part in the credits.
     pub(super) fn close(&mut self, now: Instant, session: SessionId) {
+        if let Some(budgets) = &mut self.budgets {
+            budgets.on_close(session);
+        }
         self.shard.on_close(now, session, &mut self.observer);
     }
 
@@ -67,10 +70,11 @@ impl Control {
         arrival: &Arrival,
         delay: Duration,
     ) -> Verdict {
-        if let Some(budgets) = &mut self.budgets {
-            budgets.on_echo(now - arrival.hidden, arrival.echo, &mut connection.stamps);
-        }
         let (session, delay) = (connection.key.session(), delay.max(arrival.hidden));
+        if let Some(budgets) = &mut self.budgets {
+            let arrived = now - arrival.hidden;
+            budgets.on_echo(arrived, session, arrival.echo, &mut connection.stamps);
+        }
         self.shard.on_request(now, session, arrival, delay, &mut self.observer)
     }
 
@@ -224,6 +228,24 @@ mod tests {
             judge(&mut control, ms + 900, connections.get_mut(thief).unwrap(), at(ms).stamp());
         }
         assert_eq!(budget(&control), TARGET);
+    }
+
+    /// Of the 128 readings that a tail needs, 127 come over the first connection.
+    #[test]
+    fn a_connection_that_is_gone_has_no_say_in_budgets() {
+        let (mut control, mut connections) = (control(), Connections::default());
+        let (near, _its_client) = open(&mut connections);
+        for round in 0..127 {
+            let ms = 5_000 + 100 * round;
+            control.sent(at(ms), near);
+            judge(&mut control, ms + 20, near, at(ms).stamp());
+        }
+        let gone = near.key.session();
+        control.close(at(50_000), gone);
+        let (far, _client) = open(&mut connections);
+        control.sent(at(51_000), far);
+        judge(&mut control, 51_900, far, at(51_000).stamp());
+        assert_eq!(budget(&control), TARGET / 4, "900 ms leave less than a quarter");
     }
 
     #[test]

@@ -145,6 +145,7 @@ impl Node {
         incarnation: Incarnation,
         space: &mut Space,
     ) {
+        self.forget_echoes(connection);
         let welcome = self.control.open(now, connection, incarnation, space);
         self.stamped(now, connection);
         space.welcome(now, welcome);
@@ -153,6 +154,7 @@ impl Node {
     /// The connection is gone. Its requests are passed over where they are found; those that have
     /// begun go on to their end, since nobody else would release what they hold.
     pub(super) fn close(&mut self, now: Instant, connection: Connection, space: &mut Space) {
+        self.forget_echoes(connection);
         self.control.close(now, connection, space);
         let at = self.loop_of(connection);
         self.loops[at].outbox.retain(|(recipient, _)| *recipient != connection);

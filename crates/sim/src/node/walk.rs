@@ -190,11 +190,15 @@ impl Node {
     /// A request that arrived tells of the network, if its connection was sent the stamp that it returns. Only budgets
     /// depend on that, which no other request has.
     pub(super) fn on_echo(&mut self, arrived: Instant, connection: Connection, echo: Option<Echo>) {
+        let session = self.control.number(connection);
         let stamps = self.control.stamps(connection);
-        let confirmed = echo.filter(|echo| stamps.take(echo.stamp).is_some());
-        if let Some(rtt) = confirmed.and_then(|echo| echo.rtt(arrived)) {
-            self.walk.estimator.on_network(rtt);
-        }
+        self.walk.estimator.on_echo(arrived, session, echo, stamps);
+    }
+
+    /// The connection is gone, or stands anew: what was said over it before counts no more.
+    pub(super) fn forget_echoes(&mut self, connection: Connection) {
+        let session = self.control.number(connection);
+        self.walk.estimator.on_close(session);
     }
 
     /// Locks that are held or waited for; see [`Locks::audit`].
@@ -434,5 +438,26 @@ mod tests {
         assert!(left(ROUNDS, Connection(0)) <= TARGET - RTT);
         assert_eq!(left(ROUNDS, Connection(1)), TARGET, "the stamp was sent to another");
         assert_eq!(left(1, Connection(0)), TARGET, "one stamp is one round trip");
+    }
+
+    /// The second client says that it held no stamp, though it held each for eight round trips.
+    #[test]
+    fn a_false_hold_takes_nothing_from_the_other_until_that_is_gone() {
+        let mut node = node();
+        let round = |node: &mut Node, number: u32, from: Connection, came: Duration| {
+            let sent = Instant::ZERO + number * TARGET;
+            node.stamped(sent, from);
+            let echo = Echo { stamp: sent.stamp(), hold: Duration::ZERO };
+            node.on_echo(sent + came, from, Some(echo));
+        };
+        for number in 0..ROUNDS {
+            round(&mut node, number, Connection(0), RTT);
+            round(&mut node, number, Connection(1), 9 * RTT);
+        }
+        let left = node.walk.budget().left();
+        assert!(left <= TARGET - RTT && left >= TARGET - RTT.mul_f64(1.07), "{left:?}");
+        node.forget_echoes(Connection(0));
+        (ROUNDS..4 * ROUNDS).for_each(|number| round(&mut node, number, Connection(1), 9 * RTT));
+        assert_eq!(node.walk.budget().left(), TARGET / 4, "its word is all that there is");
     }
 }

@@ -1,0 +1,247 @@
+//! What the network takes, as the clients say: a minority of them cannot move it.
+
+use super::quantile::{BUCKETS, UPDATE_EVERY, bucket, largest_of, of_rank};
+use crate::server::Echo;
+use std::time::Duration;
+use tailwater_core::{Instant, Nanos, SessionId};
+
+/// The 99th percentile of a typical session's round trips through the network.
+///
+/// How long a client held a stamp is its word. So readings of several sessions are never mixed: each session has one
+/// voice, and the lower median of the voices counts. Ours; the paper has one percentile of all round trips, which one
+/// reading in a hundred moves. The sessions number at most the loop's connections, and each takes 32 bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Network {
+    /// By session.
+    voices: Vec<Voice>,
+    /// How many sessions say what, by bucket.
+    counts: Vec<u32>,
+    /// Sessions that have said something.
+    speakers: u32,
+    until_update: u32,
+    /// The bucket that counts now.
+    level: Option<usize>,
+}
+
+/// What a session's round trips are like. All values are buckets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Voice {
+    /// The longest of its last whole block; until one is whole, of all readings.
+    said: Option<usize>,
+    longest: usize,
+    readings: u8,
+    has_block: bool,
+}
+
+/// The longest of 69 readings lies beyond the 99th percentile half of the time, as 0.99⁶⁹ is a half. The median of many
+/// such longest ones therefore is that percentile.
+const BLOCK: u8 = 69;
+/// What is taken goes this part of the way to the median at each update. The longest of one session's block varies by a
+/// quarter where round trips are exponential, so that of few sessions a single median says little.
+const PART: usize = 4;
+
+impl Network {
+    pub(super) fn new() -> Self {
+        let counts = vec![0; BUCKETS];
+        Self { voices: Vec::new(), counts, speakers: 0, until_update: UPDATE_EVERY, level: None }
+    }
+
+    /// A session returned a stamp that it was sent.
+    pub(super) fn on_echo(&mut self, arrived: Instant, session: SessionId, echo: Echo) {
+        // Less than a second, for which there is a bucket.
+        let Some(rtt) = echo.rtt(arrived) else {
+            return;
+        };
+        if self.voices.len() <= session.index() {
+            self.voices.resize(session.index() + 1, Voice::default());
+        }
+        let voice = &mut self.voices[session.index()];
+        let before = voice.said;
+        voice.hear(bucket(rtt.nanos()));
+        let after = voice.said;
+        self.recount(before, after);
+        self.until_update -= 1;
+        if self.until_update == 0 {
+            self.until_update = UPDATE_EVERY;
+            let median = self.median();
+            self.level = Some(self.level.map_or(median, |level| nearer(level, median)));
+        }
+    }
+
+    /// The session's voice ends with it.
+    pub(super) fn on_close(&mut self, session: SessionId) {
+        if let Some(voice) = self.voices.get_mut(session.index()) {
+            let before = std::mem::take(voice).said;
+            self.recount(before, None);
+        }
+    }
+
+    /// The latest value; `None` before there are 128 readings.
+    pub(super) fn value(&self) -> Option<Duration> {
+        self.level.map(|level| Duration::from_nanos(largest_of(level)))
+    }
+
+    /// The lower median, so that of two sessions the one that says more does not count.
+    fn median(&self) -> usize {
+        of_rank(&self.counts, self.speakers.div_ceil(2))
+    }
+
+    fn recount(&mut self, before: Option<usize>, after: Option<usize>) {
+        if let Some(bucket) = before {
+            self.counts[bucket] -= 1;
+            self.speakers -= 1;
+        }
+        if let Some(bucket) = after {
+            self.counts[bucket] += 1;
+            self.speakers += 1;
+        }
+    }
+}
+
+impl Voice {
+    fn hear(&mut self, reading: usize) {
+        self.longest = self.longest.max(reading);
+        self.readings += 1;
+        let is_whole = self.readings == BLOCK;
+        if is_whole || !self.has_block {
+            self.said = Some(self.longest);
+        }
+        if is_whole {
+            (self.longest, self.readings, self.has_block) = (0, 0, true);
+        }
+    }
+}
+
+const fn nearer(level: usize, median: usize) -> usize {
+    let step = level.abs_diff(median).div_ceil(PART);
+    if median > level { level + step } else { level - step }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+    use tailwater_core::Rng;
+
+    fn us(count: u64) -> Duration {
+        Duration::from_micros(count)
+    }
+
+    fn hear(network: &mut Network, session: u32, rtt: Duration) {
+        let stamped = Instant::from_nanos(5_000_000_000);
+        let echo = Echo { stamp: stamped.stamp(), hold: Duration::ZERO };
+        network.on_echo(stamped + rtt, SessionId(session), echo);
+    }
+
+    /// What is taken of 200 sessions, as a part of the true 99th percentile, which is ln 100 means. Round trips are
+    /// exponential with a mean of 20 µs. The first `liars` say `lie` instead, ten times as often.
+    fn of_true(liars: u32, lie: Duration) -> f64 {
+        let (mut network, mut rng) = (Network::new(), Rng::from_seed(1));
+        for _ in 0..500 {
+            for session in 0..200 {
+                if session < liars {
+                    (0..10).for_each(|_| hear(&mut network, session, lie));
+                } else {
+                    let rtt = Duration::from_nanos(rng.exponential(20_000.0) as u64);
+                    hear(&mut network, session, rtt);
+                }
+            }
+        }
+        network.value().unwrap().nanos() as f64 / (20_000.0 * 100_f64.ln())
+    }
+
+    #[test]
+    fn the_median_of_the_longest_of_69_is_the_99th_percentile() {
+        let found = of_true(0, Duration::ZERO);
+        assert!((0.92..1.18).contains(&found), "{found} of the true percentile");
+    }
+
+    /// With a fifth of liars the median is between the 37.5th and the 62.5th percentile of the honest voices. In their
+    /// readings that is between 98.6 and 99.3 of a hundred.
+    #[test]
+    fn a_fifth_of_the_sessions_moves_it_by_less_than_a_quarter() {
+        for (liars, lie) in [(2, us(900_000)), (40, us(900_000)), (40, Duration::ZERO)] {
+            let found = of_true(liars, lie);
+            assert!((0.80..1.25).contains(&found), "{liars} say {lie:?}: {found} of the true one");
+        }
+    }
+
+    #[test]
+    fn fewer_than_half_move_nothing_where_all_others_agree() {
+        for lie in [Duration::ZERO, us(900_000)] {
+            let mut network = Network::new();
+            for _ in 0..100 {
+                for session in 0..99 {
+                    hear(&mut network, session, if session < 49 { lie } else { us(20) });
+                }
+            }
+            let found = network.value().unwrap();
+            assert!(found >= us(20) && found <= us(22), "{lie:?}: {found:?}");
+        }
+    }
+
+    /// It was alone for a night.
+    #[test]
+    fn a_lie_that_was_alone_is_forgotten_once_others_speak() {
+        let mut network = Network::new();
+        (0..100_000).for_each(|_| hear(&mut network, 0, us(900_000)));
+        for _ in 0..1_500 {
+            hear(&mut network, 1, us(20));
+            hear(&mut network, 2, us(20));
+        }
+        let found = network.value().unwrap();
+        assert!(found <= us(22), "{found:?}");
+    }
+
+    #[test]
+    fn one_late_round_trip_is_forgotten_with_its_block() {
+        let mut voice = Voice::default();
+        voice.hear(300);
+        (1..69).for_each(|_| voice.hear(100));
+        assert_eq!(voice.said, Some(300));
+        (1..69).for_each(|_| voice.hear(100));
+        assert_eq!(voice.said, Some(300), "the next block is not whole");
+        voice.hear(100);
+        assert_eq!(voice.said, Some(100));
+    }
+
+    #[test]
+    fn there_is_no_value_before_128_readings_and_a_session_that_is_over_has_no_voice() {
+        let mut network = Network::new();
+        (0..127).for_each(|_| hear(&mut network, 0, us(900)));
+        assert_eq!(network.value(), None);
+        network.on_close(SessionId(0));
+        network.on_close(SessionId(7));
+        hear(&mut network, 1, us(20));
+        let found = network.value().unwrap();
+        assert!(found >= us(20) && found <= us(22), "{found:?}");
+    }
+
+    proptest! {
+        /// Beside a list of all that each session said.
+        #[test]
+        fn it_is_the_lower_median_of_one_voice_for_each_session(
+            said in proptest::collection::vec((0..7_u32, 0..400_usize, 0..40_u8), 1..1_200),
+        ) {
+            let (mut network, mut all) = (Network::new(), BTreeMap::<u32, Vec<usize>>::new());
+            for (session, reading, dice) in said {
+                if dice == 0 {
+                    network.on_close(SessionId(session));
+                    all.remove(&session);
+                    continue;
+                }
+                hear(&mut network, session, Duration::from_nanos(largest_of(reading)));
+                all.entry(session).or_default().push(reading);
+                let voice = |readings: &Vec<usize>| {
+                    let whole = readings.len() / 69 * 69;
+                    let end = if whole > 0 { whole } else { readings.len() };
+                    readings[end.saturating_sub(69)..end].iter().copied().max().unwrap()
+                };
+                let mut voices: Vec<usize> = all.values().map(voice).collect();
+                voices.sort_unstable();
+                prop_assert_eq!(network.median(), voices[(voices.len() - 1) / 2]);
+            }
+        }
+    }
+}

@@ -91,9 +91,13 @@ impl Egress {
     /// Hands a connection's output to the kernel. False when the peer is gone.
     pub(super) fn flush(&mut self, connection: &mut Connection, now: Instant) -> bool {
         let was_blocked = connection.output.is_blocked();
+        let held_up = was_blocked && !connection.is_read(self.high);
         let flushed = connection.output.flush(&connection.stream, now);
         if was_blocked && !connection.output.is_blocked() {
             liveness::excuse(connection, now);
+        }
+        if held_up && connection.is_read(self.high) {
+            connection.input.reader_goes_on(now);
         }
         self.count(connection);
         flushed != Flushed::Closed
@@ -127,6 +131,7 @@ fn respond(connection: &mut Connection, head: ReplyHead, status: u16, payload: &
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::connections::Connections;
+    use super::super::input::Stop;
     use super::super::testing::{at, job, open};
     use super::*;
 
@@ -175,6 +180,30 @@ mod tests {
         let slow = connections.remove(slow).unwrap();
         egress.forget(&slow);
         assert_eq!(egress.blocked, 0);
+    }
+
+    /// Its frames count as delay of the whole loop from when they may be taken.
+    #[test]
+    fn what_is_left_behind_while_a_reader_stands_still_is_no_delay_of_ours() {
+        let high = 1 << 20;
+        let (mut egress, mut connections) = (Egress::new(high, high), Connections::default());
+        let (it, client) = open(&mut connections);
+        assert_eq!(it.input.hidden_ns(at(1), at(1).stamp(), 0), 0);
+        let left = [0; 16];
+        let reading = it.input.feed(&left);
+        it.input.keep(reading, left.len(), Stop::Fair, at(1));
+        while !it.output.is_blocked() || it.is_read(high) {
+            answer(&mut egress, it, LARGE);
+            assert!(egress.flush(it, at(2)));
+        }
+        let mut bytes = vec![0; 1 << 16];
+        while !it.is_read(high) {
+            let _ = client.read(&mut bytes);
+            assert!(egress.flush(it, at(1_000)));
+        }
+        assert_eq!(it.input.hidden_ns(at(1_000), at(1).stamp(), 0), 0, "the client did not read");
+        let hidden = it.input.hidden_ns(at(1_005), at(1).stamp(), 0);
+        assert_eq!(hidden, 5_000_000, "it waits for us since then");
     }
 
     #[test]

@@ -193,6 +193,12 @@ impl Input {
         self.partial = self.partial.map(|_| Progress::begin(now));
     }
 
+    /// Much of its output was unread until now, so that nothing was taken. That is the client's own doing, too, and no
+    /// delay of ours.
+    pub(super) const fn reader_goes_on(&mut self, now: Instant) {
+        self.held_since = now;
+    }
+
     /// How long a request of this stamp waited unseen, of `blind_ns` at most.
     pub(super) fn hidden_ns(&mut self, now: Instant, sent_at: Stamp, blind_ns: u64) -> u64 {
         let held_ns = if self.leftover { now.nanos_since(self.held_since) } else { 0 };

@@ -15,6 +15,7 @@ mod result;
 mod write;
 
 use arguments::Arguments;
+use machine::Origin;
 use serde::Serialize;
 use std::process::ExitCode;
 use tailwater_hdsearch::nearest::Found;
@@ -60,6 +61,7 @@ fn run() -> Result<(), String> {
     if let Some(path) = &arguments.out {
         machine::result::refuse_unwritable(path)?;
     }
+    let origin = Origin::now();
     let Ok(source) = arguments.vectors.parse();
     let wanted = Wanted {
         source,
@@ -85,7 +87,7 @@ fn run() -> Result<(), String> {
         println!("| {index} | {settings} | {recall_10:.3} | {p50_us:.0} | {p99_us:.0} |");
     }
     match &arguments.out {
-        Some(path) => result::write(path, &known, &typed, &rows),
+        Some(path) => result::write(path, (origin, &typed), &known, &rows),
         None => Ok(()),
     }
 }

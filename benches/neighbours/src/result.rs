@@ -1,7 +1,7 @@
 //! The file with all lines, and what they were taken on. `faiss_peer.py` adds its lines to it.
 
 use crate::{Known, NEIGHBOURS, Row, SEED};
-use machine::Machine;
+use machine::Origin;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,10 +12,10 @@ const PROGRAM: &str = "cargo run --release --manifest-path benches/neighbours/Ca
 
 #[derive(Serialize)]
 struct Found<'a> {
-    machine: Machine,
+    #[serde(flatten)]
+    origin: Origin,
     /// The widest instructions that our kernels used.
     kernels: String,
-    started_unix: u64,
     set: &'a str,
     points: usize,
     dimensions: usize,
@@ -31,15 +31,14 @@ struct Found<'a> {
 /// What was there before is replaced, FAISS's lines included: they may be of other vectors.
 pub(crate) fn write(
     path: &Path,
+    (origin, typed): (Origin, &[String]),
     known: &Known,
-    typed: &[String],
     rows: &[Row],
 ) -> Result<(), String> {
     let points = known.set.points.rows();
     let found = Found {
-        machine: Machine::here(),
+        origin,
         kernels: Kernels::best().level().to_string(),
-        started_unix: machine::result::now_unix(),
         set: &known.about,
         points: points.count(),
         dimensions: points.dimensions(),

@@ -7,8 +7,8 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 use clap::Parser;
-use machine::Machine;
-use machine::result::{now_unix, write};
+use machine::Origin;
+use machine::result::write;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -46,8 +46,8 @@ struct Args {
 #[derive(Serialize)]
 struct Report {
     short: bool,
-    machine: Machine,
-    started_unix: u64,
+    #[serde(flatten)]
+    origin: Origin,
     rate_rps: f64,
     /// That were simulated in each run.
     seconds: f64,
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
 fn table(args: &Args) -> Result<(), String> {
     let (seconds, repetitions) =
         if args.short { (0.2, 1) } else { (args.seconds, args.repetitions) };
-    let (machine, started_unix) = (Machine::here(), now_unix());
+    let origin = Origin::now();
     println!("{RPS} requests/s, {seconds} s simulated, breakwater (default)");
     println!("  clients   events  CPU time  ns/event  peak memory  bytes/client  goodput/s");
     let mut runs = vec![];
@@ -97,7 +97,7 @@ fn table(args: &Args) -> Result<(), String> {
             runs.push(run);
         }
     }
-    let report = Report { short: args.short, machine, started_unix, rate_rps: RPS, seconds, runs };
+    let report = Report { short: args.short, origin, rate_rps: RPS, seconds, runs };
     args.out.as_ref().map_or(Ok(()), |path| write(path, &report))
 }
 

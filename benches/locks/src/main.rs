@@ -7,8 +7,8 @@ mod locks;
 
 use clap::Parser;
 use locks::{CASES, Case};
-use machine::Machine;
-use machine::result::{now_unix, write};
+use machine::Origin;
+use machine::result::write;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,8 +32,8 @@ struct Args {
 #[derive(Serialize)]
 struct Report {
     short: bool,
-    machine: Machine,
-    started_unix: u64,
+    #[serde(flatten)]
+    origin: Origin,
     /// Acquisitions of each lock in a round.
     times: u32,
     cases: Vec<Found>,
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
 
 /// A round measures all, so that what disturbs one disturbs its twin.
 fn measure(short: bool, rounds: u32, times: u32) -> Report {
-    let (machine, started_unix) = (Machine::here(), now_unix());
+    let origin = Origin::now();
     let begin = |&Case { case, lock, twin, .. }: &Case| Found { case, lock, twin, ns: vec![] };
     let mut cases: Vec<Found> = CASES.iter().map(begin).collect();
     for _ in 0..rounds {
@@ -72,7 +72,7 @@ fn measure(short: bool, rounds: u32, times: u32) -> Report {
             found.ns.push((case.run)(times));
         }
     }
-    Report { short, machine, started_unix, times, cases }
+    Report { short, origin, times, cases }
 }
 
 impl Report {

@@ -9,6 +9,7 @@ mod peer;
 mod result;
 
 use arguments::Arguments;
+use machine::Origin;
 use peer::Peer;
 use result::{Compared, Row};
 use std::collections::BTreeSet;
@@ -48,7 +49,7 @@ fn run() -> Result<(), String> {
     if let Some(path) = &out {
         machine::result::refuse_unwritable(path)?;
     }
-    let started_unix = machine::result::now_unix();
+    let origin = Origin::now();
     let Ok(source) = text.parse();
     let draw = Draw { queries, odd_percent: 3, ..Draw::default() };
     let folder = tailwater_data::Folder::new("");
@@ -65,7 +66,7 @@ fn run() -> Result<(), String> {
     let compared = beside(&collection, &draw)?;
     result::print(&compared);
     let asked = result::Asked { text, source, documents, queries, seed };
-    let write = |path: PathBuf| result::write(&path, (started_unix, &typed), &asked, &compared);
+    let write = |path: PathBuf| result::write(&path, (origin, &typed), &asked, &compared);
     out.map_or(Ok(()), write)
 }
 

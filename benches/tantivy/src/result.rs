@@ -1,7 +1,7 @@
 //! What was found, for people and as a file with what it was taken on.
 
 use crate::{ROUNDS, STOP};
-use machine::Machine;
+use machine::Origin;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,8 +50,8 @@ pub(crate) struct Row {
 
 #[derive(Serialize)]
 struct Found<'a> {
-    machine: Machine,
-    started_unix: u64,
+    #[serde(flatten)]
+    origin: Origin,
     #[serde(flatten)]
     asked: &'a Asked,
     stop: usize,
@@ -110,13 +110,12 @@ pub(crate) fn print(Compared { postings, equal_answers, rows }: &Compared) {
 /// Everything, with the machine and the command that makes it again.
 pub(crate) fn write(
     path: &Path,
-    (started_unix, typed): (u64, &[String]),
+    (origin, typed): (Origin, &[String]),
     asked: &Asked,
     compared: &Compared,
 ) -> Result<(), String> {
     let found = Found {
-        machine: Machine::here(),
-        started_unix,
+        origin,
         asked,
         stop: STOP,
         rounds: ROUNDS,

@@ -45,12 +45,15 @@ impl Pair {
 #[derive(Serialize)]
 pub(crate) struct Report {
     short: bool,
+    #[serde(flatten)]
+    origin: ::machine::Origin,
     pairs: Vec<Pair>,
 }
 
 impl Report {
-    pub(crate) const fn new(short: bool) -> Self {
-        Self { short, pairs: Vec::new() }
+    /// To be taken before anything is measured, as its origin is.
+    pub(crate) fn new(short: bool) -> Self {
+        Self { short, origin: ::machine::Origin::now(), pairs: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, pair: Pair) {

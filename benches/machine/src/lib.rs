@@ -53,6 +53,12 @@ impl Origin {
         Self { machine: Machine::here(), started_unix, checkout: Checkout::here() }
     }
 
+    /// The machine that it was taken on.
+    #[must_use]
+    pub const fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
     /// Seconds since 1970 at which it was taken.
     #[must_use]
     pub const fn started_unix(&self) -> u64 {

@@ -73,9 +73,8 @@ pub fn locked<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
     rest.split_once('"').map(|(version, _)| version)
 }
 
-/// Seconds since 1970, now.
-#[must_use]
-pub fn now_unix() -> u64 {
+/// Seconds since 1970, now. Results have them by `Origin`, beside their commit.
+pub(crate) fn now_unix() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 

@@ -3,7 +3,7 @@
 use crate::handler::Kind;
 use crate::mechanism::Mechanism;
 use crate::shape::Shape;
-use machine::Machine;
+use machine::Origin;
 use serde::Serialize;
 use tailwater_stats::result::Spread;
 
@@ -81,7 +81,8 @@ impl Quantiles {
 #[derive(Default, Serialize)]
 pub(crate) struct Report {
     pub(crate) short: bool,
-    pub(crate) machine: Machine,
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
     pub(crate) bounds_us: Vec<u64>,
     /// What could not be measured here, each with its reason, in a sentence.
     pub(crate) left_out: Vec<String>,
@@ -121,8 +122,8 @@ fn ratio(over: &[f64], under: &[f64]) -> f64 {
 
 impl Report {
     pub(crate) fn new(short: bool) -> Self {
-        let (machine, bounds_us) = (Machine::here(), BOUNDS_US.to_vec());
-        Self { short, machine, bounds_us, ..Self::default() }
+        let (origin, bounds_us) = (Origin::now(), BOUNDS_US.to_vec());
+        Self { short, origin, bounds_us, ..Self::default() }
     }
 
     /// The case's place in the report, which it has from its first round on.

@@ -14,8 +14,7 @@ pub(crate) use child::{LeashArgs, leash};
 use crate::poller::Reception;
 use cases::{Case, Peer};
 use child::{Load, Server};
-use machine::Machine;
-use machine::result::now_unix;
+use machine::Origin;
 use report::{Report, Row};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -96,8 +95,7 @@ impl<'a> Compare<'a> {
             short: args.short,
             seed: args.seed,
             reception: args.reception.to_string(),
-            started_unix: now_unix(),
-            machine: Machine::here(),
+            origin: Origin::now(),
             ..Report::default()
         };
         Ok(Self { args, cases, tailwater, started: Instant::now(), report })

@@ -2,7 +2,7 @@
 
 use super::cases::Peer;
 use crate::drive::Outcome;
-use machine::Machine;
+use machine::Origin;
 use serde::{Deserialize, Serialize};
 use tailwater_stats::result::Spread;
 
@@ -15,10 +15,9 @@ pub(crate) struct Report {
     pub(crate) seed: u64,
     /// Of raw and tailwater in the loaded cases.
     pub(crate) reception: String,
-    /// Seconds since 1970 at the start.
-    pub(crate) started_unix: u64,
-    /// Where it was measured.
-    pub(crate) machine: Machine,
+    /// Where, when and of what state of the checkout it was measured.
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
     /// Why not all runs were made; `None` when they were.
     pub(crate) stopped: Option<String>,
     /// Every run in the order in which they were made, discarded ones included.

@@ -21,7 +21,7 @@ const HEAD: [&str; 9] = [
 
 /// Where and how it was measured, a table for each case, the goals, the discarded runs.
 pub(super) fn render(report: &Report) -> String {
-    let machine = &report.machine;
+    let machine = report.origin.machine();
     let mut text = format!(
         "64-byte echo on {} × {}, Linux {}; {} reception under load; seed {}; median [min–max]\n",
         machine.cores, machine.cpu, machine.kernel, report.reception, report.seed

@@ -38,7 +38,10 @@ impl Machine {
 /// Where, when and of what state of the checkout something is measured.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
 pub struct Origin {
+    #[serde(default)]
     machine: Machine,
+    /// 0 in results of before it was kept.
+    #[serde(default)]
     started_unix: u64,
     /// What the checkout stood at then. Programs that are measured may be older; scripts build them before.
     #[serde(flatten)]
@@ -138,6 +141,17 @@ mod tests {
         let commit = origin.get("commit").and_then(|commit| commit.as_str());
         assert_eq!(commit.map(str::len), Checkout::here().map(|here| here.commit.len()));
         assert_eq!(origin["machine"], serde_json::to_value(Machine::here()).unwrap());
+    }
+
+    #[test]
+    fn a_result_of_before_is_read_and_has_neither_time_nor_commit() {
+        let of = |told| serde_json::from_value::<Origin>(told).unwrap();
+        let machine = serde_json::json!({ "cpu": "A", "cores": 2, "kernel": "6.1.0" });
+        let before = of(serde_json::json!({ "machine": machine }));
+        assert_eq!((before.machine().cores, before.started_unix()), (2, 0));
+        assert_eq!(before.checkout, None);
+        let here = Origin::now();
+        assert_eq!(of(serde_json::to_value(&here).unwrap()), here);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::Verdict;
 use crate::catalogue::{KINDS, model};
 use crate::front::{Failure, Front, check, payload};
 use crate::report::{Answered, Answers, Report};
+use machine::Origin;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ const IN_FLIGHT: usize = 64;
 pub(crate) fn run(report: &mut Report, requests: usize) -> Verdict {
     println!("answers: {requests} requests to each model, {IN_FLIGHT} at a time");
     report.begin(PART);
+    let origin = Origin::now();
     let front = Front::start(model("aib"), requests)?;
     let mut models = Vec::new();
     for word in KINDS {
@@ -35,7 +37,7 @@ pub(crate) fn run(report: &mut Report, requests: usize) -> Verdict {
     }
     let found = format!("{requests} right answers of each of {} models", models.len());
     report.judge(PART, "every model answers alike, each request once", found, true);
-    report.answers = Some(Answers { requests, models });
+    report.answers = Some(Answers { origin, requests, models });
     Ok(())
 }
 

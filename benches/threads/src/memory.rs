@@ -3,7 +3,7 @@
 use crate::Verdict;
 use crate::front::{Failure, controller};
 use crate::report::{Memory, Report};
-use machine::Machine;
+use machine::Origin;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -26,6 +26,7 @@ const CALLS: usize = 200;
 const CLIENTS: usize = 16;
 
 pub(crate) fn run(report: &mut Report, connections: usize) -> Verdict {
+    let origin = Origin::now();
     raise_descriptor_limit();
     let few = resident(FEW)?;
     let many = resident(connections)?;
@@ -36,8 +37,7 @@ pub(crate) fn run(report: &mut Report, connections: usize) -> Verdict {
     report.begin(PART);
     let goal = "8 KiB at most for a connection to a leaf";
     report.judge(PART, goal, format!("{each:.0} bytes"), each <= BYTES_MAX);
-    let machine = Machine::here();
-    report.memory = Some(Memory { machine, loops: LOOPS, connections, bytes_each: each });
+    report.memory = Some(Memory { origin, loops: LOOPS, connections, bytes_each: each });
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 use crate::programs::{Programs, Server};
 use crate::report::{Pace, Paced, Report};
 use crate::{Verdict, quantile};
-use machine::Machine;
+use machine::Origin;
 use rustix::thread::{ClockId, CpuSet, Timespec, clock_nanosleep_absolute};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -51,6 +51,7 @@ struct Late {
 
 pub(crate) fn run(report: &mut Report, repetitions: usize, seconds: u64) -> Verdict {
     println!("pace: {RATES_RPS:?} requests/s, {repetitions} times {seconds} s each");
+    let origin = Origin::now();
     let programs = Programs::find()?;
     let leaves = programs.serve(&["--scenario", SCENARIO, "--tier", "leaf", "--core", "1"])?;
     let reached = leaves.as_tier("leaf");
@@ -66,7 +67,7 @@ pub(crate) fn run(report: &mut Report, repetitions: usize, seconds: u64) -> Verd
         }
     }
     let rates = RATES_RPS.into_iter().zip(&seen).map(|(rate, seen)| summary(rate, seen)).collect();
-    judge(report, rates);
+    judge(report, Pace { origin, rates });
     Ok(())
 }
 
@@ -200,8 +201,9 @@ fn summary(rate: u32, seen: &[Seen]) -> Paced {
     found
 }
 
-fn judge(report: &mut Report, rates: Vec<Paced>) {
+fn judge(report: &mut Report, pace: Pace) {
     report.begin(PART);
+    let rates = &pace.rates;
     let worst = |of: fn(&Paced) -> f64| rates.iter().map(of).fold(0.0, f64::max);
     let p95 = worst(|it| it.generator_p95_us);
     let ratio = worst(|it| it.generator_p99_us / it.bare_p99_us);
@@ -232,5 +234,5 @@ fn judge(report: &mut Report, rates: Vec<Paced>) {
         format!("not at {}", failing.join(", "))
     };
     report.judge(PART, "the generator's audit passes in most runs", told, failing.is_empty());
-    report.pace = Some(Pace { machine: Machine::here(), rates });
+    report.pace = Some(pace);
 }

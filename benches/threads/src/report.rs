@@ -1,7 +1,7 @@
 //! What was found, part by part, and what of it was promised beforehand.
 
 use crate::counts::Counts;
-use machine::Machine;
+use machine::Origin;
 use serde::{Deserialize, Serialize};
 
 /// All parts. Those that were not run are as an earlier run had them.
@@ -17,6 +17,8 @@ pub(crate) struct Report {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Answers {
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
     pub(crate) requests: usize,
     pub(crate) models: Vec<Answered>,
 }
@@ -32,8 +34,8 @@ pub(crate) struct Answered {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Unloaded {
-    /// Where it was measured.
-    pub(crate) machine: Machine,
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
     pub(crate) rounds: usize,
     pub(crate) requests: usize,
     /// Of one thread by another on the same core: half of a ping-pong.
@@ -89,7 +91,8 @@ pub(crate) struct Difference {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Switches {
-    pub(crate) machine: Machine,
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
     pub(crate) switches: usize,
     pub(crate) models: usize,
     pub(crate) rate_rps: f64,
@@ -112,7 +115,8 @@ pub(crate) struct Switches {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Memory {
-    pub(crate) machine: Machine,
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
     pub(crate) loops: usize,
     pub(crate) connections: usize,
     pub(crate) bytes_each: f64,
@@ -120,7 +124,8 @@ pub(crate) struct Memory {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Pace {
-    pub(crate) machine: Machine,
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
     pub(crate) rates: Vec<Paced>,
 }
 

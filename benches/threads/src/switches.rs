@@ -6,7 +6,7 @@ use crate::front::{Failure, Front};
 use crate::report::{Latency, Report, Switches};
 use crate::waits::Waits;
 use crate::{Verdict, open_loop, quantile};
-use machine::Machine;
+use machine::Origin;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ const P99_RATIO_MAX: f64 = 2.0;
 const PART: &str = "switches";
 
 pub(crate) fn run(report: &mut Report, switches: usize, short: bool) -> Verdict {
-    let models = all();
+    let (origin, models) = (Origin::now(), all());
     let slowest = capacity(if short { 20 } else { 300 })?;
     let rate = slowest / 2.0;
     let window = GAP * switches as u32;
@@ -45,7 +45,7 @@ pub(crate) fn run(report: &mut Report, switches: usize, short: bool) -> Verdict 
     let [with_core_p50_us, with_core_p95_us, with_core_max_us] =
         [0.5, 0.95, 1.0].map(|share| quantile(&mut with_core, share) as f64 / 1e3);
     let found = Switches {
-        machine: Machine::here(),
+        origin,
         switches,
         models: models.len(),
         rate_rps: rate,

@@ -7,7 +7,7 @@ use crate::front::{Failure, Front, check, payload};
 use crate::hand_over::hand_overs;
 use crate::report::{Counted, Difference, Latency, Pair, Report, Unloaded};
 use crate::{Verdict, quantile};
-use machine::Machine;
+use machine::Origin;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -32,6 +32,7 @@ type Taken = [Vec<u64>; 2];
 
 pub(crate) fn run(report: &mut Report, rounds: usize, requests: usize) -> Verdict {
     println!("unloaded: {rounds} rounds of {requests} requests to each model, one at a time");
+    let origin = Origin::now();
     let mut latencies = KINDS.map(|_| Vec::new());
     let front = Front::start(model("aib"), requests)?;
     for _ in 0..rounds {
@@ -48,9 +49,8 @@ pub(crate) fn run(report: &mut Report, rounds: usize, requests: usize) -> Verdic
         scope.spawn(on_one_core).join().map_err(|_| "a thread panicked")
     })?;
     let (Bare { wake_us, hand_over_us, call_us }, counts, pairs) = pairs?;
-    let machine = Machine::here();
     let found = Unloaded {
-        machine,
+        origin,
         rounds,
         requests,
         wake_us,

@@ -1,10 +1,11 @@
 //! The tables of the pages that have a result file: redrawn from it and compared, so that no number stands
 //! in a page that the file does not hold. Below the words `<!-- drawn: FILE NAME -->` stands a table that
 //! `tables` draws, or a block of what a command said; a table that compares names two files. BENCHMARKING.md and docs/claims/ have no other tables.
-//! Pictures of results are drawn and compared likewise.
+//! Pictures of results are drawn and compared likewise. Results name the commit and the time of what was measured.
 //! Tables of numbers on other pages are drawn too, or stand below `<!-- typed: WHY -->`.
 
 mod common;
+mod origins;
 mod pictures;
 mod tables;
 
@@ -111,6 +112,22 @@ fn each_result_has_a_page() {
         let name = entry.expect("an entry").file_name().into_string().expect("a name");
         assert!(all.contains(&format!("results/{name}")), "no page names results/{name}");
     }
+}
+
+/// Those of before their programs named both are listed, and the list only shrinks.
+#[test]
+fn each_result_names_its_commit_and_its_time() {
+    let mut results = BTreeMap::new();
+    for entry in std::fs::read_dir(root().join("results")).expect("a folder of results") {
+        let file = entry.expect("an entry").file_name().into_string().expect("a name");
+        // What tests print line by line names neither.
+        let Some(name) = file.strip_suffix(".json") else { continue };
+        let text = read(&format!("results/{file}"));
+        let result: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        results.insert(name.to_owned(), origins::Named::by(&result));
+    }
+    let problems = origins::problems(&results);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::acceptor::Acceptor;
 use super::clock::Clock;
 use super::connections::Connections;
 use super::control::Control;
-use super::drain::{self, Drain, Looks};
+use super::drain::Drain;
 use super::egress::Egress;
 use super::inbox::{Inbox, Questions};
 use super::intake::Intake;
@@ -56,7 +56,6 @@ pub(super) struct EventLoop<F> {
     pub(super) egress: Egress,
     pub(super) liveness: Liveness,
     pub(super) drain: Drain,
-    pub(super) looks: Looks,
     pub(super) totals: Totals,
     /// Requests of all connections that are not answered.
     pub(super) unanswered: u64,
@@ -113,8 +112,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             downstream: trunk.map(|it| Downstream::install(&config.tiers, it, hold)),
             egress: Egress::new(config.output_high, config.output_total_max / config.loops),
             liveness: Liveness::new(config),
-            drain: Drain::Off,
-            looks: Looks::default(),
+            drain: Drain::default(),
             totals: Totals::default(),
             unanswered: 0,
             questions,
@@ -276,13 +274,12 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
         self.publish(true);
         self.inbox().doorbell.lie_down();
-        let begins_to_drain = self.drain == Drain::Off && self.shared.draining_until().is_some();
+        let begins_to_drain = !self.drain.has_begun() && self.shared.draining_until().is_some();
         if self.has_work() || begins_to_drain {
             self.inbox().doorbell.get_up();
             return Some(Duration::ZERO);
         }
         let now = self.clock.now();
-        let drain = self.drain.is_on().then(|| now + drain::LOOK_EVERY);
         [
             self.control.next_tick(now),
             self.timers.next(),
@@ -291,7 +288,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             self.liveness.next(),
             self.queue.prune_due(),
             self.acceptor.as_ref().and_then(Acceptor::next_due),
-            drain,
+            self.drain.next_due(now),
         ]
         .into_iter()
         .flatten()

@@ -1,7 +1,6 @@
 //! The end of a server, in order: what was accepted is answered and sent, and each client is told.
 
 use super::connection::{Connection, Phase};
-use super::drain::Drain;
 use super::event_loop::EventLoop;
 use super::key::ConnectionKey;
 use crate::service::Reply;
@@ -17,24 +16,22 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     /// The server's last turns. True when this loop is done.
     pub(super) fn drain(&mut self) -> bool {
         let Some(until) = self.shared.draining_until() else { return false };
-        if self.drain == Drain::Off {
-            self.drain = Drain::On;
+        if self.drain.begin() {
             // No connection is let in any more; the kernel refuses those that wait in the backlog.
             self.acceptor = None;
         }
         let now = self.clock.look();
-        if self.looks.are_due(now) {
+        if self.drain.is_look_due(now) {
             let settled = self.connections.keys(is_settled);
-            self.looks.looked(now, self.clock.look());
+            self.drain.looked(now, self.clock.look());
             for key in settled {
                 self.say_last_goodbye(key);
             }
         }
-        if self.drain == Drain::On && now >= until {
+        if self.drain.gives_up(now, until) {
             self.give_up(until);
         }
-        let late = matches!(self.drain, Drain::Over(end) if now >= end);
-        self.connections.len() == 0 || late
+        self.connections.len() == 0 || self.drain.is_late(now)
     }
 
     /// Patience is at its end: whatever is not answered is given up, and the clients are told.
@@ -51,7 +48,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.shared.unsent.fetch_add(unsent, Relaxed);
         // A server that is dropped ends at once.
         let linger = if until == Instant::ZERO { Duration::ZERO } else { LAST_WORDS };
-        self.drain = Drain::Over(self.clock.now() + linger);
+        self.drain.end_by(self.clock.now() + linger);
     }
 
     fn say_last_goodbye(&mut self, key: ConnectionKey) {
@@ -90,7 +87,7 @@ const fn is_there(connection: &Connection) -> bool {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::drain::Looks;
+    use super::super::drain::Drain;
     use super::super::testing::{event_loop, streams};
     use super::*;
     use crate::config::ServerConfig;
@@ -107,12 +104,12 @@ mod tests {
         it.adopt(server);
         it.shared.begin_drain(Instant::FAR_FUTURE);
         let (now, hour) = (it.clock.now(), Duration::from_secs(3_600));
-        it.looks.looked(now, now + hour);
+        it.drain.looked(now, now + hour);
         assert!(!it.drain());
         assert_eq!(it.connections.keys(is_there).len(), 1, "no look is due");
-        it.looks = Looks::default();
+        it.drain = Drain::default();
         assert!(!it.drain(), "it waits for the client to close");
         assert_eq!(it.connections.keys(is_there).len(), 0, "it was told goodbye");
-        assert!(!it.looks.are_due(now), "the next look is later");
+        assert!(!it.drain.is_look_due(now), "the next look is later");
     }
 }

@@ -10,10 +10,11 @@ use super::egress::Egress;
 use super::inbox::{Inbox, Questions};
 use super::intake::Intake;
 use super::liveness::Liveness;
+use super::model::Followed;
 use super::run_queue::RunQueue;
 use super::runner::{Inline, Pool, Runner, Workers};
 use super::shared::Shared;
-use crate::config::{Model, Placement, Reception};
+use crate::config::{Model, Placement};
 use crate::counters::Totals;
 use crate::downstream::{Downstream, Hold, Trunk};
 use crate::net::Listener;
@@ -48,8 +49,6 @@ pub(super) struct EventLoop<F> {
     pub(super) control: Control,
     pub(super) queue: RunQueue,
     pub(super) runner: Runner<F>,
-    /// Most handlers of one connection.
-    pub(super) tasks_per_connection: usize,
     pub(super) timers: Rc<Timers>,
     /// `None` without tiers.
     pub(super) downstream: Option<Downstream>,
@@ -62,9 +61,7 @@ pub(super) struct EventLoop<F> {
     /// The reporter takes questions for the server's counts.
     pub(super) questions: Questions,
     published_at: Instant,
-    /// How it waits, by the model of this epoch.
-    reception: Reception,
-    epoch: u64,
+    pub(super) followed: Followed,
 }
 
 /// What a loop is given at its start.
@@ -107,7 +104,6 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             control: Control::new(shard, observer, config.locks),
             queue: RunQueue::new(config.queue_max),
             runner,
-            tasks_per_connection: config.tasks_of_one(shared.models.present()),
             timers: install_timers(),
             downstream: trunk.map(|it| Downstream::install(&config.tiers, it, hold)),
             egress: Egress::new(config.output_high, config.output_total_max / config.loops),
@@ -117,19 +113,17 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             unanswered: 0,
             questions,
             published_at: clock.now(),
-            reception: Reception::default(),
-            epoch: 0,
+            followed: Followed::default(),
             clock,
             shared,
         };
-        it.follow(first);
+        it.follow(0, first);
         it
     }
 
-    /// What begins from now on begins by this model.
-    fn follow(&mut self, model: Model) {
-        self.reception = model.reception;
-        self.tasks_per_connection = self.shared.config.tasks_of_one(model);
+    /// What begins from now on begins by the model of this epoch.
+    fn follow(&mut self, epoch: u64, model: Model) {
+        self.followed = Followed::new(epoch, model, &self.shared.config);
         self.runner.set_dispatch(model.placement != Placement::Inline);
         if let Some(downstream) = &self.downstream {
             downstream.set_completion(model.completion);
@@ -138,9 +132,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// Follows the server's model, if it has changed.
     fn look_at_model(&mut self) {
-        if let Some((epoch, model)) = self.shared.models.news(self.epoch) {
-            self.epoch = epoch;
-            self.follow(model);
+        if let Some((epoch, model)) = self.shared.models.news(self.followed.epoch()) {
+            self.follow(epoch, model);
             self.shared.models.follows(self.index, epoch);
         }
     }
@@ -264,12 +257,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// How long the loop may wait for the kernel; zero while there is something to do.
     pub(super) fn timeout(&mut self) -> Option<Duration> {
-        let spins = match self.reception {
-            Reception::Poll => true,
-            Reception::SpinThenBlock(budget) => self.clock.idle() < budget,
-            Reception::Block => false,
-        };
-        if spins || self.has_work() {
+        if self.followed.spins(self.clock.idle()) || self.has_work() {
             return Some(Duration::ZERO);
         }
         self.publish(true);
@@ -303,7 +291,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     }
 
     fn has_work(&self) -> bool {
-        let is_asked = self.shared.models.epoch() != self.epoch;
+        let is_asked = self.shared.models.epoch() != self.followed.epoch();
         let calls = self.downstream.as_ref().is_some_and(Downstream::has_work);
         let queue_moves = !self.queue.is_empty() && self.runner.await_room();
         let woken = self.runner.has_woken() || !self.inbox().is_empty();

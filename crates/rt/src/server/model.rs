@@ -13,9 +13,11 @@
 //!
 //! So no request is lost or served twice: nothing moves but the decision where the next one begins.
 
+use crate::config::{Reception, ServerConfig};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use tailwater_core::threads::Model;
 
 pub(crate) struct Models {
@@ -82,9 +84,56 @@ impl Models {
     }
 }
 
+/// What a loop does by the model that it follows.
+#[derive(Default, Debug)]
+pub(super) struct Followed {
+    epoch: u64,
+    reception: Reception,
+    tasks_per_connection: usize,
+}
+
+impl Followed {
+    pub(super) fn new(epoch: u64, model: Model, config: &ServerConfig) -> Self {
+        let tasks_per_connection = config.tasks_of_one(model);
+        Self { epoch, reception: model.reception, tasks_per_connection }
+    }
+
+    /// That of the model.
+    pub(super) const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Most handlers of one connection.
+    pub(super) const fn tasks_per_connection(&self) -> usize {
+        self.tasks_per_connection
+    }
+
+    /// Whether a loop that has been idle for so long looks again before it sleeps.
+    pub(super) fn spins(&self, idle: Duration) -> bool {
+        match self.reception {
+            Reception::Poll => true,
+            Reception::SpinThenBlock(budget) => idle < budget,
+            Reception::Block => false,
+        }
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_loop_that_polls_never_sleeps_and_one_that_spins_does_when_its_budget_is_spent() {
+        let us = Duration::from_micros;
+        let spins = |reception| {
+            let model = Model { reception, ..Model::default() };
+            let followed = Followed::new(1, model, &ServerConfig::default());
+            [us(0), us(19), us(20), us(1_000)].map(|idle| followed.spins(idle))
+        };
+        assert_eq!(spins(Reception::Block), [false; 4]);
+        assert_eq!(spins(Reception::SpinThenBlock(us(20))), [true, true, false, false]);
+        assert_eq!(spins(Reception::Poll), [true; 4]);
+    }
 
     #[test]
     fn a_change_is_news_once_and_followed_when_all_loops_say_so() {

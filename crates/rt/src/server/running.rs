@@ -142,7 +142,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             return Turn::Refuse(Reason::Deadline, Reached::Queue);
         }
         let behind = !job.recalled && !connection.work.parked.is_empty();
-        if behind || !may_start(connection, self.tasks_per_connection, &self.egress) {
+        if behind || !may_start(connection, self.followed.tasks_per_connection(), &self.egress) {
             return self.park_or_refuse(job);
         }
         match self.control.start(now, &job.origin, left) {
@@ -184,7 +184,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     pub(super) fn recall(&mut self, key: ConnectionKey) {
         let now = self.clock.now();
         let Some(connection) = self.connections.get_mut(key) else { return };
-        if !may_start(connection, self.tasks_per_connection, &self.egress) {
+        if !may_start(connection, self.followed.tasks_per_connection(), &self.egress) {
             return;
         }
         let work = &mut connection.work;

@@ -118,7 +118,7 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "models",
         args: "[--out FILE] [NAME…]",
-        help: "plant a defect for each model of loom, which must fail; no part of CI",
+        help: "plant defects for each model of loom, which must fail; no part of CI",
         run: models::main,
     },
     Verb {

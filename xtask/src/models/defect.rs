@@ -58,7 +58,7 @@ mod tests {
     use crate::tree::Tree;
 
     #[test]
-    fn each_model_has_a_defect_that_can_be_planted() {
+    fn each_model_has_defects_that_can_be_planted() {
         let tree = Tree::read(&crate::root().unwrap()).unwrap();
         let defects = all().unwrap();
         for defect in &defects {
@@ -70,6 +70,7 @@ mod tests {
         let mut guarded: Vec<String> = defects.into_iter().map(|it| it.model).collect();
         models.sort_unstable();
         guarded.sort_unstable();
+        guarded.dedup();
         assert_eq!(guarded, models, "see xtask/src/models/defects.toml");
     }
 

@@ -1,7 +1,7 @@
 //! `models`: whether each model of loom can fail, by a defect that is planted in what it guards.
 //!
-//! `list` finds the models, `defect` has a defect for each. Each model runs alone in a copy of the tree: it must pass
-//! there as it is, and fail with its defect. It is no part of CI, which holds only that each defect can be planted.
+//! `list` finds the models, `defect` has one defect or more for each. Each model runs alone in a copy of the tree: it must
+//! pass there as it is, and fail with each of its defects. It is no part of CI, which holds only that each can be planted.
 
 mod defect;
 mod list;
@@ -21,14 +21,17 @@ use std::path::{Path, PathBuf};
 /// `cargo xtask models [--out FILE] [NAME…]`: of all models, or of those whose paths contain one of these words.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     let (out, names) = parse(args)?;
-    let pairs = pairs(root, names)?;
+    let chosen = chosen(root, names)?;
     let tree = root.join("target/models/tree");
     copy(root, &tree)?;
     let (mut tally, mut rows) = (Tally::default(), Vec::new());
     // All without defects first: each program is built once for that.
-    let alone: Vec<Result> = pairs.iter().map(|(model, _)| passes(&tree, model)).collect();
-    for ((model, defect), alone) in pairs.iter().zip(alone) {
-        let row = alone.and_then(|()| fails(&tree, model, defect));
+    let alone: Vec<Result> = chosen.iter().map(|(model, _)| passes(&tree, model)).collect();
+    let with_each = chosen.iter().zip(&alone).flat_map(|((model, defects), alone)| {
+        defects.iter().map(move |defect| (model, defect, alone))
+    });
+    for (model, defect, alone) in with_each {
+        let row = alone.clone().and_then(|()| fails(&tree, model, defect));
         let (Ok(told) | Err(told)) = &row;
         println!("{:<6} {}: {told}", if row.is_ok() { "fails" } else { "WRONG" }, model.name);
         rows.push(json!({
@@ -41,7 +44,7 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
         let rustc = said(root, "rustc", &["--version"])?;
         record::write(root, &out, rustc, json!({ "models": rows }))?;
     }
-    tally.some("model")?.verdict("models that fail by their defect")
+    tally.some("model")?.verdict("defects by which their models fail")
 }
 
 /// `[--out FILE] [NAME…]`.
@@ -56,21 +59,24 @@ fn parse(args: &[String]) -> Result<(Option<PathBuf>, &[String])> {
     }
 }
 
-/// The chosen models, each with its defect.
-fn pairs(root: &Path, names: &[String]) -> Result<Vec<(Model, Defect)>> {
+/// The chosen models, each with its defects.
+fn chosen(root: &Path, names: &[String]) -> Result<Vec<(Model, Vec<Defect>)>> {
     let defects = defect::all()?;
     let is_chosen = |model: &Model| {
         names.is_empty() || names.iter().any(|name| model.name.contains(name.as_str()))
     };
     let models = list::all(&Tree::read(root)?);
     let chosen = models.into_iter().filter(is_chosen);
-    let pair = |model: Model| -> Result<(Model, Defect)> {
-        let defect = defects.iter().find(|defect| defect.model == model.name).cloned();
-        let lacks =
-            format!("found no defect for `{}` in xtask/src/models/defects.toml", model.name);
-        Ok((model, defect.ok_or(lacks)?))
+    let with_defects = |model: Model| -> Result<(Model, Vec<Defect>)> {
+        let own: Vec<Defect> =
+            defects.iter().filter(|defect| defect.model == model.name).cloned().collect();
+        if own.is_empty() {
+            let lacks = "in xtask/src/models/defects.toml";
+            return Err(format!("found no defect for `{}` {lacks}", model.name));
+        }
+        Ok((model, own))
     };
-    chosen.map(pair).collect()
+    chosen.map(with_defects).collect()
 }
 
 /// An error where the model fails without a defect.

@@ -8,7 +8,7 @@ use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread::{self, JoinHandle};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use tailwater_sync::ready::{Doorbell, ReadySet, VisitPolicy, Waiter};
+use tailwater_sync::ready::{Doorbell, QueueId, ReadySet, VisitPolicy, Waiter};
 
 /// The queues' items: a place for each that a producer will push, of which none is used twice. Relaxed loads and
 /// stores, which alone may be late or early: what orders them is the ready set.
@@ -97,9 +97,9 @@ fn two_producers_and_three_levels() {
 }
 
 /// Each consumer takes one item; the second ring must not be spent on the first consumer.
-fn two_consumers(room: usize, rings: [usize; 2], policy: fn() -> VisitPolicy) {
+fn two_consumers(room: usize, rings: [usize; 2]) {
     model(2, move || {
-        let builder = ReadySet::builder(room).spin(Duration::ZERO).policy(policy());
+        let builder = ReadySet::builder(room).spin(Duration::ZERO);
         let (set, mut waiters) = builder.build_for(2).unwrap();
         let queues = queues(room);
         let consumers = [(); 2].map(|()| serve(waiters.pop().unwrap(), &queues, 1));
@@ -115,19 +115,41 @@ fn two_consumers(room: usize, rings: [usize; 2], policy: fn() -> VisitPolicy) {
 
 #[test]
 fn of_two_consumers_each_gets_its_item() {
-    two_consumers(4, [0, 1], VisitPolicy::default);
-    two_consumers(4, [0, 3], VisitPolicy::default);
+    two_consumers(4, [0, 1]);
+    two_consumers(4, [0, 3]);
 }
 
 #[test]
 fn two_consumers_and_three_levels() {
-    two_consumers(8, [0, 7], VisitPolicy::default);
+    two_consumers(8, [0, 7]);
 }
 
-/// A consumer's turn of a queue goes on only while that is ready, and the other may have taken it.
+/// A consumer's turn of a queue goes on only while that is ready, and the other may have taken it: before the look at
+/// it, or between that look and the claim. Then the turn is over, and the next ready queue has one.
 #[test]
 fn two_consumers_by_weights() {
-    two_consumers(4, [0, 3], || VisitPolicy::Weighted([2, 1, 1, 2].into()));
+    // What the two took, over all interleavings.
+    let fates = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let told = fates.clone();
+    model(2, move || {
+        let weights = VisitPolicy::Weighted([2, 1, 1, 1].into());
+        let builder = ReadySet::builder(4).spin(Duration::ZERO).policy(weights);
+        let (set, mut waiters) = builder.build_for(2).unwrap();
+        let [first, last] = [0, 3].map(|queue| set.doorbell(queue).unwrap());
+        // The later one begins at queue 2, and the other at queue 0.
+        let mut at_its_turn = waiters.pop().unwrap();
+        let mut other = waiters.pop().unwrap();
+        first.ring();
+        // One visit of two.
+        assert_eq!(at_its_turn.take(), Some(QueueId(0)));
+        first.ring();
+        last.ring();
+        let other = thread::spawn(move || other.take());
+        let took = [at_its_turn.take(), other.join().unwrap()];
+        told.lock().unwrap().insert(took);
+    });
+    let [first, last] = [0, 3].map(|queue| Some(QueueId(queue)));
+    assert_eq!(*fates.lock().unwrap(), BTreeSet::from([[first, last], [last, first]]));
 }
 
 #[test]

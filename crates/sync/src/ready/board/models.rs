@@ -6,7 +6,7 @@ use super::*;
 use crate::ready::members::Members;
 use crate::ready::stats::Told;
 use loom::sync::Arc;
-use loom::sync::atomic::AtomicUsize;
+use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::thread;
 use std::time::Duration;
 
@@ -117,28 +117,49 @@ enum Left {
     ASleep,
 }
 
+/// The next consumer comes when the dead one has taken its last step. Only the set tells it what that one had seen.
 fn a_consumer_dies(left: Left) {
+    let is_followed = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let told = is_followed.clone();
     model(2, move || {
         let (shared, items) = set();
         let producer = {
             let (shared, items) = (shared.clone(), items.clone());
             thread::spawn(move || [0, 1].into_iter().for_each(|it| push(&shared, &items, it)))
         };
-        match left {
-            Left::AMarkCleared => {
-                shared.board.word(1, 0).fetch_and(!1, SeqCst);
+        let is_dead = Arc::new(AtomicBool::new(false));
+        let dies = {
+            let (shared, is_dead) = (shared.clone(), is_dead.clone());
+            thread::spawn(move || {
+                match left {
+                    Left::AMarkCleared => {
+                        shared.board.word(1, 0).fetch_and(!1, SeqCst);
+                    }
+                    Left::BellsTaken => {
+                        shared.board.take_word(0);
+                    }
+                    Left::ASleep => shared.board.lie_down(0),
+                }
+                // Relaxed: a death orders nothing.
+                is_dead.store(true, Relaxed);
+            })
+        };
+        let follows = thread::spawn(move || {
+            // Interleavings in which the other lives still show nothing.
+            if !is_dead.load(Relaxed) {
+                return false;
             }
-            Left::BellsTaken => {
-                shared.board.take_word(0);
-            }
-            Left::ASleep => shared.board.lie_down(0),
-        }
-        shared.board.take_over();
-        let mut next = waiter(&shared);
-        next.take_all();
-        serve(next, &items, &[0, 1]);
+            shared.board.take_over();
+            let mut next = waiter(&shared);
+            next.take_all();
+            serve(next, &items, &[0, 1]);
+            true
+        });
         producer.join().unwrap();
+        dies.join().unwrap();
+        told.fetch_or(follows.join().unwrap(), Relaxed);
     });
+    assert!(is_followed.load(Relaxed), "no consumer came after the dead one");
 }
 
 #[test]

@@ -208,15 +208,26 @@ fn a_payload_that_does_not_fit_fails_alone() {
 
 #[test]
 fn draining_finishes_what_was_admitted() {
-    let (server, client) = start(ServerConfig::default(), "none", |request: Request| async {
-        tailwater_rt::time::sleep(Duration::from_millis(20)).await;
-        Reply::ok(request.payload)
+    let (inside, is_open) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+    let (entered, gate) = (inside.clone(), is_open.clone());
+    let (server, client) = start(ServerConfig::default(), "none", move |request: Request| {
+        let (entered, gate) = (entered.clone(), gate.clone());
+        async move {
+            entered.fetch_add(1, Ordering::SeqCst);
+            while !gate.load(Ordering::SeqCst) {
+                tailwater_rt::time::sleep(Duration::from_micros(100)).await;
+            }
+            Reply::ok(request.payload)
+        }
     });
     let calls: Vec<_> = (0..20_u32).map(|n| client.call(ECHO, n.to_le_bytes().to_vec())).collect();
-    // All are inside once the counters say so; draining must not lose one of them.
-    eventually("all are inside", || server.totals().received == 20);
-    let drained = server.drain(Duration::from_secs(10));
-    assert_eq!(drained, Drained::default());
+    eventually("all are inside", || inside.load(Ordering::SeqCst) == 20);
+    server.begin_drain(Duration::MAX);
+    // The loop says by it that it drains; until then none of the others may end.
+    let late = client.call(ECHO, "late").wait().map(|answer| answer.status);
+    assert_eq!(late, Err(CallError::Shed(tailwater_control::Reason::Draining)));
+    is_open.store(true, Ordering::SeqCst);
+    assert_eq!(server.drain(Duration::MAX), Drained::default());
     for (number, call) in (0..20_u32).zip(calls) {
         assert_eq!(call.wait().unwrap().payload, number.to_le_bytes());
     }

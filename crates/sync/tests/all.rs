@@ -1,5 +1,6 @@
 //! Locks and ready sets, as their users see them.
 
+mod asked;
 mod foreign;
 mod ready;
 mod tasks;

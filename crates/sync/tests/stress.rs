@@ -2,12 +2,15 @@
 //! of its own that joins its threads one by one, since the sanitizer does not see into the standard
 //! library's harness and scopes.
 
+#![allow(clippy::print_stdout, reason = "it says what the harness would")]
+
 #[cfg(loom)]
 fn main() {}
 
 #[cfg(not(loom))]
 fn main() {
-    counted("mutex", &Mutex::new([0; 2]), |mutex, _| {
+    let mut locks = Locks::asked();
+    locks.counted("mutex", &Mutex::new([0; 2]), |mutex, _| {
         let within = budget::scope(Budget::new(MICRO), || {
             mutex.lock_within_budget().map(|mut pair| add(&mut pair))
         });
@@ -15,7 +18,7 @@ fn main() {
             add(&mut mutex.lock());
         }
     });
-    counted("mutex of tasks", &task::Mutex::new([0; 2]), |mutex, turn| {
+    locks.counted("mutex_of_tasks", &task::Mutex::new([0; 2]), |mutex, turn| {
         if turn.is_multiple_of(3) {
             // Joins the queue, perhaps, and goes away.
             let wait = pin!(mutex.lock());
@@ -25,23 +28,23 @@ fn main() {
         }
         block_on(async { add(&mut *mutex.lock().await) });
     });
-    counted("rwlock", &RwLock::new([0; 2]), |lock, _| {
+    locks.counted("rwlock", &RwLock::new([0; 2]), |lock, _| {
         let [first, second] = *lock.read();
         assert_eq!(first, second, "a reader saw half of a write");
         add(&mut lock.write());
     });
-    counted("rwlock of tasks", &task::RwLock::new([0; 2]), |lock, _| {
+    locks.counted("rwlock_of_tasks", &task::RwLock::new([0; 2]), |lock, _| {
         block_on(async {
             let [first, second] = *lock.read().await;
             assert_eq!(first, second, "a reader saw half of a write");
             add(&mut *lock.write().await);
         });
     });
-    counted("semaphore", &(Semaphore::new(1), Shared::default()), |(semaphore, shared), _| {
+    locks.counted("semaphore", &(Semaphore::new(1), Shared::default()), |(semaphore, shared), _| {
         let _permit = semaphore.acquire();
         shared.add();
     });
-    counted("condition", &(Mutex::new([0; 2]), Condvar::new()), |(mutex, filled), turn| {
+    locks.counted("condition", &(Mutex::new([0; 2]), Condvar::new()), |(mutex, filled), turn| {
         let mut pair = mutex.lock();
         // Everyone is told of every turn, so that nobody who waits does so for ever.
         if turn.is_multiple_of(2) && pair[0] % THREADS != THREADS - 1 {
@@ -50,13 +53,19 @@ fn main() {
         add(&mut pair);
         filled.notify_all();
     });
+    locks.tell();
 }
+
+#[cfg(not(loom))]
+#[path = "stress/asked.rs"]
+mod asked;
 
 #[cfg(not(loom))]
 use stress::*;
 
 #[cfg(not(loom))]
 mod stress {
+    use super::asked::Asked;
     pub(crate) use std::future::Future;
     pub(crate) use std::pin::pin;
     pub(crate) use std::task::{Context, Poll, Waker};
@@ -86,16 +95,60 @@ mod stress {
         fn pair(&self) -> Pair;
     }
 
-    /// Each thread takes its turns; then every turn has been counted.
-    pub(crate) fn counted<L: Counter>(name: &str, lock: &L, turn: impl Fn(&L, u64) + Sync) {
-        std::thread::scope(|scope| {
-            let turns = || (0..TURNS).for_each(|number| turn(lock, number));
-            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(turns)).collect();
-            for thread in threads {
-                thread.join().expect("no thread panics");
+    /// The locks by name, and which of them are meant.
+    pub(crate) struct Locks {
+        asked: Asked,
+        known: Vec<&'static str>,
+        passed: usize,
+    }
+
+    impl Locks {
+        /// As they were asked for behind the program's name.
+        pub(crate) fn asked() -> Self {
+            let asked = Asked::read(std::env::args().skip(1));
+            Self { asked, known: Vec::new(), passed: 0 }
+        }
+
+        /// Each thread takes its turns; then every turn has been counted.
+        pub(crate) fn counted<L: Counter>(
+            &mut self,
+            name: &'static str,
+            lock: &L,
+            turn: impl Fn(&L, u64) + Sync,
+        ) {
+            self.known.push(name);
+            if !self.asked.means(name) {
+                return;
             }
-        });
-        assert_eq!(lock.pair(), [THREADS * TURNS; 2], "{name}");
+            if self.asked.lists {
+                println!("{name}: test");
+                return;
+            }
+            std::thread::scope(|scope| {
+                let turns = || (0..TURNS).for_each(|number| turn(lock, number));
+                let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(turns)).collect();
+                for thread in threads {
+                    thread.join().expect("no thread panics");
+                }
+            });
+            assert_eq!(lock.pair(), [THREADS * TURNS; 2], "{name}");
+            self.passed += 1;
+            println!("test {name} ... ok");
+        }
+
+        /// How many passed, as the harness says it, from which a misspelt name is known. A word may be meant for another
+        /// program of the same run, so that it is no error here.
+        pub(crate) fn tell(&self) {
+            if self.asked.lists {
+                return;
+            }
+            if self.passed == 0 {
+                let (words, known) = (self.asked.words.join("` or `"), self.known.join(", "));
+                println!("found no lock whose name contains `{words}`; there are: {known}");
+            }
+            let (passed, out) = (self.passed, self.known.len() - self.passed);
+            println!("test result: ok. {passed} passed; 0 failed; {out} filtered out");
+        }
     }
 
     impl Counter for Mutex<Pair> {

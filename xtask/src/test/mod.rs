@@ -40,9 +40,18 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
         programs.push(Program::Docs(root.to_owned()));
     }
     let limit = limit(asked.busy);
-    let tally = busy::beside(asked.busy, || rounds(asked.times, &programs, limit, slow))?;
+    let tally = busy::beside(asked.busy, || rounds(asked.times, &programs, limit, slow));
+    let tally = tally.map_err(|why| with_names(&why, &programs))?;
     counted(tally.lines()).iter().for_each(|line| println!("{line}"));
     if tally.failures().is_empty() { Ok(()) } else { Err("tests failed; see above".into()) }
+}
+
+/// Why no test ran. Of a lone program the names are told that choose its tests.
+fn with_names(why: &str, programs: &[Program]) -> String {
+    match programs {
+        [program] => format!("{why}; {program} has: {}", program.names().join(", ")),
+        _ => why.to_owned(),
+    }
 }
 
 /// How long a program may run beside so many threads that compute. Each takes as much of the cores as a program does.
@@ -254,6 +263,15 @@ mod tests {
     fn a_line_of_many_rounds_is_told_once() {
         let lines = ["a", "b", "a", "c"].map(str::to_owned).to_vec();
         assert_eq!(counted(lines), ["2 times: a", "b", "c"]);
+    }
+
+    #[test]
+    fn where_no_test_ran_a_lone_program_is_named() {
+        let program = |target: &str| Program::of(Suite::default(), target);
+        let lone = with_names("found no test at all", &[program("--test x")]);
+        assert!(lone.starts_with("found no test at all; -p x --test x has: "), "{lone}");
+        let two = [program("--test x"), program("--lib")];
+        assert_eq!(with_names("none", &two), "none");
     }
 
     #[test]

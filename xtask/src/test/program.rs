@@ -118,6 +118,11 @@ fn package_name(id: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
+/// The tests of a list as libtest prints it: `NAME: test`, a line for each.
+fn listed(said: &str) -> Vec<String> {
+    said.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
+}
+
 impl Program {
     /// Runs it to its end, or ends it after so long.
     pub(super) fn run(&self, limit: Duration) -> Result<Output> {
@@ -140,6 +145,16 @@ impl Program {
         };
         let output = command.stdin(Stdio::null()).output();
         output.map_err(|error| format!("could not start {self}: {error}\n"))
+    }
+
+    /// The names of its tests, as it lists them itself. None where it does not start.
+    pub(super) fn names(&self) -> Vec<String> {
+        let Self::Built { file, folder, suite, .. } = self else { return Vec::new() };
+        let mut command = suite.start();
+        command.args(["--kill-after=5", &LIMIT.as_secs().to_string()]).arg(file).arg("--list");
+        command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder).stdin(Stdio::null());
+        let said = command.output().map_or_else(|_| Vec::new(), |output| output.stdout);
+        listed(&String::from_utf8_lossy(&said))
     }
 
     /// Its place among others: the long ones come first, and those of which nothing is known keep their order.
@@ -234,6 +249,12 @@ mod tests {
         let named = ordinary.replace(r#""name":"calls""#, r#""name":"tailwater""#);
         assert_eq!(the_command(&named), Some("/x/target/debug/deps/calls-1".into()));
         assert_eq!(built(r#"{"reason":"build-finished","success":true}"#), None);
+    }
+
+    #[test]
+    fn the_names_of_tests_are_read_from_a_programs_list() {
+        let said = "a::b: test\nc: test\nd: benchmark\n\n2 tests, 1 benchmark\n";
+        assert_eq!(listed(said), ["a::b", "c"]);
     }
 
     #[test]

@@ -136,6 +136,7 @@ fn values_lie_beside_the_json_and_those_of_an_earlier_result_end() {
     assert!(!out.join("series.csv").exists(), "it would be of another result");
     let result: Value = serde_json::from_str(&read("result.json")).expect("JSON");
     let runs = result["runs"].as_array().map_or(0, Vec::len);
+    assert!(runs > 0, "{result}");
     assert_eq!(read("tiers.csv").lines().count(), 1 + 2 * runs, "front and leaves of each");
     assert!(read("index.html").contains("class=\"sortable tiers\""));
     folder.write("small.toml", SMALL);
@@ -154,11 +155,12 @@ fn a_result_is_drawn_again_without_titles_for_papers() {
     let drawn = drawn.expect("it starts");
     assert_eq!(drawn.status.code(), Some(0), "{}", text(&drawn.stderr));
     assert!(text(&drawn.stdout).contains("% of"), "{}", text(&drawn.stdout));
-    assert_eq!(pictures(&out), pictures(&paper));
+    let drawn = pictures(&out);
+    assert!(!drawn.is_empty() && drawn == pictures(&paper), "{drawn:?}");
     let read = |folder: &Path, name: &str| {
         std::fs::read_to_string(folder.join(name)).expect("it was written")
     };
-    for name in pictures(&out) {
+    for name in drawn {
         let titled = |svg: String| svg.contains("font-weight=\"600\"");
         assert!(titled(read(&out, &name)) && !titled(read(&paper, &name)), "{name}");
     }
@@ -300,7 +302,9 @@ fn recoveries_and_titles_are_in_table_page_pictures_and_json() {
     let result: Value = serde_json::from_str(&read("result.json")).expect("JSON");
     assert_eq!(result["title"], "A small crowd");
     assert_eq!(result["recoveries"].as_array().map(Vec::len), Some(4));
-    assert!(pictures(&out).iter().all(|name| read(name).contains("A small crowd")));
+    let drawn = pictures(&out);
+    let titled = drawn.iter().filter(|name| read(name).contains("A small crowd")).count();
+    assert!(titled > 0 && titled == drawn.len(), "{titled} of {drawn:?}");
 }
 
 #[test]

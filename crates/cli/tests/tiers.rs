@@ -50,7 +50,10 @@ fn runs_of(name: &str, text: &str) -> Vec<Value> {
     let output = run.expect("the program starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let result: Value = serde_json::from_slice(&output.stdout).expect(&said);
-    result["runs"].as_array().expect("runs").clone()
+    let runs = result["runs"].as_array().expect("runs").clone();
+    let controllers: Vec<_> = runs.iter().map(|run| run["controller"].as_str()).collect();
+    assert_eq!(controllers, [Some("none"), Some("breakwater")], "{said}");
+    runs
 }
 
 #[test]
@@ -68,7 +71,9 @@ fn requests_call_nodes_that_call_others_and_all_are_answered() {
 #[test]
 fn a_slow_node_behind_makes_its_callers_late() {
     for run in runs("90ms", "30ms") {
-        assert_eq!(run["fates"]["ok"], 0, "{}: {}", run["controller"], run["fates"]);
+        let fates = run["fates"].as_object().expect("fates");
+        let asked: u64 = fates.values().map(|count| count.as_u64().expect("a count")).sum();
+        assert!(asked > 20 && fates["ok"] == 0, "{}: {fates:?}", run["controller"]);
     }
 }
 

@@ -137,6 +137,7 @@ fn skewed_clocks_are_brought_together_within_the_bound_that_is_told() {
     assert_eq!((report.calls, report.calls_found), (1_399, 1_399));
     // In the middle of all requests, some 12.5 s of the true time.
     let truth = |machine: Machine| machine.ahead_ns + 12_500 * MS as i64 / 1_000_000 * machine.ppm;
+    assert_eq!(report.clocks.len(), 3);
     for (row, machine) in report.clocks[1..].iter().zip([mid, leaf]) {
         assert_eq!((row.basis, row.contradiction_ns), (Basis::Calls, 0), "{row:?}");
         let off = row.ahead_ns.abs_diff(truth(machine));
@@ -146,6 +147,7 @@ fn skewed_clocks_are_brought_together_within_the_bound_that_is_told() {
         assert!((20_000..200_000).contains(&row.error_ns), "{row:?}");
     }
     assert_eq!(report.clocks[0].basis, Basis::First);
+    assert!(!report.slowest.is_empty());
     for root in &report.slowest {
         assert_eq!(root.request % 100, 50, "the slow ones were planted");
         let [front, mid, leaf] = root.parts[..] else { panic!("three traces") };
@@ -165,6 +167,7 @@ fn skewed_clocks_are_brought_together_within_the_bound_that_is_told() {
 #[test]
 fn one_machine_has_one_counter_and_calls_check_it() {
     let report = three_tiers(TRUE, TRUE);
+    assert_eq!(report.clocks.len(), 3);
     for row in &report.clocks[1..] {
         let found = (row.basis, row.ahead_ns, row.error_ns, row.contradiction_ns);
         assert_eq!(found, (Basis::SameCounter, 0, 0, 0));
@@ -202,6 +205,7 @@ fn calls_that_disprove_one_counter_win() {
     assert_eq!((row.basis, row.contradiction_ns), (Basis::Calls, 0), "{row:?}");
     assert!(row.counter_excluded_ns.abs_diff(7_000 * MS) < MS, "{row:?}");
     assert!(row.ahead_ns.abs_diff(later) <= row.error_ns && row.error_ns < 51_000, "{row:?}");
+    assert!(!report.slowest.is_empty());
     for root in &report.slowest {
         assert_eq!(root.parts[1].running_ns, 200_000, "the leaf worked within the call");
     }
@@ -319,6 +323,7 @@ fn traces_with_one_counter_that_the_first_has_not_have_one_place() {
     assert!((30_000..31_000).contains(&mid.error_ns), "{mid:?}");
     assert_eq!((leaf.contradiction_ns, mid.contradiction_ns), (0, 0));
     assert!(leaf.error_ns.abs_diff(mid.error_ns) < 1_000, "{leaf:?} {mid:?}");
+    assert!(!report.slowest.is_empty());
     for root in &report.slowest {
         let [_, leaf, mid] = root.parts[..] else { panic!("three traces") };
         assert_eq!((leaf.running_ns, leaf.between_ns), (MS, 4 * MS), "{mid:?}");

@@ -33,7 +33,8 @@ fn at_twice_the_capacity_130_per_cent_of_the_blind_bound_and_35_of_the_long_in_e
         seen += 1;
     }
     assert_eq!(seen, 2, "with and without credits");
-    let blind = runs.iter().filter(|run| run.profile == "default");
+    let blind: Vec<_> = runs.iter().filter(|run| run.profile == "default").collect();
+    assert_eq!(blind.len(), 2, "with and without credits");
     for run in blind {
         assert!(run.goodput_of_bound < 1.0, "{}: {}", run.controller, run.goodput_of_bound);
     }

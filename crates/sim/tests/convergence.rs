@@ -45,7 +45,9 @@ fn after_fall(clients: u32, from: f64, to: f64) -> Vec<f64> {
     let runs = runs(&scenario(clients, "10us", times, &demand, BREAKWATER));
     let series = runs[0].series.as_ref().expect("bins");
     let shares = series.goodput_rps.iter().zip(&series.offered_rps).map(|(good, all)| good / all);
-    shares.skip(20).collect()
+    let shares: Vec<f64> = shares.skip(20).collect();
+    assert!(shares.len() > 20, "most of 40 bins: {shares:.2?}");
+    shares
 }
 
 /// Eq. 3 alone adds a credit in 6 ms: after one second they had 70 % of the bound, after eight 99 %.
@@ -88,6 +90,7 @@ fn with_a_hundred_thousand_clients_to_a_core_goodput_does_not_swing() {
     let series = runs[0].series.as_ref().expect("bins");
     let shares: Vec<f64> =
         series.goodput_rps.iter().map(|good| good / runs[0].capacity_rps).collect();
+    assert!(shares.len() > 10, "most of 20 bins: {shares:.2?}");
     assert!(shares.iter().all(|share| *share > 0.8), "{shares:.2?} of capacity");
 }
 

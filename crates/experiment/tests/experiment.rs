@@ -380,8 +380,10 @@ fn a_scenario_may_say_by_which_rules_its_runs_count() {
         experiment(text, &mut table)
     };
     let usual = noisy(&once);
-    assert!(usual.runs.iter().all(|run| !run.valid) && usual.rules.is_none());
+    assert!(!usual.runs.is_empty() && usual.runs.iter().all(|run| !run.valid));
+    assert_eq!(usual.rules, None);
     let lenient = noisy(&once.replace("[demand]", "[validity]\nsteal_max = 0.6\n[demand]"));
+    assert_eq!(lenient.runs.len(), usual.runs.len());
     assert!(lenient.runs.iter().all(|run| run.valid) && lenient.discarded.is_empty());
     assert_eq!(lenient.rules.map(|rules| (rules.steal_max, rules.offered_min)), Some((0.6, 0.98)));
 }

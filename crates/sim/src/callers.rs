@@ -7,7 +7,7 @@
 mod shard;
 
 use crate::connection::{Connection, Incarnation};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{ConnectionState, Endpoint};
 use crate::facts::{Fact, Thing};
 use crate::faults::Clocks;
 use crate::slab::Key;
@@ -16,7 +16,7 @@ use crate::task::Stage;
 use shard::{Ended, Shard};
 use std::ops::Add;
 use std::time::Duration;
-use tailwater_control::retry::HedgeCounts;
+use tailwater_control::retry::{Failure, HedgeCounts, Tries};
 use tailwater_control::{Call, Client, DropReason, Outcome, Reason, Replicas};
 use tailwater_core::{Instant, Rng};
 
@@ -233,11 +233,14 @@ impl Callers {
         self.all.iter().map(|endpoint| u64::from(endpoint.queued())).sum()
     }
 
-    /// Catches up with deadlines that may have been missed.
+    /// Catches up with deadlines that may have been missed. What waits for lost connections looks for another replica.
     pub(crate) fn drive_all(&mut self, now: Instant, space: &mut Space) {
         for index in 0..self.all.len() {
             self.all[index].disarm();
             self.drive(now, index, space);
+        }
+        for index in 0..self.all.len() {
+            self.leave_at(now, index, space);
         }
     }
 
@@ -249,8 +252,8 @@ impl Callers {
         }
     }
 
-    /// A connection is lost, or was refused. What was sent over it ends by itself; what waits waits on
-    /// and may expire. Nothing is sent before [`Callers::on_opened`].
+    /// A connection is lost, or was refused. What was sent over it ends by itself; what waits may
+    /// [leave](Callers::leave) or expire. Nothing is sent over it before [`Callers::on_opened`].
     pub(crate) fn on_lost(
         &mut self,
         now: Instant,
@@ -264,6 +267,17 @@ impl Callers {
         if let Some(index) = self.find(connection) {
             self.all[index].on_lost(now, incarnation, chance, space);
         }
+    }
+
+    /// What waits for this connection goes to another replica, if it is lost and another one stands. True if something
+    /// went there.
+    pub(crate) fn leave(
+        &mut self,
+        now: Instant,
+        connection: Connection,
+        space: &mut Space,
+    ) -> bool {
+        self.find(connection).is_some_and(|index| self.leave_at(now, index, space))
     }
 
     /// A pause is over, unless something else has happened meanwhile.
@@ -376,15 +390,62 @@ impl Callers {
         let Spot { tier, node, at } = self.spots[index];
         let next =
             self.routes[tier].nodes[node][at].next(now, request, (index, failure), &self.all);
-        let Some((to, tries)) = next else { return false };
-        let (deadline, errand) =
-            (request.deadline, Errand { other: None, second: false, ..*errand });
-        let again = Request { deadline, tries, ..Request::call(now, parent, errand) };
+        let Some(next) = next else { return false };
+        self.move_on(now, (parent, request.deadline, *errand), next, space);
+        true
+    }
+
+    /// See [`Callers::leave`].
+    fn leave_at(&mut self, now: Instant, index: usize, space: &mut Space) -> bool {
+        if self.all[index].state() == ConnectionState::Up || self.shard(index).replicas() == 1 {
+            return false;
+        }
+        let waiting: Vec<Key> = self.all[index].waiting().collect();
+        let mut has_left = false;
+        for key in waiting {
+            has_left |= self.leave_one(now, (index, key), space);
+        }
+        has_left
+    }
+
+    /// A call waits for a lost connection: whether it goes to another replica. As on sockets, one of two tries stays.
+    fn leave_one(&mut self, now: Instant, (index, key): (usize, Key), space: &mut Space) -> bool {
+        let Some(request) = space.requests.get(key) else { return false };
+        let (deadline, parent) = (request.deadline, request.parent());
+        let awaited = parent.filter(|&parent| is_awaited(parent, space));
+        let Some((parent, errand)) = awaited.zip(request.errand.as_deref().copied()) else {
+            return false;
+        };
+        if errand.other.is_some() {
+            return false;
+        }
+        let Spot { tier, node, at } = self.spots[index];
+        let shard = &mut self.routes[tier].nodes[node][at];
+        let Some(next) = shard.next(now, request, (index, Failure::Unsent), &self.all) else {
+            return false;
+        };
+        if !self.all[index].cancel(key) || space.requests.remove(key).is_none() {
+            return false;
+        }
+        space.tell(Fact::CallEnded { connection: self.all[index].connection() });
+        self.move_on(now, (parent, deadline, errand), next, space);
+        true
+    }
+
+    /// A call goes on over another connection.
+    fn move_on(
+        &mut self,
+        now: Instant,
+        (parent, deadline, errand): (Key, Instant, Errand),
+        (to, tries): (usize, Tries),
+        space: &mut Space,
+    ) {
+        let again = Errand { other: None, second: false, ..errand };
+        let again = Request { deadline, tries, ..Request::call(now, parent, again) };
         let again = self.insert(now, to, again, space);
         self.drive(now, to, space);
-        // The call is late when it would have been: as on sockets, a retry has no time of its own.
+        // The call is late when it would have been: as on sockets, another try has no time of its own.
         errand.late.into_iter().for_each(|at| space.calendar.at(at, Event::Late(again)));
-        true
     }
 
     /// A call was served by another try of it.

@@ -1,6 +1,7 @@
 //! One node as its caller sees it: a connection to each replica, and the choice among them.
 //!
 //! As in the runtime, calls go first where the caller has the fewest, and what one replica refuses is tried at another.
+//! What waits for one that is lost goes to another, too.
 //! A second try of a call that is late runs beside the first; whichever is served first counts. The other is taken back
 //! if it was not sent, and else runs to its end for nobody.
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fabric::Fabric;
-use crate::space::{Answer, Packet};
+use crate::space::{Answer, Credit, Packet};
 use crate::task::Task;
 use crate::world::Link;
 use tailwater_control::catalog::Spec;
@@ -13,7 +13,12 @@ const LATE: Duration = Duration::from_micros(300);
 
 /// One node of a tier, with three replicas.
 fn callers() -> Callers {
-    let family = Spec::named("none").build(&Site::one_loop(Duration::from_millis(1), 1)).unwrap();
+    callers_under("none")
+}
+
+fn callers_under(controller: &str) -> Callers {
+    let site = Site::one_loop(Duration::from_millis(1), 1);
+    let family = Spec::named(controller).build(&site).unwrap();
     let hedge = HedgeConfig { after: HedgeAfter::Delay(LATE), share: Ratio(1.0), burst: 10 };
     let choice = || Replicas::new(RetryConfig::default(), 3, 0).hedged(hedge);
     let mut callers = Callers::default();
@@ -37,6 +42,57 @@ fn asked(space: &mut Space) -> Asked {
     let waiting = Request { task: Some(task), ..due };
     let parent = space.requests.insert(waiting);
     Asked { parent, tier: 0, fan_out: 1, seed: 7, deadline: None, priority: 128 }
+}
+
+/// The connections over which tries go, in the order of their arrival.
+fn taken(space: &mut Space) -> Vec<Connection> {
+    let mut taken = Vec::new();
+    while let Some((_, event)) = space.calendar.pop() {
+        if let Event::Packet(Packet::Request(key)) = event {
+            taken.extend(space.requests.get(key).map(|request| request.connection));
+        }
+    }
+    taken
+}
+
+fn lose(callers: &mut Callers, connection: u32, space: &mut Space) {
+    callers.on_lost(Instant::ZERO, Connection(connection), Incarnation::FIRST, space);
+}
+
+/// Such calls waited for the lost connection to come back, or until they were given up.
+#[test]
+fn a_call_that_waits_at_a_replica_that_is_lost_goes_to_another() {
+    let (mut callers, mut space) = (callers_under("breakwater"), space());
+    // Without credit yet, the second call waits.
+    for _ in 0..2 {
+        let asked = asked(&mut space);
+        callers.call(Instant::ZERO, &asked, &mut space);
+    }
+    assert_eq!(callers.waiting(), 1);
+    lose(&mut callers, 0, &mut space);
+    assert!(callers.leave(Instant::ZERO, Connection(0), &mut space));
+    assert_eq!(callers.waiting(), 0);
+    assert_eq!(taken(&mut space), [Connection(0), Connection(1)]);
+    let made = |fact: &&Fact| matches!(fact, Fact::Called { .. });
+    let ended = |fact: &&Fact| matches!(fact, Fact::CallEnded { .. });
+    let facts = &space.facts;
+    assert_eq!((facts.iter().filter(made).count(), facts.iter().filter(ended).count()), (3, 1));
+}
+
+#[test]
+fn a_call_that_found_no_replica_goes_to_the_one_that_comes_back() {
+    let (mut callers, mut space) = (callers(), space());
+    (0..3).for_each(|connection| lose(&mut callers, connection, &mut space));
+    let asked = asked(&mut space);
+    callers.call(Instant::ZERO, &asked, &mut space);
+    assert!(!callers.leave(Instant::ZERO, Connection(0), &mut space), "no other is there");
+    let (connection, incarnation) = (Connection(2), Incarnation::FIRST.next());
+    let stamp = Instant::ZERO.stamp();
+    let welcome = Credit { connection, incarnation, offer: Offer::OPEN, stamp };
+    let key = space.credits.insert(welcome);
+    callers.on_opened(Instant::ZERO, key, &mut space);
+    callers.drive_all(Instant::ZERO, &mut space);
+    assert_eq!(taken(&mut space), [Connection(2)]);
 }
 
 /// When each try of a call arrives, and second tries, where the first so many are refused and no other is answered.

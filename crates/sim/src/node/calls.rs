@@ -87,6 +87,11 @@ impl Node {
         space: &mut Space,
     ) {
         self.walk.callers.on_lost(now, connection, incarnation, space);
+        // A process that stands still looks when it goes on.
+        if !self.is_stopped(now) && self.walk.callers.leave(now, connection, space) {
+            self.wake_callers(now, space);
+            self.assign(now, space);
+        }
     }
 
     /// A connection to another node stands again, and its WELCOME is here.

@@ -285,10 +285,10 @@ mod tests {
     use super::*;
     use crate::connection::Incarnation;
     use crate::fabric::Fabric;
-    use crate::space::{Credit, Packet};
+    use crate::space::{Answer, Credit, Packet};
     use crate::world::Link;
     use tailwater_control::catalog::Spec;
-    use tailwater_control::{Offer, RetryConfig, Site};
+    use tailwater_control::{Offer, Reason, RetryConfig, Site};
     use tailwater_stats::TallySpec;
 
     const SLO: Duration = Duration::from_micros(200);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     fn world() -> World {
-        World { clients: 1, slo: SLO, ..World::paper(1) }
+        World { clients: 1, slo: SLO, warm_up: Duration::ZERO, ..World::paper(1) }
     }
 
     fn clients() -> Clients<'static> {
@@ -382,6 +382,38 @@ mod tests {
             assert_eq!(taken.len(), 1 + at_second, "back after {back_us} µs: {taken:?}");
             assert_eq!(taken.iter().filter(|it| **it == Connection(1)).count(), at_second);
         }
+    }
+
+    /// The connections over which a request went whose first tries are refused, each so long after it came, and when the first
+    /// of them had failed, in microseconds.
+    fn refused(lost: Range<u32>, refusals: &[(Reason, u64)]) -> (Vec<Connection>, f64) {
+        let mut space = space();
+        let mut clients = bereft(lost, None, &mut space);
+        clients.submit(Instant::ZERO, 0, Duration::ZERO, &mut space);
+        let (mut tried, mut refusals) = (Vec::new(), refusals.iter());
+        while let Some((arrived, event)) = space.calendar.pop() {
+            let Event::Packet(Packet::Request(key)) = event else { continue };
+            let request = space.requests.get_mut(key).expect("a try");
+            tried.push(request.connection);
+            let Some(&(reason, after_us)) = refusals.next() else { continue };
+            let (now, outcome) = (arrived + us(after_us), Outcome::Shed(reason));
+            let (offer, waited) = (Offer::OPEN, Duration::ZERO);
+            request.answer = Some(Answer { outcome, offer, left: now, waited });
+            clients.on_reply(now, key, &mut space);
+        }
+        (tried, clients.retries.report().expect("there are replicas").failure_p99_us)
+    }
+
+    /// Each try takes 5 µs to its server.
+    #[test]
+    fn a_request_fails_once_at_its_first_replica_as_in_the_generator() {
+        let (first, second) = (Connection(0), Connection(1));
+        let (tried, failed_us) = refused(0..0, &[(Reason::Draining, 0), (Reason::Lock, 100)]);
+        assert_eq!(tried[..2], [first, second]);
+        assert!((4.9..5.2).contains(&failed_us), "{failed_us}: it was not at the second first");
+        let (tried, failed_us) = refused(1..2, &[(Reason::Draining, 0), (Reason::Lock, 0)]);
+        assert_eq!(tried, [first, first], "it waited for the next server");
+        assert!((9.8..10.3).contains(&failed_us), "{failed_us}: until then it had not failed");
     }
 
     /// An unregistered client may send one request; the second waits and expires at its deadline.

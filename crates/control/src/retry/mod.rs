@@ -132,11 +132,13 @@ pub struct Tries {
     seen: u32,
     /// How often a server that goes away has turned it away.
     turned_away: u8,
+    /// It has left the replica where it went first.
+    has_left: bool,
 }
 
 impl Tries {
     /// Nowhere yet.
-    pub const NONE: Self = Self { seen: 0, turned_away: 0 };
+    pub const NONE: Self = Self { seen: 0, turned_away: 0, has_left: false };
 
     /// A call that was turned away so often is sent nowhere any more: servers that refuse without end must not pass it on for ever.
     const TURNED_AWAY_MAX: u8 = 16;
@@ -145,6 +147,13 @@ impl Tries {
     #[must_use]
     pub const fn count(self) -> u32 {
         self.seen.count_ones()
+    }
+
+    /// Whether it is still at the replica where it went first, or has ended there: what fails now fails there. For drivers
+    /// that tell how soon that is known. One for which [`Replicas::next`] gives the same replica waits, and has not failed yet.
+    #[must_use]
+    pub const fn is_first(self) -> bool {
+        !self.has_left
     }
 
     /// As if it had not been tried there.
@@ -273,7 +282,7 @@ impl Replicas {
         } else {
             self.counts.moved += 1;
         }
-        tries.seen = used.seen | 1 << replica;
+        *tries = Tries { seen: used.seen | 1 << replica, has_left: true, ..*tries };
         Ok(replica)
     }
 

@@ -180,6 +180,19 @@ fn a_call_that_waits_where_it_is_turned_away_without_end_ends() {
     assert_eq!(next(), Err(Refusal::Replicas));
 }
 
+/// By the number of tries it would be at its first replica all the time.
+#[test]
+fn a_call_is_at_its_first_replica_until_it_leaves_that() {
+    let mut replicas = Replicas::new(config(2), 2, 0);
+    replicas.set_up(1, false);
+    let (_, mut tries) = replicas.first(idle);
+    for (waits, here) in [(true, 0), (false, 1)] {
+        let next = replicas.next(at(0), None, &mut tries, (0, Failure::NotBegun), idle);
+        assert_eq!((next, tries.count(), tries.is_first()), (Ok(here), 1, waits));
+        replicas.set_up(1, true);
+    }
+}
+
 #[test]
 fn of_one_replica_the_caller_hears_what_it_said() {
     let mut alone = Replicas::new(config(2), 1, 0);

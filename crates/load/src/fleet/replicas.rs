@@ -42,8 +42,8 @@ struct Flight {
     place: (usize, RequestId),
     tries: Tries,
     deadline: Option<Instant>,
-    /// When it was handed to its first replica; nothing once it has left that.
-    entered: Option<Instant>,
+    /// When it was handed to its first replica.
+    entered: Instant,
     /// When it wants to leave for want of credit.
     leaves: Option<Instant>,
     /// It wanted to leave, but could go nowhere.
@@ -125,7 +125,7 @@ impl Retries {
         let load = |replica: usize| channels[replica * clients + client].load(now);
         let (replica, tries) = self.of[client].first(load);
         let place = (replica * clients + client, RequestId(0));
-        let (entered, leaves, is_impatient) = (Some(now), None, false);
+        let (entered, leaves, is_impatient) = (now, None, false);
         let flight = Flight { client, place, tries, deadline, entered, leaves, is_impatient };
         self.flights.insert(token, flight);
         self.own[client].insert(token);
@@ -154,7 +154,8 @@ impl Retries {
             self.of[client].on_reply(replica, reply);
         }
         let Some(failure) = event.end.failure() else { return self.ended(client, event) };
-        let entered = self.flights.get(&event.token).and_then(|flight| flight.entered);
+        let flight = self.flights.get(&event.token).filter(|flight| flight.tries.is_first());
+        let entered = flight.map(|flight| flight.entered);
         let next = self.next(now, event.token, failure, channels);
         // One that waits where it was has not failed there yet.
         let counts = next != Some(index) && now >= self.from;
@@ -189,9 +190,6 @@ impl Retries {
         let here = flight.place.0 / clients;
         let (deadline, failed) = (flight.deadline, (here, failure));
         let next = self.of[client].next(now, deadline, &mut flight.tries, failed, load).ok()?;
-        if next != here {
-            flight.entered = None;
-        }
         Some(next * clients + client)
     }
 

@@ -206,11 +206,14 @@ impl Clients<'_> {
         if self.retries.of.is_empty() {
             return false;
         }
-        if request.tries.count() == 1 && now >= self.retries.from {
-            self.retries.failures.record(now.since(request.entered));
-        }
         let stands = (request.connection, request.tries, request.deadline);
-        let Some((to, tries)) = self.next(now, stands, failure) else {
+        let next = self.next(now, stands, failure);
+        // One that waits where it was has not failed there yet. It came there when it was intended.
+        let waits = next.is_some_and(|(to, _)| to == request.connection);
+        if request.tries.is_first() && !waits && now >= self.retries.from {
+            self.retries.failures.record(now.since(request.intended));
+        }
+        let Some((to, tries)) = next else {
             return false;
         };
         if let Failure::Shed(_) = failure {

@@ -382,6 +382,8 @@ impl Callers {
         };
         if let Some(other) = errand.other.and_then(|other| space.requests.get_mut(other)) {
             other.errand.iter_mut().for_each(|errand| errand.other = None);
+            let here = self.shard(index).replica_of(index);
+            here.into_iter().for_each(|here| other.tries.failed_beside((here, failure)));
             return true;
         }
         if !is_awaited(parent, space) {

@@ -156,13 +156,26 @@ impl Tries {
         !self.has_left
     }
 
+    /// Of two tries at once the one at `here` has failed, and the other goes on. As after [`Replicas::next`], what a server
+    /// has not begun had no try there.
+    pub fn failed_beside(&mut self, (here, failure): (usize, Failure)) {
+        if failure == Failure::NotBegun && self.turn_away() {
+            *self = self.without(here);
+        }
+    }
+
     /// As if it had not been tried there.
     const fn without(self, replica: usize) -> Self {
         Self { seen: self.seen & !(1 << replica), ..self }
     }
 
-    const fn may_be_turned_away(self) -> bool {
-        self.turned_away < Self::TURNED_AWAY_MAX
+    /// A server that goes away turns it away. False where that has happened so often that its tries there count.
+    const fn turn_away(&mut self) -> bool {
+        let is_spared = self.turned_away < Self::TURNED_AWAY_MAX;
+        if is_spared {
+            self.turned_away += 1;
+        }
+        is_spared
     }
 
     const fn has_seen(self, replica: usize) -> bool {
@@ -251,8 +264,8 @@ impl Replicas {
     ///
     /// What a server has not begun had no try there: it may come back to that place when the next server is there. If it
     /// can go nowhere else, it goes to `here`, and waits for that server. With one replica it has ended, and the caller hears
-    /// what the server said. So it is with a call that was turned away 16 times. Of a hedged call whose other try goes on,
-    /// no driver tells it.
+    /// what the server said. So it is with a call that was turned away 16 times. Of a hedged call whose other try goes on
+    /// [`Tries::failed_beside`] is told in its place.
     ///
     /// # Errors
     /// With why the failure stands.
@@ -264,10 +277,7 @@ impl Replicas {
         (here, failure): (usize, Failure),
         load: impl Fn(usize) -> Load,
     ) -> Result<usize, Refusal> {
-        let is_turned_away = failure == Failure::NotBegun && tries.may_be_turned_away();
-        if is_turned_away {
-            tries.turned_away += 1;
-        }
+        let is_turned_away = failure == Failure::NotBegun && tries.turn_away();
         let used = if is_turned_away { tries.without(here) } else { *tries };
         let replica = match self.candidate(now, deadline, used, (here, failure), load) {
             Err(_) if is_turned_away && self.all.len() > 1 => return Ok(here),

@@ -193,6 +193,32 @@ fn a_call_is_at_its_first_replica_until_it_leaves_that() {
     }
 }
 
+/// Of two tries one is left then, and may come back to where the call was not begun.
+#[test]
+fn of_two_tries_at_once_the_one_that_was_not_begun_does_not_count() {
+    let none_left = Err(Refusal::Tries);
+    for (failure, next) in
+        [(Failure::NotBegun, Ok(0)), (SHED, none_left), (Failure::Lost, none_left)]
+    {
+        let mut replicas = Replicas::new(config(2), 3, 0).hedged(HedgeConfig::default());
+        let (_, mut tries) = replicas.first(idle);
+        assert_eq!(replicas.hedge(at(0), None, &mut tries, idle), Some(1));
+        tries.failed_beside((0, failure));
+        let found = replicas.next(at(0), None, &mut tries, (1, SHED), idle);
+        assert_eq!(found, next, "{failure:?}");
+    }
+}
+
+#[test]
+fn a_try_beside_another_is_turned_away_so_often_and_counts_then() {
+    let mut tries = Tries::NONE;
+    for turn in 0..=16 {
+        tries.seen = 1;
+        tries.failed_beside((0, Failure::NotBegun));
+        assert_eq!(tries.count(), u32::from(turn == 16), "turn {turn}");
+    }
+}
+
 #[test]
 fn of_one_replica_the_caller_hears_what_it_said() {
     let mut alone = Replicas::new(config(2), 1, 0);

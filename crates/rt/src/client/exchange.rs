@@ -181,8 +181,11 @@ impl<F: Fill> Exchange<F> {
         }
         // An answer ends the call. What does not may be without meaning, while another try goes on.
         if !matches!(end, End::Response { .. }) && self.goes_on_without(token, replica) {
-            if end.may_have_run() {
-                self.callers.get_mut(token).into_iter().for_each(Caller::may_have_run);
+            if let Some(caller) = self.callers.get_mut(token) {
+                if end.may_have_run() {
+                    caller.may_have_run();
+                }
+                end.failure().into_iter().for_each(|it| caller.tries.failed_beside((replica, it)));
             }
             return;
         }

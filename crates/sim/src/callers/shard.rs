@@ -62,6 +62,11 @@ impl Shard {
         self.ends.push(end);
     }
 
+    /// The replica that a connection leads to; `None` for one of another shard.
+    pub(super) fn replica_of(&self, end: usize) -> Option<usize> {
+        self.ends.iter().position(|&own| own == end)
+    }
+
     /// Replicas so far.
     pub(super) const fn replicas(&self) -> usize {
         self.ends.len()
@@ -94,8 +99,8 @@ impl Shard {
         all: &[Endpoint],
     ) -> Option<(usize, Tries)> {
         self.look(all);
+        let here = self.replica_of(end)?;
         let (ends, mut tries) = (&self.ends, request.tries);
-        let here = ends.iter().position(|&own| own == end)?;
         let load = |replica: usize| all[ends[replica]].load(now);
         let next =
             self.choice.next(now, deadline(request), &mut tries, (here, failure), load).ok()?;
@@ -118,7 +123,7 @@ impl Shard {
 
     /// An answer or reject came over a connection.
     pub(super) fn on_reply(&mut self, end: usize, reply: &Reply) {
-        if let Some(replica) = self.ends.iter().position(|&own| own == end) {
+        if let Some(replica) = self.replica_of(end) {
             self.choice.on_reply(replica, reply);
         }
     }

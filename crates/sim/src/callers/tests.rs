@@ -95,6 +95,13 @@ fn a_call_that_found_no_replica_goes_to_the_one_that_comes_back() {
     assert_eq!(taken(&mut space), [Connection(2)]);
 }
 
+/// The server of a try refuses it.
+fn refuse(now: Instant, key: Key, reason: Reason, space: &mut Space) {
+    let (outcome, offer) = (Outcome::Shed(reason), Offer::OPEN);
+    let answer = Answer { outcome, offer, left: now, waited: Duration::ZERO };
+    space.requests.get_mut(key).expect("a try").answer = Some(answer);
+}
+
 /// When each try of a call arrives, and second tries, where the first so many are refused and no other is answered.
 fn tries(refused: usize) -> (Vec<Instant>, HedgeCounts) {
     let (mut callers, mut space) = (callers(), space());
@@ -106,10 +113,7 @@ fn tries(refused: usize) -> (Vec<Instant>, HedgeCounts) {
             Event::Packet(Packet::Request(key)) => {
                 arrived.push(now);
                 if arrived.len() <= refused {
-                    let outcome = Outcome::Shed(Reason::Draining);
-                    let (offer, waited) = (Offer::OPEN, Duration::ZERO);
-                    let answer = Some(Answer { outcome, offer, left: now, waited });
-                    space.requests.get_mut(key).expect("a try").answer = answer;
+                    refuse(now, key, Reason::Draining, &mut space);
                     callers.on_reply(now, key, &mut space);
                 }
             }
@@ -120,6 +124,33 @@ fn tries(refused: usize) -> (Vec<Instant>, HedgeCounts) {
     }
     assert!(!space.facts.iter().any(|fact| matches!(fact, Fact::Astray(..))), "{:?}", space.facts);
     (arrived, callers.hedges(0))
+}
+
+/// Both tries counted, so that the call had none left.
+#[test]
+fn of_two_tries_the_one_that_was_not_begun_does_not_count() {
+    for (reason, more) in [(Reason::Draining, 1), (Reason::Lock, 0)] {
+        let (mut callers, mut space) = (callers(), space());
+        let asked = asked(&mut space);
+        callers.call(Instant::ZERO, &asked, &mut space);
+        let mut arrived = Vec::new();
+        while let Some((now, event)) = space.calendar.pop() {
+            match event {
+                Event::Packet(Packet::Request(key)) => {
+                    arrived.push(key);
+                    let [first, second] = arrived[..] else { continue };
+                    for (key, reason) in [(first, reason), (second, Reason::Lock)] {
+                        refuse(now, key, reason, &mut space);
+                        callers.on_reply(now, key, &mut space);
+                    }
+                }
+                Event::Late(key) => callers.on_late(now, key, &mut space),
+                Event::ClientDue(connection) => callers.on_due(now, connection, &mut space),
+                other => panic!("only requests and what is late were needed, {other:?} found"),
+            }
+        }
+        assert_eq!((callers.hedges(0).sent, arrived.len()), (1, 2 + more), "{reason:?}");
+    }
 }
 
 /// The event was that of the first try, which had ended. On sockets such calls have second tries.

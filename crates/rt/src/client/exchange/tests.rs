@@ -10,7 +10,7 @@ use std::time::Duration;
 use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::client::Reply;
 use tailwater_control::retry::{First, HedgeAfter, HedgeConfig};
-use tailwater_control::{DropReason, Offer, Outcome, RetryConfig, Site};
+use tailwater_control::{DropReason, Offer, Outcome, Reason, RetryConfig, Site};
 use tailwater_core::{MethodId, Stamp};
 
 const AFTER: Duration = Duration::from_millis(1);
@@ -125,11 +125,18 @@ impl Pair {
     }
 }
 
-fn response() -> End {
-    let (outcome, offer, stamp) = (Outcome::Served, Offer::OPEN, Stamp(1));
+fn reply(outcome: Outcome) -> Reply {
+    let (offer, stamp) = (Offer::OPEN, Stamp(1));
     let [elapsed, sojourn, waited] = [AFTER; 3];
-    let reply = Reply { outcome, offer, stamp, elapsed, sojourn, waited };
-    End::Response { status: 0, payload: Vec::new(), reply }
+    Reply { outcome, offer, stamp, elapsed, sojourn, waited }
+}
+
+fn response() -> End {
+    End::Response { status: 0, payload: Vec::new(), reply: reply(Outcome::Served) }
+}
+
+fn refused(reason: Reason) -> End {
+    End::Rejected { reason: Some(reason), reply: reply(Outcome::Shed(reason)) }
 }
 
 /// It had been asked at once whether it is there, and calls left it until it said so.
@@ -180,6 +187,23 @@ fn a_call_that_may_have_been_carried_out_does_not_hear_that_it_was_not() {
         pair.ends(1, second);
         pair.turn(0);
         assert_eq!(*pair.wish.outcomes.borrow(), [Err(told)]);
+    }
+}
+
+/// Both of its tries counted, so that it had none left.
+#[test]
+fn of_two_tries_the_one_that_was_not_begun_does_not_count() {
+    for (first, heard) in [
+        (End::NotTaken, None),
+        (refused(Reason::Draining), None),
+        (refused(Reason::Lock), Some(CallError::Shed(Reason::Lock))),
+    ] {
+        let mut pair = Pair::reached(9).with_late(1);
+        pair.ends(0, first);
+        pair.ends(1, refused(Reason::Lock));
+        pair.turn(0);
+        let told = pair.wish.outcomes.borrow().first().cloned();
+        assert_eq!(told, heard.map(Err), "without an end it is tried again");
     }
 }
 

@@ -339,9 +339,9 @@ mod tests {
         clients
     }
 
-    /// The connection to the second replica stands again.
-    fn open_second(now: Instant, clients: &mut Clients<'_>, space: &mut Space) {
-        let (connection, incarnation) = (Connection(1), Incarnation::FIRST.next());
+    /// A connection that was lost once stands again.
+    fn open(now: Instant, connection: Connection, clients: &mut Clients<'_>, space: &mut Space) {
+        let incarnation = Incarnation::FIRST.next();
         let welcome = Credit { connection, incarnation, offer: Offer::OPEN, stamp: now.stamp() };
         let key = space.credits.insert(welcome);
         clients.on_opened(now, key, space);
@@ -364,7 +364,7 @@ mod tests {
         let mut space = space();
         let mut clients = bereft(0..2, None, &mut space);
         clients.submit(Instant::ZERO, 0, Duration::ZERO, &mut space);
-        open_second(Instant::ZERO + us(1), &mut clients, &mut space);
+        open(Instant::ZERO + us(1), Connection(1), &mut clients, &mut space);
         assert_eq!(taken(&mut space), [Connection(1)]);
     }
 
@@ -377,11 +377,25 @@ mod tests {
             for _ in 0..2 {
                 clients.submit(Instant::ZERO, 0, Duration::ZERO, &mut space);
             }
-            open_second(Instant::ZERO + us(back_us), &mut clients, &mut space);
+            open(Instant::ZERO + us(back_us), Connection(1), &mut clients, &mut space);
             let taken = taken(&mut space);
             assert_eq!(taken.len(), 1 + at_second, "back after {back_us} µs: {taken:?}");
             assert_eq!(taken.iter().filter(|it| **it == Connection(1)).count(), at_second);
         }
+    }
+
+    /// The server of a try refuses it.
+    fn refuse(
+        now: Instant,
+        key: Key,
+        reason: Reason,
+        clients: &mut Clients<'_>,
+        space: &mut Space,
+    ) {
+        let (outcome, offer) = (Outcome::Shed(reason), Offer::OPEN);
+        let answer = Answer { outcome, offer, left: now, waited: Duration::ZERO };
+        space.requests.get_mut(key).expect("a try").answer = Some(answer);
+        clients.on_reply(now, key, space);
     }
 
     /// The connections over which a request went whose first tries are refused, each so long after it came, and when the first
@@ -393,15 +407,37 @@ mod tests {
         let (mut tried, mut refusals) = (Vec::new(), refusals.iter());
         while let Some((arrived, event)) = space.calendar.pop() {
             let Event::Packet(Packet::Request(key)) = event else { continue };
-            let request = space.requests.get_mut(key).expect("a try");
-            tried.push(request.connection);
-            let Some(&(reason, after_us)) = refusals.next() else { continue };
-            let (now, outcome) = (arrived + us(after_us), Outcome::Shed(reason));
-            let (offer, waited) = (Offer::OPEN, Duration::ZERO);
-            request.answer = Some(Answer { outcome, offer, left: now, waited });
-            clients.on_reply(now, key, &mut space);
+            tried.extend(space.requests.get(key).map(|request| request.connection));
+            if let Some(&(reason, after_us)) = refusals.next() {
+                refuse(arrived + us(after_us), key, reason, &mut clients, &mut space);
+            }
         }
         (tried, clients.retries.report().expect("there are replicas").failure_p99_us)
+    }
+
+    /// The second of two requests waits for the credit that the first one holds, as the connection is lost. Its only try is then
+    /// at the other replica, which refuses it.
+    #[test]
+    fn a_request_that_left_a_lost_replica_unsent_may_be_tried_there() {
+        let mut space = space();
+        let mut clients = bereft(0..0, None, &mut space);
+        for _ in 0..2 {
+            clients.submit(Instant::ZERO, 0, Duration::ZERO, &mut space);
+        }
+        let (first, second) = (Connection(0), Connection(1));
+        clients.on_lost(Instant::ZERO, first, Incarnation::FIRST, &mut space);
+        open(Instant::ZERO, first, &mut clients, &mut space);
+        let mut tried = Vec::new();
+        while let Some((now, event)) = space.calendar.pop() {
+            let Event::Packet(Packet::Request(key)) = event else { continue };
+            tried.extend(space.requests.get(key).map(|request| request.connection));
+            if tried.last() == Some(&second) {
+                refuse(now, key, Reason::Lock, &mut clients, &mut space);
+            }
+        }
+        assert_eq!(tried, [first, second, first]);
+        let untried = |fact: &&Fact| matches!(fact, Fact::Untried { .. });
+        assert_eq!(space.facts.iter().filter(untried).count(), 1, "where it was never sent");
     }
 
     /// Each try takes 5 µs to its server.

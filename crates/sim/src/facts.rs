@@ -65,6 +65,8 @@ pub(crate) enum Fact {
     Tried { request: u64, connection: Connection, now: Instant, deadline: Instant },
     /// A request goes on to another replica after a shed by the one of this connection.
     Retried { connection: Connection },
+    /// A request goes on that had no try over this connection: that is lost and the request unsent, or not begun.
+    Untried { request: u64, connection: Connection },
     /// What became of a request was counted.
     Ended { request: u64 },
     /// A node called another.

@@ -8,7 +8,7 @@
 //! requests in Google's services (Beyer et al., Site Reliability Engineering, ch. 21), ten tokens and a
 //! tenth per success in gRPC's retry throttling (proposal A6), 20 % in Finagle's `RetryBudget`. A call
 //! that was never sent has cost nobody anything and moves on without paying. So does one that a server has not begun
-//! because it goes away.
+//! because it goes away. Neither that one nor what leaves a lost connection unsent has had a try there.
 //!
 //! It only decides. The driver keeps one [`Client`](crate::Client) for each replica, with its own session, credits
 //! and queue. It sends where it is told to, and says how each try ended.
@@ -36,7 +36,8 @@ pub const REPLICAS_MAX: usize = 32;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RetryConfig {
     /// Most replicas that one call is tried at; default 2, a retry. 1: never again. More than two
-    /// divide the objective further, since each try may take as long as a server's target delay.
+    /// divide the objective further, since each try may take as long as a server's target delay. Where [`Replicas::next`] says
+    /// that there was no try, none counts.
     pub tries: u8,
     /// How long a call waits for credit before it goes to another replica, while it can; `None`, the
     /// default: until its client gives it up. About a round trip: shorter, and calls leave a replica
@@ -262,6 +263,8 @@ impl Replicas {
     /// A try has failed at `here`: where the call goes now. A place counts as tried in `tries` only if it goes there, and a
     /// token is spent only then. `deadline` is when the answer is worthless.
     ///
+    /// What leaves a place unsent whose connection does not stand had no try there, and may come back when it stands again.
+    ///
     /// What a server has not begun had no try there: it may come back to that place when the next server is there. If it
     /// can go nowhere else, it goes to `here`, and waits for that server. With one replica it has ended, and the caller hears
     /// what the server said. So it is with a call that was turned away 16 times. Of a hedged call whose other try goes on
@@ -278,7 +281,9 @@ impl Replicas {
         load: impl Fn(usize) -> Load,
     ) -> Result<usize, Refusal> {
         let is_turned_away = failure == Failure::NotBegun && tries.turn_away();
-        let used = if is_turned_away { tries.without(here) } else { *tries };
+        // Where credit did not come it counts, or calls would go round for as long as none comes anywhere.
+        let is_left_unsent = failure == Failure::Unsent && !self.all[here].up;
+        let used = if is_turned_away || is_left_unsent { tries.without(here) } else { *tries };
         let replica = match self.candidate(now, deadline, used, (here, failure), load) {
             Err(_) if is_turned_away && self.all.len() > 1 => return Ok(here),
             candidate => candidate?,

@@ -154,6 +154,26 @@ fn what_was_not_begun_moves_on_without_a_token_and_waits_where_there_is_no_other
     assert_eq!(replicas.counts(), counts);
 }
 
+/// Both connections are lost in turn. It waited at the second one beside a first that stood again.
+#[test]
+fn what_leaves_a_lost_connection_unsent_had_no_try_there() {
+    let mut replicas = Replicas::new(config(2), 2, 0);
+    let (mut place, mut tries) = replicas.first(idle);
+    for _ in 0..3 {
+        let other = 1 - place;
+        replicas.set_up(place, false);
+        replicas.set_up(other, true);
+        let next = replicas.next(at(0), None, &mut tries, (place, Failure::Unsent), idle);
+        assert_eq!((next, tries.count()), (Ok(other), 1));
+        place = other;
+    }
+    replicas.set_up(0, true);
+    assert_eq!(replicas.next(at(0), None, &mut tries, (1, SHED), idle), Ok(0), "a try is left");
+    assert_eq!(replicas.next(at(0), None, &mut tries, (0, SHED), idle), Err(Refusal::Tries));
+    let counts = RetryCounts { calls: 1, retried: 1, moved: 3, over_budget: 0 };
+    assert_eq!(replicas.counts(), counts);
+}
+
 /// Two servers that say that they go away, and do not.
 #[test]
 fn a_call_that_is_turned_away_without_end_ends() {
@@ -286,6 +306,10 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<u64, String> {
         let (mut seen, mut place) = (BTreeSet::from([first]), first);
         while rng.chance(0.9) {
             time += u64::from(rng.below(60));
+            if rng.chance(0.05) {
+                replicas.set_up(rng.below(count as u32) as usize, rng.chance(0.6));
+            }
+            let is_up = replicas.is_up(place);
             let failures = [SHED, SHED, Failure::Unsent, Failure::Lost, Failure::NotBegun];
             let failure = failures[rng.below(5) as usize];
             let told = match (bug, failure) {
@@ -308,6 +332,9 @@ fn play(seed: u64, bug: Option<Bug>) -> Result<u64, String> {
                 if replica == place {
                     continue;
                 }
+                seen.remove(&place);
+            }
+            if failure == Failure::Unsent && !is_up {
                 seen.remove(&place);
             }
             place = replica;

@@ -4,7 +4,7 @@ use super::Finding;
 use tailwater_control::RetryConfig;
 use tailwater_core::Instant;
 
-/// The replicas that a request was handed to, a bit each, and when it was due as the first had it.
+/// The replicas that a request was tried at, a bit each, and when it was due as the first had it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Visits {
     replicas: u32,
@@ -21,7 +21,7 @@ impl Visits {
         (now, deadline): (Instant, Instant),
         config: &RetryConfig,
     ) -> Finding {
-        let again = self.replicas != 0;
+        let again = self.due != Instant::FAR_FUTURE;
         if !again {
             self.due = deadline;
         }
@@ -35,6 +35,11 @@ impl Visits {
         }
         let due = self.due;
         (again && now >= due).then(|| format!("a request was tried again at {now:?}, due {due:?}"))
+    }
+
+    /// It leaves this replica, where it had no try.
+    pub(crate) const fn leave(&mut self, replica: u32) {
+        self.replicas &= !(1 << replica);
     }
 }
 
@@ -56,5 +61,31 @@ impl Books {
         // Shares are kept in thousandths.
         (self.retried as f64 > most + 1e-3 * self.calls as f64)
             .then(|| format!("a client made {} retries after sheds, {most} at most", self.retried))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_replica_that_was_left_without_a_try_may_have_one_until_the_request_is_due() {
+        let (config, now) = (RetryConfig::default(), Instant::ZERO);
+        let due = now + Duration::from_micros(9);
+        let mut visits = Visits::NONE;
+        for (replica, leaves) in [(0, true), (1, false), (0, false)] {
+            assert_eq!(visits.at(replica, (now, due), &config), None);
+            if leaves {
+                visits.leave(replica);
+            }
+        }
+        let again = visits.at(0, (now, due), &config).expect("a finding");
+        assert!(again.contains("tried twice at replica 0"), "{again}");
+        let mut visits = Visits::NONE;
+        assert_eq!(visits.at(0, (now, due), &config), None);
+        visits.leave(0);
+        let late = visits.at(1, (due, due), &config).expect("a finding");
+        assert!(late.contains("tried again at"), "{late}");
     }
 }

@@ -190,6 +190,7 @@ impl Clients<'_> {
             && self.all[connection.index()].cancel(key)
             && let Some(request) = space.requests.remove(key)
         {
+            self.tell_of(&request, Failure::Unsent, space);
             self.move_on(now, request, (to, tries), space);
             self.drive(now, connection, space);
         }
@@ -216,11 +217,21 @@ impl Clients<'_> {
         let Some((to, tries)) = next else {
             return false;
         };
-        if let Failure::Shed(_) = failure {
-            space.tell(Fact::Retried { connection: request.connection });
-        }
+        self.tell_of(request, failure, space);
         self.move_on(now, request.clone(), (to, tries), space);
         true
+    }
+
+    /// A request whose try has failed goes on.
+    fn tell_of(&self, request: &Request, failure: Failure, space: &mut Space) {
+        let (request, connection) = (request.number, request.connection);
+        let is_lost = self.all[connection.index()].state() != ConnectionState::Up;
+        match failure {
+            Failure::Shed(_) => space.tell(Fact::Retried { connection }),
+            Failure::NotBegun => space.tell(Fact::Untried { request, connection }),
+            Failure::Unsent if is_lost => space.tell(Fact::Untried { request, connection }),
+            Failure::Unsent | Failure::Lost => {}
+        }
     }
 
     /// Where a request goes whose try has failed.

@@ -109,6 +109,12 @@ impl ClientBooks {
                     ruling.judge(Rule::Retries, books.on_retry(&self.config));
                 }
             }
+            Fact::Untried { request, connection } => {
+                let (_, replica) = connection.ends(self.clients);
+                if let Some(visits) = self.visits.get_mut(&request) {
+                    visits.leave(replica);
+                }
+            }
             Fact::Ended { request } => {
                 self.visits.remove(&request);
             }

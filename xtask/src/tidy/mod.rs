@@ -11,6 +11,7 @@ mod layers;
 mod map;
 mod names;
 mod packages;
+mod patches;
 mod paths;
 mod programs;
 mod prose;
@@ -65,6 +66,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("things in documents are no persons", prose::things_are_no_persons),
     ("sentences of comments are short", comments::sentences_are_short),
     ("things in comments are no persons", comments::things_are_no_persons),
+    ("patches of the guide's programs are unified diffs", patches::are_unified_diffs),
 ];
 
 /// `cargo xtask tidy`.

@@ -91,7 +91,7 @@ fn a_function_that_is_not_there_is_told_with_how_to_find_those_that_are() {
 }
 
 /// What the kernel told of Fig. 1: the holder of the lock waited for its core, and some events are lost.
-fn kernel() -> Vec<Record> {
+pub(crate) fn kernel() -> Vec<Record> {
     let state = |thread, from: u64, to: u64, did| {
         let (start, end) = (from * US, to * US);
         Record::State(ThreadState { thread: ThreadId(thread), start, end, did })

@@ -1,4 +1,4 @@
-//! `export --to parquet`, read back by the library's own reader. No other parser of the format is among what CI installs.
+//! `export --to parquet`, read back by the library that wrote it. `formats` has a reader that shares nothing with it.
 
 use super::export::{PARSE_US, export, requests};
 use super::made::{US, fig1, function, trace, vague};
@@ -27,16 +27,21 @@ fn rows(table: &SerializedFileReader<File>) -> Vec<HashMap<String, Field>> {
     table.get_row_iter(None).expect("rows").map(columns).collect()
 }
 
-#[test]
-fn parquets_rows_are_the_traces_calls() {
-    let path = requests("parquet.trace");
-    let rows = rows(&table(&path));
-    let trace = Reader::new(File::open(&path).expect("a trace")).expect("a header");
+/// The calls of a trace, in its order.
+pub(crate) fn calls(path: &Path) -> Vec<Call> {
+    let trace = Reader::new(File::open(path).expect("a trace")).expect("a header");
     let calls = trace.filter_map(|record| match record.expect("no damage") {
         Record::Call(call) => Some(call),
         _ => None,
     });
-    let calls: Vec<Call> = calls.collect();
+    calls.collect()
+}
+
+#[test]
+fn parquets_rows_are_the_traces_calls() {
+    let path = requests("parquet.trace");
+    let rows = rows(&table(&path));
+    let calls = calls(&path);
     assert_eq!(rows.len(), calls.len());
     let names = ["main", "ns::request(int; char)", "parse"];
     for (row, call) in rows.iter().zip(&calls) {

@@ -9,6 +9,10 @@ mod speedscope;
 mod firefox;
 mod pprof;
 mod chrome;
+#[cfg(feature = "parquet")]
+mod thrift;
+#[cfg(feature = "parquet")]
+mod columns;
 
 use super::export::{MAIN_US, PARSE_US, REQUEST_US};
 use super::made::US;

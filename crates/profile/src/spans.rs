@@ -80,6 +80,11 @@ pub(crate) fn merged(mut spans: Vec<(Ticks, Ticks)>) -> Vec<(Ticks, Ticks)> {
     out
 }
 
+/// How much time spans take: where several are, it counts once. None ends before it begins.
+pub(crate) fn covered(spans: Vec<(Ticks, Ticks)>) -> Ticks {
+    merged(spans).iter().map(|(from, to)| to - from).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +117,7 @@ mod tests {
     #[test]
     fn windows_join_where_they_touch() {
         let spans = vec![(10, 20), (1, 2), (15, 30), (30, 31), (40, 41), (16, 17)];
-        assert_eq!(merged(spans), [(1, 2), (10, 31), (40, 41)]);
+        assert_eq!(merged(spans.clone()), [(1, 2), (10, 31), (40, 41)]);
+        assert_eq!(covered(spans), 1 + 21 + 1);
     }
 }

@@ -11,6 +11,7 @@ mod kernel;
 mod lines;
 mod requests;
 mod retention;
+mod run_queue;
 mod shared_core;
 mod slowest;
 mod stacks;

@@ -108,9 +108,7 @@ impl Accounts {
     /// Concludes: an account for each list of times.
     #[must_use]
     pub fn finish(mut self) -> Vec<Account> {
-        let void = std::mem::take(&mut self.gaps).finish();
-        let threads: Map<u32, Known> =
-            self.threads.into_iter().map(|(tid, kept)| (tid, Known::new(kept, &void))).collect();
+        let threads = self.known();
         let account = |stretches: &Vec<Stretch>| {
             let mut tally = Tally::default();
             for stretch in stretches {
@@ -119,6 +117,18 @@ impl Accounts {
             tally.conclude(self.coverage.first_touch_ns.unwrap_or(0), &self.names)
         };
         self.wanted.iter().map(account).collect()
+    }
+
+    /// Concludes with the lists of times, and what is known of each thread in them.
+    pub(super) fn into_known(mut self) -> (Vec<Vec<Stretch>>, Map<u32, Known>) {
+        let known = self.known();
+        (self.wanted, known)
+    }
+
+    fn known(&mut self) -> Map<u32, Known> {
+        let void = std::mem::take(&mut self.gaps).finish();
+        let threads = std::mem::take(&mut self.threads);
+        threads.into_iter().map(|(tid, kept)| (tid, Known::new(kept, &void))).collect()
     }
 
     /// Where to keep what a thread did in this time, if that is wanted and there is room.

@@ -1,26 +1,32 @@
 //! The slowest requests, and where their time went.
 //!
 //! Two passes: [`Requests`] reads the marks and finds the slowest; the [`Details`] it turns into
-//! read the trace again and keep only what happened while one of those was under way.
+//! read the trace again and keep only what happened while one of those was under way. From the kernel's file
+//! [`RunQueueTimes`] tell how long all requests waited for a core.
 
 mod assemble;
 mod first;
 mod details;
 mod kept;
 mod timeline;
+mod every;
+mod run_queue;
 mod report;
 
 pub use assemble::Incomplete;
 pub(crate) use assemble::{Assembly, Leg, Part, What};
 pub use details::Details;
+pub use every::Handlings;
 pub(crate) use first::{Counted, FirstReading};
 pub(crate) use kept::{Kept, Scene};
 pub use report::{Held, Parts, QueueRow, Report, RequestRow, Share, State, Step, WaitRow};
 pub(crate) use report::{View, row};
+pub use run_queue::{RunQueue, RunQueueSums, RunQueueTimes};
 pub(crate) use timeline::{Activity, pieces};
 
 use crate::record::{Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
+use every::Every;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -30,7 +36,13 @@ pub const SLOWEST_MAX: usize = 1000;
 /// The first pass.
 pub struct Requests {
     reading: FirstReading,
+    chosen: Chosen,
+}
+
+/// What is kept of requests as they end.
+struct Chosen {
     slowest: Slowest,
+    every: Option<Every>,
 }
 
 /// A request that is over.
@@ -62,13 +74,20 @@ impl Requests {
     pub fn new(header: &Header, slowest: usize) -> Self {
         let wanted = slowest.clamp(1, SLOWEST_MAX);
         let slowest = Slowest { kept: BinaryHeap::new(), wanted };
-        Self { reading: FirstReading::new(header), slowest }
+        Self { reading: FirstReading::new(header), chosen: Chosen { slowest, every: None } }
+    }
+
+    /// Keeps also when which thread had each request, in up to 300 MB: [`Report::every`].
+    #[must_use]
+    pub fn with_every(mut self) -> Self {
+        self.chosen.every = Some(Every::default());
+        self
     }
 
     /// Takes the next record.
     pub fn add(&mut self, record: &Record) {
         let done = self.reading.add(record);
-        done.into_iter().for_each(|request| self.slowest.consider(request));
+        done.into_iter().for_each(|request| self.chosen.take(request));
     }
 
     /// Takes note of a damaged part.
@@ -79,9 +98,18 @@ impl Requests {
     /// Chooses the slowest; the details come from reading the trace again.
     #[must_use]
     pub fn finish(self, ending: &Ending) -> Details {
-        let Self { reading, mut slowest } = self;
-        let counted = reading.finish(ending, |request| slowest.consider(request));
-        Details::new(slowest.sorted(), counted)
+        let Self { reading, mut chosen } = self;
+        let counted = reading.finish(ending, |request| chosen.take(request));
+        Details::new(chosen.slowest.sorted(), chosen.every, counted)
+    }
+}
+
+impl Chosen {
+    fn take(&mut self, request: Request) {
+        if let Some(every) = &mut self.every {
+            every.add(&request);
+        }
+        self.slowest.consider(request);
     }
 }
 

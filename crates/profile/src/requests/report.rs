@@ -1,7 +1,9 @@
 //! The result, as tables and JSON show it.
 
 use super::assemble::Incomplete;
+use super::every::Handlings;
 use super::kept::Scene;
+use super::run_queue::RunQueue;
 use super::timeline::{Activity, Piece, pieces};
 use super::{Counted, Part, Request, What};
 use crate::clock::{Clocks, TickRate};
@@ -52,6 +54,12 @@ pub struct Report {
     pub slowest: Vec<RequestRow>,
     /// What the kernel's file does not tell, filled in by whoever has it; `null` where there is none.
     pub kernel: Option<Coverage>,
+    /// How long requests waited in a run queue, filled in by whoever has the kernel's file. `null` without one, and where the
+    /// trace has kept a part.
+    pub run_queue: Option<RunQueue>,
+    /// When which thread had each request, where [`Requests::with_every`](super::Requests::with_every) asked for it.
+    #[serde(skip)]
+    pub every: Option<Handlings>,
     /// What is not in the samples, filled in by whoever has them; `null` where there are none.
     pub samples: Option<SampleCoverage>,
     /// The tables, for whoever wants addresses and lines.
@@ -243,6 +251,8 @@ pub(super) fn build(slowest: &[Request], scene: &Scene, counted: Counted, names:
         incomplete,
         slowest,
         kernel: None,
+        run_queue: None,
+        every: None,
         samples: None,
         names,
     }

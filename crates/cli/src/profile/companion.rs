@@ -37,11 +37,19 @@ impl Companion {
 
     /// That of the recording that a trace is of, if there is one; that of a child (`TRACE.4711`) is its parent's.
     pub(crate) fn open(self, trace: &Path, header: &Header) -> Option<Trace> {
-        let is_child = trace.extension().is_some_and(|end| *end == *header.pid.to_string());
-        let parent = is_child.then(|| trace.with_extension(""));
-        let candidates = std::iter::once(trace.to_owned()).chain(parent);
-        let mut found = candidates.filter_map(|trace| readable(&self.file(&trace)));
+        let mut found = self.candidates(trace, header).filter_map(|file| readable(&file));
         found.find(|companion| is_of(companion.header().clock, header.clock))
+    }
+
+    /// Whether a file is there that [`Companion::open`] may take.
+    pub(super) fn may_be_there(self, trace: &Path, header: &Header) -> bool {
+        self.candidates(trace, header).any(|file| file.exists())
+    }
+
+    fn candidates(self, trace: &Path, header: &Header) -> impl Iterator<Item = PathBuf> {
+        let is_child = trace.extension().is_some_and(|end| *end == *header.pid.to_string());
+        let parent = is_child.then(|| self.file(&trace.with_extension("")));
+        std::iter::once(self.file(trace)).chain(parent)
     }
 }
 

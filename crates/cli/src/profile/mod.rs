@@ -13,6 +13,7 @@ mod export;
 mod diff;
 mod import;
 mod kernel;
+mod run_queue;
 mod companion;
 mod written;
 mod lines;

@@ -2,6 +2,7 @@
 
 use super::blame::{name_request, shorten_names, within};
 use super::bounds::shown;
+use super::companion::Companion;
 use super::footer::footer;
 use super::incomplete::{given_up, under_way};
 use super::kernel;
@@ -9,6 +10,7 @@ use super::lines::{self, InRows};
 use super::output::write_whole;
 use super::page::{Subject, Told};
 use super::reading::{Trace, near};
+use super::run_queue;
 use super::symbols::Symbols;
 use super::tiers::{self, Shown};
 use crate::failure::{Failure, say};
@@ -57,6 +59,9 @@ fn of_one(path: &Path, options: &RequestsOptions) -> Result<(), Failure> {
     let trace = Trace::open(path)?;
     let header = trace.header().clone();
     let mut first = Requests::new(trace.header(), options.slowest);
+    if Companion::Kernel.may_be_there(path, &header) {
+        first = first.with_every();
+    }
     let ending = trace.read(|item| match item {
         Ok(record) => first.add(record),
         Err(error) => first.damaged(error),
@@ -75,6 +80,9 @@ fn of_one(path: &Path, options: &RequestsOptions) -> Result<(), Failure> {
         kernel::holders(&mut row.waits).chain([own])
     });
     report.kernel = kernel::account(path, &header, report.rate, rows);
+    // What could not be read was complained of once.
+    let handlings = report.every.take().filter(|_| report.kernel.is_some());
+    report.run_queue = handlings.and_then(|handlings| run_queue::read(path, &header, handlings));
     report.samples = sampled.coverage();
     name_places(&mut report, &sampled);
     // It has whole names.
@@ -140,6 +148,7 @@ fn text(report: &Report, program: &str, lines: &[String]) -> String {
         out.push_str(&story(row, report.kernel.as_ref()));
         out.extend(lines.get(nth).map(String::as_str));
     }
+    out.extend(report.run_queue.as_ref().map(run_queue::told));
     out.extend(given_up(&report.incomplete).map(|line| format!("\n{line}")));
     format!("{out}\n{footer}")
 }

@@ -146,6 +146,34 @@ fn without_the_kernels_file_nothing_is_said_of_it() {
     let json: serde_json::Value =
         serde_json::from_str(&told(&profile("requests", &path, &["--json"]))).expect("JSON");
     assert!(json["kernel"].is_null() && json["slowest"][0]["kernel"].is_null(), "{json}");
+    assert!(json["run_queue"].is_null(), "{json}");
+}
+
+/// How long requests waited for a core was told of the slowest alone.
+#[test]
+fn how_long_all_requests_waited_in_a_run_queue_is_told() {
+    let state = |from: u64, to: u64, did| {
+        let (start, end) = (from * US, to * US);
+        Record::State(ThreadState { thread: ThreadId(0), start, end, did })
+    };
+    let behind = WaitedBehind::default();
+    let kernel = [
+        Record::Thread(Thread { id: ThreadId(0), tid: 100, name: "requests".into() }),
+        state(4_000, 5_910, Did::Running { cpu: 1 }),
+        state(5_910, 5_920, Did::Runnable { cpu: 1, after: After::Preempted, behind }),
+        state(5_920, 6_000, Did::Running { cpu: 1 }),
+    ];
+    trace("queued.trace.kernel", &kernel, 0);
+    let path = trace("queued.trace", &fig1(), 0);
+    let json: serde_json::Value =
+        serde_json::from_str(&told(&profile("requests", &path, &["--json"]))).expect("JSON");
+    let (all, slowest) = (&json["run_queue"]["all"], &json["run_queue"]["slowest"]);
+    let of = |key: &str| all[key].as_u64().expect("a number");
+    assert_eq!(["requests", "took_ns", "waited_ns"].map(of), [1, 930_000, 10_000], "{json}");
+    assert_eq!(all, slowest, "it is the only one");
+    let text = told(&profile("requests", &path, &[]));
+    let row = text.lines().find(|line| line.starts_with("slowest 1 %")).expect("a row");
+    assert!(row.contains("10.0 µs") && row.contains("1.1 %"), "{text}");
 }
 
 /// An attribute of an element.

@@ -28,7 +28,7 @@ impl CoreWaits {
 
     /// Takes the next record of the kernel's file.
     pub fn add(&mut self, record: &Record) {
-        // A thread that is interrupted has its core. To states each interruption would take the room of one.
+        // A thread that is interrupted has its core. Each interruption would take the room of a state.
         if !matches!(record, Record::Interruption(_)) {
             self.0.add(record);
         }

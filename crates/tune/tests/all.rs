@@ -4,6 +4,7 @@ mod check;
 
 mod ab;
 mod corpus;
+mod equations;
 mod files;
 mod properties;
 mod screening;

@@ -31,7 +31,7 @@ pub(super) fn table(results: &[String]) -> String {
             format!("{service}, {minutes:.0} min"),
             or_none(&tests, "; "),
             or_none(&adopted, ", "),
-            if stock.is_empty() { nothing(&result) } else { stock.join("; ") },
+            if stock.is_empty() { nothing(&result, !adopted.is_empty()) } else { stock.join("; ") },
             or_none(&rivals, "; "),
             list("untried").len().to_string(),
         ]);
@@ -92,13 +92,21 @@ fn per_cent(log: &Value) -> Option<f64> {
     log.as_f64().map(|log| log.exp_m1() * 100.0)
 }
 
-/// What was found where nothing was confirmed: what screening keeps of what it left out. What each test could find stands
-/// beside it.
-fn nothing(result: &Value) -> String {
-    match result["screening"]["smallest_kept"].as_f64() {
-        Some(kept) => format!("nothing; of what was screened, {:.0} %", kept.exp_m1() * 100.0),
-        None => "nothing".into(),
-    }
+/// What was found where nothing was confirmed: what tests leave open, each at its own level and without losses that are shown, and
+/// what screening keeps of what it left out. Where a value was adopted, its tests say more.
+fn nothing(result: &Value, has_adopted: bool) -> String {
+    let tests = result["tested"].as_array().expect("a list").iter();
+    let tests = tests.filter(|test| !has_adopted && test["verdict"] != "worse");
+    let interval = |test: &Value| {
+        let last = test["looks"].as_array().expect("a list").last()?;
+        per_cent(&last["interval"][0]).zip(per_cent(&last["interval"][1]))
+    };
+    let wider = |(low, high): (f64, f64), (from, to): (f64, f64)| (low.min(from), high.max(to));
+    let open = tests.filter_map(interval).reduce(wider);
+    let open = open.map(|(low, high)| format!("; tests leave {low:+.1} to {high:+.1} % open"));
+    let kept = result["screening"]["smallest_kept"].as_f64();
+    let kept = kept.map(|kept| format!("; of what was screened, {:.0} %", kept.exp_m1() * 100.0));
+    ["nothing".to_owned(), open.unwrap_or_default(), kept.unwrap_or_default()].concat()
 }
 
 #[test]
@@ -161,4 +169,28 @@ fn a_gain_has_its_interval_and_what_is_open_says_what_would_have_been_found() {
     for row in [row, &both] {
         assert!(table.contains(row), "{row} is not in\n{table}");
     }
+}
+
+#[test]
+fn where_nothing_is_adopted_stands_what_tests_leave_open() {
+    let result = |tested: &str| {
+        let text = format!(
+            r#"{{ "title": "A store", "seconds": 60.0, "knobs": ["thp"], "stock": ["madvise"], "sku": ["madvise"],
+                "tested": [{tested}], "screening": {{ "smallest_kept": 0.0392207 }}, "confirmed": [], "untried": [] }}"#
+        );
+        let table = table(&[text]);
+        table.lines().last().expect("a row").to_owned()
+    };
+    let test = |interval: &str| {
+        format!(
+            r#"{{ "name": "x", "verdict": "open", "smallest_effect": 0.0953102,
+                "looks": [{{ "quads": 16, "mean": 0.0, "interval": {interval} }}] }}"#
+        )
+    };
+    let two = [test("[-0.1053605, 0.0487902]"), test("[-0.0512933, 0.0953102]"), test("null")];
+    let row = result(&two.join(", "));
+    let open = "| nothing; tests leave -10.0 to +10.0 % open; of what was screened, 4 % |";
+    assert!(row.contains(open), "{row}");
+    let row = result(&test("null"));
+    assert!(row.contains("| nothing; of what was screened, 4 % |"), "{row}");
 }

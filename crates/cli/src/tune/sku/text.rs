@@ -237,11 +237,20 @@ fn nothing(found: &Found) -> String {
             change(effect)
         )
     }));
+    parts.extend(left_open(found.tested.iter().map(|test| &test.conclusion)));
     let blind = effects.iter().filter(|effect| effect.is_none()).count();
     if blind > 0 {
         parts.push(format!("{blind} of {} tests had too few quads to find any.", effects.len()));
     }
     parts.join(" ")
+}
+
+/// From where to where intervals go, each of which holds at its own level; without those of what is shown to be worse.
+fn left_open<'t>(tests: impl Iterator<Item = &'t Conclusion>) -> Option<String> {
+    let open = tests.filter(|test| test.verdict != Verdict::Worse);
+    let wider = |(low, high): (f64, f64), (from, to): (f64, f64)| (low.min(from), high.max(to));
+    let (low, high) = open.filter_map(|test| test.last?.interval).reduce(wider)?;
+    Some(format!("Intervals of what was tested go from {} to {}.", change(low), change(high)))
 }
 
 /// What nothing is claimed of.
@@ -335,6 +344,19 @@ mod tests {
         assert!(outcome(&late).starts_with("cut short before its interval, its time was over"));
         let noisy = Conclusion { noisy: true, ..cut() };
         assert!(outcome(&noisy).starts_with("cut short before its interval, most of its quads"));
+    }
+
+    #[test]
+    fn what_tests_leave_open_is_the_hull_of_their_intervals_without_losses() {
+        let tests = [
+            ended(Verdict::Open, Some((0.95_f64.ln(), 1.02_f64.ln()))),
+            ended(Verdict::Alike, Some((0.99_f64.ln(), 1.04_f64.ln()))),
+            ended(Verdict::Worse, Some((1.5_f64.ln(), 2.0_f64.ln()))),
+            ended(Verdict::Open, None),
+        ];
+        let told = left_open(tests.iter()).expect("there are intervals");
+        assert_eq!(told, "Intervals of what was tested go from -5.00 % to +4.00 %.");
+        assert_eq!(left_open(tests[2..].iter()), None);
     }
 
     #[test]

@@ -179,8 +179,7 @@ fn a_validation_is_drawn_again_from_its_result() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let parts = std::fs::read_to_string(out.join("parts.svg")).expect("a picture");
     // By the result α is 2.26 % and the gain 1.83 % at 256 B: 100 ÷ 1.0183 − 97.74 is left.
-    for tip in
-        ["256 B, A 6, all else: 97.7 %", "the kernel: 2.3 %", "what an offload takes: 0.5 %"]
+    for tip in ["256 B, A 6, all else: 97.7 %", "the kernel: 2.3 %", "what an offload takes: 0.5 %"]
     {
         assert!(parts.contains(tip), "{tip} is not in\n{parts}");
     }

@@ -101,12 +101,8 @@ fn waits_are_told_of_every_request_and_of_the_slowest_apart() {
 #[test]
 fn while_no_thread_has_a_request_no_wait_is_its_own() {
     use MarkKind::{Block, End, EndAll, Enqueue, Start};
-    let handed_over = [
-        mark(0, 1, Start, 10),
-        mark(0, 1, Block, 20),
-        mark(1, 1, Start, 60),
-        mark(1, 1, End, 70),
-    ];
+    let handed_over =
+        [mark(0, 1, Start, 10), mark(0, 1, Block, 20), mark(1, 1, Start, 60), mark(1, 1, End, 70)];
     let kernel = [
         state(0, (0, 15), running()),
         state(0, (15, 18), runnable()),
@@ -153,12 +149,8 @@ fn what_is_queued_waits_with_the_thread_that_takes_it_up() {
 #[test]
 fn a_moment_counts_once_however_many_threads_wait_in_it() {
     use MarkKind::{End, Start};
-    let trace = [
-        mark(0, 1, Start, 10),
-        mark(1, 1, Start, 10),
-        mark(0, 1, End, 110),
-        mark(1, 1, End, 110),
-    ];
+    let trace =
+        [mark(0, 1, Start, 10), mark(1, 1, Start, 10), mark(0, 1, End, 110), mark(1, 1, End, 110)];
     let kernel = [
         state(0, (0, 30), running()),
         state(0, (30, 50), runnable()),

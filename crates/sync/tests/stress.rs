@@ -40,10 +40,14 @@ fn main() {
             add(&mut *lock.write().await);
         });
     });
-    locks.counted("semaphore", &(Semaphore::new(1), Shared::default()), |(semaphore, shared), _| {
-        let _permit = semaphore.acquire();
-        shared.add();
-    });
+    locks.counted(
+        "semaphore",
+        &(Semaphore::new(1), Shared::default()),
+        |(semaphore, shared), _| {
+            let _permit = semaphore.acquire();
+            shared.add();
+        },
+    );
     locks.counted("condition", &(Mutex::new([0; 2]), Condvar::new()), |(mutex, filled), turn| {
         let mut pair = mutex.lock();
         // Everyone is told of every turn, so that nobody who waits does so for ever.

@@ -1,4 +1,4 @@
-//! What each part costs, measured before anything is tried: one block for each part in every round.
+//! What each part costs, by blocks of its own: one for each part in every round.
 
 use super::accelerator::Offloaded;
 use super::host::{Doing, Host, Plan, Ran};
@@ -45,6 +45,11 @@ pub(super) struct Calibration {
     sizes: Vec<u32>,
     /// Time of the kernel by the host in a pilot, by size: what A slows the accelerator down from.
     kernels: Vec<Duration>,
+    /// Parts with the requests of a block of each.
+    parts: Vec<(Part, usize)>,
+    rules: NoiseLimits,
+    /// Of the order of parts.
+    rng: Rng,
     found: BTreeMap<Part, Vec<f64>>,
 }
 
@@ -58,15 +63,20 @@ pub(super) struct Effort {
 }
 
 impl Calibration {
-    /// Measures all that the cells need; `step` hears of each round.
-    pub(super) fn measure(
+    /// All parts that the cells need, of which none was measured yet.
+    pub(super) fn begin(
         host: &Host<'_>,
         (cells, sizes): (&[Cell], &[u32]),
         effort: Effort,
-        step: &dyn Fn(),
     ) -> Result<Self, Failure> {
-        let mut calibration =
-            Self { sizes: sizes.to_vec(), kernels: Vec::new(), found: BTreeMap::new() };
+        let mut calibration = Self {
+            sizes: sizes.to_vec(),
+            kernels: Vec::new(),
+            parts: Vec::new(),
+            rules: effort.rules,
+            rng: Rng::from_seed(effort.seed).split("order of parts"),
+            found: BTreeMap::new(),
+        };
         for size in 0..sizes.len() {
             let time = calibration.pilot(host, Part::Kernel { size })?;
             calibration.kernels.push(Duration::from_nanos(time as u64));
@@ -75,31 +85,32 @@ impl Calibration {
         let mut parts: Vec<Part> = parts.collect();
         parts.sort_unstable();
         parts.dedup();
-        let mut rng = Rng::from_seed(effort.seed).split("order of parts");
-        let mut requests = BTreeMap::new();
-        for part in &parts {
-            let time = calibration.pilot(host, *part)?;
+        for part in parts {
+            let time = calibration.pilot(host, part)?;
             let count = effort.block.as_nanos() as f64 / time.max(1.0);
-            requests.insert(*part, count.clamp(PILOT as f64, REQUESTS_MAX) as usize);
-        }
-        for _ in 0..effort.rounds {
-            rng.shuffle(&mut parts);
-            for part in &parts {
-                let time = calibration.quiet(host, (*part, requests[part]), &effort.rules)?;
-                calibration.found.entry(*part).or_default().push(time);
-            }
-            step();
+            let requests = count.clamp(PILOT as f64, REQUESTS_MAX) as usize;
+            calibration.parts.push((part, requests));
         }
         Ok(calibration)
+    }
+
+    /// Measures each part once, in an order by chance.
+    pub(super) fn round(&mut self, host: &Host<'_>) -> Result<(), Failure> {
+        self.rng.shuffle(&mut self.parts);
+        for at in 0..self.parts.len() {
+            let time = self.quiet(host, self.parts[at])?;
+            self.found.entry(self.parts[at].0).or_default().push(time);
+        }
+        Ok(())
     }
 
     /// The rounds of a cell.
     pub(super) fn of(&self, cell: &Cell) -> Vec<Parts> {
         let rounds = self.found.values().map(Vec::len).min().unwrap_or(0);
-        (0..rounds).map(|round| self.round(cell, round)).collect()
+        (0..rounds).map(|round| self.parts_in(cell, round)).collect()
     }
 
-    fn round(&self, cell: &Cell, round: usize) -> Parts {
+    fn parts_in(&self, cell: &Cell, round: usize) -> Parts {
         let found = |part: Part| self.found.get(&part).map(|times| times[round]);
         let needed = |part: Part| found(part).unwrap_or(0.0);
         let size = self.size(cell);
@@ -191,16 +202,11 @@ impl Calibration {
     }
 
     /// Nanoseconds of a part, of the first block that the rules let count.
-    fn quiet(
-        &self,
-        host: &Host<'_>,
-        (part, requests): (Part, usize),
-        rules: &NoiseLimits,
-    ) -> Result<f64, Failure> {
+    fn quiet(&self, host: &Host<'_>, (part, requests): (Part, usize)) -> Result<f64, Failure> {
         let mut why = String::new();
         for _ in 0..TRIES {
             let found = part.run(host, requests)?;
-            match rules.broken(&found.block.noise) {
+            match self.rules.broken(&found.block.noise) {
                 None => return Ok(part.time(found.block.ns_per_request, found.service_ns)),
                 Some(broken) => why = broken,
             }
@@ -241,7 +247,9 @@ impl Part {
             }
         };
         let others_percent = match self {
-            Self::Empty { others_percent, .. } | Self::Busy { others_percent, .. } => others_percent,
+            Self::Empty { others_percent, .. } | Self::Busy { others_percent, .. } => {
+                others_percent
+            }
             _ => 0,
         };
         Some(Plan { doing, has_work, size, requests, threads: 1, others_percent })

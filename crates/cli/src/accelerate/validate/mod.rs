@@ -2,7 +2,7 @@
 //!
 //! `cases` lists what can be tried. `kernels` are what is offloaded, `accelerator` says what one is: `device` is another core,
 //! used by the `way` of each design, and `leaf` another process. `host` is the service that uses it.
-//! `calibration` measures the model's inputs, before `trials` measure the gain.
+//! `calibration` measures the model's inputs, among the `trials` that measure the gain.
 
 mod cases;
 mod kernels;
@@ -43,6 +43,7 @@ use tailwater_stats::result::Manifest;
 use tailwater_tune::accelerator::validation::{
     Compared, NoiseLimits, ValidationVerdict, own_errors, predict,
 };
+use trials::Trials;
 
 #[derive(Args, Debug)]
 pub(crate) struct ValidateOptions {
@@ -239,7 +240,8 @@ fn sizes(accelerated: &Accelerated) -> Vec<u32> {
     sizes
 }
 
-/// Calibrates, predicts, and only then tries.
+/// Calibrates among the trials, since a machine's speed drifts, and with it that of one part against another. What predicts
+/// is the calibration alone.
 fn compared(
     host: &Host<'_>,
     accelerated: &Accelerated,
@@ -248,13 +250,24 @@ fn compared(
 ) -> Result<Vec<Compared>, Failure> {
     let cells = &accelerated.cells;
     let progress = Progress::new(u64::from(effort.rounds) + u64::from(quads));
-    progress.say("calibrating");
-    let calibration = Calibration::measure(host, (cells, sizes), effort, &|| progress.step())?;
+    let mut calibration = Calibration::begin(host, (cells, sizes), effort)?;
+    let mut trials = Trials::begin(cells, quads, effort);
+    let mut rounds = 0;
+    for sweep in 1.. {
+        // Evenly among as many sweeps as there are quads.
+        while rounds < effort.rounds && rounds * quads < sweep * effort.rounds {
+            calibration.round(host)?;
+            rounds += 1;
+            progress.step();
+        }
+        if !trials.sweep(host, &calibration)? {
+            break;
+        }
+        progress.step();
+    }
     let predict = |cell| predict(cell, &calibration.of(cell), effort.seed).map_err(Failure::work);
     let predicted = cells.iter().map(predict).collect::<Result<Vec<_>, _>>()?;
-    progress.say("trying");
-    let tried = trials::measure(host, (cells, &calibration), (quads, effort), &|| progress.step())?;
-    let compared = cells.iter().zip(predicted).zip(&tried);
+    let compared = cells.iter().zip(predicted).zip(trials.of_cells());
     let compared = compared.map(|((cell, predicted), tried)| Compared::of(*cell, predicted, tried));
     let mut compared: Vec<Compared> = compared.collect();
     own_errors(&mut compared);

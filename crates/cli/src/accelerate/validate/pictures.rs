@@ -61,10 +61,8 @@ fn parts(found: &Validation) -> Ranges {
             let tip = format!("{what}: {:.1} %", (to - from) * 100.0);
             bar((from * 100.0, to * 100.0), lane, layer, name, tip)
         };
-        let mut bars = vec![
-            part(0.0, all_else, 0, ALL_ELSE, "without"),
-            part(all_else, 1.0, 0, KERNEL, ""),
-        ];
+        let mut bars =
+            vec![part(0.0, all_else, 0, ALL_ELSE, "without"), part(all_else, 1.0, 0, KERNEL, "")];
         // By noise a request may take less than all else does.
         if let Some(with) = parts.with {
             bars.push(part(0.0, all_else.min(with), 1, ALL_ELSE, "with"));

@@ -115,9 +115,9 @@ fn halves_meet(events: &[Event]) -> Checked {
         let key = (event.cat.as_str(), event.id);
         let meets = match event.ph.as_str() {
             "b" => open.insert(key, event).is_none(),
-            "e" => open.remove(&key).is_some_and(|begin| {
-                begin.name == event.name && begin.start_ns <= event.start_ns
-            }),
+            "e" => open
+                .remove(&key)
+                .is_some_and(|begin| begin.name == event.name && begin.start_ns <= event.start_ns),
             _ => true,
         };
         ensure(meets, || format!("{} of {} has no other half", event.ph, event.name))?;
@@ -190,12 +190,8 @@ fn what_the_kernel_did_is_a_process_of_its_own() {
     let of_kernel = events.iter().filter(|event| event.track.0 == KERNEL && event.ph == "X");
     let states: BTreeSet<(u64, &str)> =
         of_kernel.map(|event| (event.track.1, event.name.as_str())).collect();
-    let expected = [
-        (100, "asleep"),
-        (100, "running"),
-        (101, "running"),
-        (101, "waiting for a core"),
-    ];
+    let expected =
+        [(100, "asleep"), (100, "running"), (101, "running"), (101, "waiting for a core")];
     assert_eq!(states, BTreeSet::from(expected));
 }
 

@@ -14,11 +14,8 @@ struct Kind {
     lengths: &'static [u64],
 }
 
-const PROFILE: Kind = Kind {
-    name: "Profile",
-    varints: &[7, 8, 9, 10, 12, 14],
-    lengths: &[1, 2, 3, 4, 5, 6, 11, 13],
-};
+const PROFILE: Kind =
+    Kind { name: "Profile", varints: &[7, 8, 9, 10, 12, 14], lengths: &[1, 2, 3, 4, 5, 6, 11, 13] };
 const VALUE_TYPE: Kind = Kind { name: "ValueType", varints: &[1, 2], lengths: &[] };
 const SAMPLE: Kind = Kind { name: "Sample", varints: &[], lengths: &[1, 2, 3] };
 const LOCATION: Kind = Kind { name: "Location", varints: &[1, 2, 3, 5], lengths: &[4] };

@@ -104,7 +104,14 @@ mod tests {
         let speedup = 100.0 / took;
         Compared {
             cell,
-            predicted: Prediction { inputs, rounds: 20, speedup: 2.0, bound: None, low: 2.0, high: 2.0 },
+            predicted: Prediction {
+                inputs,
+                rounds: 20,
+                speedup: 2.0,
+                bound: None,
+                low: 2.0,
+                high: 2.0,
+            },
             measured: Some(MeasuredFactor {
                 speedup,
                 low: speedup,

@@ -82,7 +82,7 @@ pub(crate) fn merged(mut spans: Vec<(Ticks, Ticks)>) -> Vec<(Ticks, Ticks)> {
 
 /// How much time spans take: where several are, it counts once. None ends before it begins.
 pub(crate) fn covered(spans: Vec<(Ticks, Ticks)>) -> Ticks {
-    merged(spans).iter().map(|(from, to)| to - from).sum()
+    merged(spans).iter().map(|(from, to)| to.saturating_sub(*from)).sum()
 }
 
 #[cfg(test)]

@@ -229,7 +229,7 @@ fn ten_million_records_pass_through_in_bounded_memory() {
     let before = resident_kib();
     let mut reader = Reader::new(Endless::new(count)).expect("it is a trace");
     let mut functions = Functions::new(reader.header());
-    let mut requests = Requests::new(reader.header(), 10);
+    let mut requests = Requests::new(reader.header(), 10).with_every();
     for item in &mut reader {
         let record = item.expect("it is sound");
         functions.add(&record);

@@ -63,9 +63,32 @@ impl Hunk<'_> {
     }
 }
 
+/// What else `patch` obeys before a diff: headers of git, and other forms of diffs.
+const OBEYED: [&str; 11] = [
+    "diff ",
+    "Index:",
+    "index ",
+    "rename ",
+    "copy ",
+    "deleted ",
+    "new ",
+    "old ",
+    "similarity ",
+    "Prereq:",
+    "*** ",
+];
+
 /// The file that a diff changes, and its hunks. Words before it are for people.
 fn parsed(text: &str) -> Result<(&str, Vec<Hunk<'_>>)> {
-    let mut lines = text.lines().skip_while(|line| !line.starts_with("--- "));
+    let is_obeyed = |line: &&str| {
+        OBEYED.iter().any(|word| line.starts_with(word))
+            || line.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let words = text.lines().take_while(|line| !line.starts_with("--- "));
+    if let Some(line) = words.clone().find(is_obeyed) {
+        return Err(format!("found a line before the diff that is more than words: {line:?}"));
+    }
+    let mut lines = text.lines().skip(words.count());
     let old = lines.next().and_then(|line| line.strip_prefix("--- "));
     let new = lines.next().and_then(|line| line.strip_prefix("+++ "));
     let (Some(old), Some(new)) = (old, new) else {
@@ -137,7 +160,9 @@ mod tests {
     #[test]
     fn what_patch_would_have_to_guess_is_a_problem() {
         for (words, from, to) in [
-            ("no file that it changes", "--- ", "*** "),
+            ("no file that it changes", "--- ", "~~~ "),
+            ("more than words", "Words.", "rename from sqlite3.c"),
+            ("more than words", "Words.", "3d"),
             ("sqlite3.c becomes b/sqlite3.c", "+++ ", "+++ b/"),
             ("no known source", "sqlite3.c", "a/sqlite3.c"),
             ("belongs to no hunk: \"c\"", " c\n", "c\n"),

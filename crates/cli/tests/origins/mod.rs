@@ -1,6 +1,7 @@
 //! Results that name the commit and the time of what was measured, and the older ones that do not.
 //!
-//! A result names them once for the whole, or once for each part that is measured apart: then in all of them.
+//! A result names them once for the whole, or once for each part that is measured apart: then in all that name a machine,
+//! a commit or a time. A part with none of these is not seen.
 
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +71,7 @@ fn origins(result: &Value) -> Vec<&Map<String, Value>> {
     match result {
         Value::Object(fields) => {
             let is_origin = fields.contains_key("started_unix")
+                || fields.get("machine").is_some_and(Value::is_object)
                 || fields.get("commit").is_some_and(Value::is_string);
             let own = is_origin.then_some(fields);
             own.into_iter().chain(fields.values().flat_map(origins)).collect()
@@ -88,7 +90,10 @@ fn names_commit(origin: &Map<String, Value>) -> bool {
 /// `cargo xtask models` and `miri` name a day.
 fn names_time(origin: &Map<String, Value>) -> bool {
     let seconds = origin.get("started_unix").and_then(Value::as_u64).unwrap_or_default();
-    seconds > 0 || origin.get("date").is_some_and(Value::is_string)
+    let day = origin.get("date").and_then(Value::as_str).unwrap_or_default();
+    let parts: Vec<&str> = day.split('-').collect();
+    let is_day = parts.len() == 3 && parts.iter().all(|part| part.parse::<u32>().is_ok());
+    seconds > 0 || is_day
 }
 
 /// A sentence for each result, by its name without `.json`, that lacks something unlisted, or is listed without need.
@@ -97,10 +102,9 @@ pub(crate) fn problems(results: &BTreeMap<String, Named>) -> Vec<String> {
 }
 
 fn beside(results: &BTreeMap<String, Named>, older: [&str; 2]) -> Vec<String> {
-    let names: [(&str, fn(&Named) -> bool); 2] =
-        [("commit", |named| named.commit), ("time", |named| named.time)];
     let mut problems = Vec::new();
-    for ((what, is_named), older) in names.into_iter().zip(older) {
+    for (what, older) in ["commit", "time"].into_iter().zip(older) {
+        let is_named = |named: &Named| if what == "commit" { named.commit } else { named.time };
         let listed: BTreeSet<&str> = older.split_whitespace().collect();
         let lacking: BTreeSet<&str> = (results.iter())
             .filter(|(_, named)| !is_named(named))

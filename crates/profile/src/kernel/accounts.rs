@@ -119,10 +119,10 @@ impl Accounts {
         self.wanted.iter().map(account).collect()
     }
 
-    /// Concludes with the lists of times, and what is known of each thread in them.
-    pub(super) fn into_known(mut self) -> (Vec<Vec<Stretch>>, Map<u32, Known>) {
+    /// Concludes with the lists of times, what is known of each thread in them, and how many states found no room.
+    pub(super) fn into_known(mut self) -> (Vec<Vec<Stretch>>, Map<u32, Known>, u64) {
         let known = self.known();
-        (self.wanted, known)
+        (self.wanted, known, self.coverage.left_out)
     }
 
     fn known(&mut self) -> Map<u32, Known> {

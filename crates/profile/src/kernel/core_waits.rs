@@ -34,11 +34,12 @@ impl CoreWaits {
         }
     }
 
-    /// Concludes: a result for each list of times.
+    /// Concludes: a result for each list of times, and how many states of threads found no room. What these would tell is
+    /// unknown.
     #[must_use]
-    pub fn finish(self) -> Vec<CoreWait> {
-        let (wanted, threads) = self.0.into_known();
-        wanted.iter().map(|stretches| CoreWait::of(stretches, &threads)).collect()
+    pub fn finish(self) -> (Vec<CoreWait>, u64) {
+        let (wanted, threads, left_out) = self.0.into_known();
+        (wanted.iter().map(|stretches| CoreWait::of(stretches, &threads)).collect(), left_out)
     }
 }
 

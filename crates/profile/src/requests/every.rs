@@ -6,7 +6,7 @@ use crate::kernel::Stretch;
 use crate::names::Names;
 use crate::record::{ThreadId, Ticks};
 
-/// Parts kept of all requests together; 2²⁰ and what becomes of them take up to 300 MB. Later requests are left out.
+/// Parts kept of all requests together; 2²⁰ and what becomes of them take some 400 MB. Later requests are left out.
 const PARTS_MAX: usize = 1 << 20;
 
 /// What is kept of all requests, in ticks.
@@ -66,7 +66,10 @@ impl Every {
 impl Passage {
     fn told(&self, clocks: &Clocks, names: &Names) -> Handling {
         let stretch = |thread: ThreadId, part: &Part| {
-            let [from_ns, to_ns] = [part.from, part.to].map(|at| clocks.raw_ns(at));
+            // Of a request, whatever a damaged trace says of its parts.
+            let within = |at: Ticks| at.clamp(self.start, self.end.max(self.start));
+            let [from_ns, to_ns] = [part.from, part.to].map(|at| clocks.raw_ns(within(at)));
+            let to_ns = to_ns.max(from_ns);
             Some(Stretch { tid: names.tid(thread)?, from_ns, to_ns })
         };
         let [from_ns, to_ns] = [self.start, self.end].map(|at| clocks.raw_ns(at));

@@ -77,7 +77,7 @@ impl Requests {
         Self { reading: FirstReading::new(header), chosen: Chosen { slowest, every: None } }
     }
 
-    /// Keeps also when which thread had each request, in up to 300 MB: [`Report::every`].
+    /// Keeps also when which thread had each request, in some 400 MB at most: [`Report::every`].
     #[must_use]
     pub fn with_every(mut self) -> Self {
         self.chosen.every = Some(Every::default());

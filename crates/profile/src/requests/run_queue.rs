@@ -22,12 +22,14 @@ pub struct RunQueueTimes {
 /// How long requests waited in a run queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct RunQueue {
-    /// All requests that were seen from their start to their end.
+    /// All requests that were seen from their start to their end, less `left_out`.
     pub all: RunQueueSums,
     /// The slowest hundredth of these, rounded up.
     pub slowest: RunQueueSums,
     /// Requests that are in neither, for want of memory.
     pub left_out: u64,
+    /// States of threads that found no room. Time that they would tell of is unknown.
+    pub states_left_out: u64,
 }
 
 /// The waits of some requests. All but `requests` are nanoseconds. A moment of a request counts once, however many threads had
@@ -48,9 +50,9 @@ pub struct RunQueueSums {
     pub unknown_ns: u64,
     /// In how much of `took_ns` no thread is known to have had the request. Whose waits count then is not known.
     pub threadless_ns: u64,
-    /// The median of what a request waited.
+    /// The median of what a request waited, at least: what is unknown, or in no thread's hands, counts as no wait.
     pub p50_ns: u64,
-    /// One request in a hundred waited longer.
+    /// One request in a hundred waited longer, likewise.
     pub p99_ns: u64,
 }
 
@@ -92,7 +94,7 @@ impl RunQueueTimes {
     #[must_use]
     pub fn finish(self) -> Option<RunQueue> {
         let Self { waits, lengths, left_out } = self;
-        let waits = waits.finish();
+        let (waits, states_left_out) = waits.finish();
         let (worked, whole) = waits.split_at(lengths.len());
         let waited = |((length, worked), whole): ((Length, &CoreWait), &CoreWait)| Waited {
             length,
@@ -107,7 +109,16 @@ impl RunQueueTimes {
             all: RunQueueSums::of(&all)?,
             slowest: RunQueueSums::of(slowest)?,
             left_out,
+            states_left_out,
         })
+    }
+}
+
+impl RunQueueSums {
+    /// Whether waits may be longer than told.
+    #[must_use]
+    pub const fn is_least(&self) -> bool {
+        self.unknown_ns + self.threadless_ns > 0
     }
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn is_name(record: &Record) -> bool {
 fn analyse(bytes: &[u8]) {
     let mut reader = Reader::new(bytes).expect("it was read before");
     let mut functions = Functions::new(reader.header());
-    let mut requests = Requests::new(reader.header(), 10);
+    let mut requests = Requests::new(reader.header(), 10).with_every();
     for item in &mut reader {
         match item {
             Ok(record) => {

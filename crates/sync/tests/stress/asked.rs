@@ -1,4 +1,4 @@
-//! What is typed behind a test program without the standard library's harness, read as that harness reads it.
+//! What is typed behind a test program without the standard library's harness, read as that harness reads it. What `--skip` names is not skipped.
 
 /// Flags of that harness behind which a value stands.
 const VALUED: [&str; 4] = ["--test-threads", "--skip", "--format", "--color"];

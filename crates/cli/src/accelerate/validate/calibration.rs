@@ -27,7 +27,7 @@ enum Part {
     Kernel { size: usize },
     /// The kernel by instructions of the host's own core.
     Instruction { size: usize },
-    /// The kernel by the accelerator.
+    /// The kernel by the accelerator, among requests: without a pause before each, its caches are warmer than they are in use.
     Service { size: usize, hold: Duration },
     /// The host's own part of an offload. Of a leaf, the answer comes while the host works, so a request's work is in it.
     Setup { size: usize, has_work: bool },
@@ -235,7 +235,7 @@ impl Part {
             Self::Kernel { size } => (Doing::Here(Side::Host), false, size),
             Self::Instruction { size } => (Doing::Here(Side::Device), false, size),
             Self::Service { size, hold } => {
-                (Doing::There(Threading::Sync, of(false, hold)), false, size)
+                (Doing::There(Threading::Sync, of(false, hold)), true, size)
             }
             Self::Setup { size, has_work } => (Doing::Described, has_work, size),
             Self::Switch => return None,

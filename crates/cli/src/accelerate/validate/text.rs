@@ -68,7 +68,7 @@ pub(super) fn sentences(found: &Validation) -> [String; 3] {
     let (host, device) = found.cpu_cores;
     [
         verdict,
-        "predicted: the model's gain in throughput, 5–95 %, by inputs that were measured one by one beforehand; measured: \
+        "predicted: the model's gain in throughput, 5–95 %, by inputs that were measured one by one; measured: \
          with its interval of 95 %; points: predicted less measured. † The difference is more than the errors of inputs \
          and trials leave open, at 95 %; ‡ more than the model's own error leaves open, too, which is that of cells of \
          other sizes. § The accelerator has no time for more, by offloads without anything between. * Other hosts use the accelerator."

@@ -1,6 +1,6 @@
 //! Readers of what `export` writes, made from what is published of each format: nothing of a writer is in them.
 //!
-//! Each refuses what its format does not have. One of its tests breaks an export, once for each reason to refuse it.
+//! Each refuses what its format does not have. One of its tests breaks an export, once for most reasons to refuse it.
 
 mod shape;
 mod bytes;

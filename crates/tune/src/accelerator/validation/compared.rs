@@ -12,7 +12,7 @@ pub struct Compared {
     /// Which.
     #[serde(flatten)]
     pub cell: Cell,
-    /// By the model, before anything was tried.
+    /// By the model, from the calibration alone.
     pub predicted: Prediction,
     /// What came out; none with fewer than two trials that count.
     pub measured: Option<MeasuredFactor>,

@@ -95,7 +95,10 @@ fn waits_are_told_of_every_request_and_of_the_slowest_apart() {
         p99_ns: 35 * US,
         ..all
     };
-    assert_eq!(run_queue(&trace, &kernel), Some(RunQueue { all, slowest, left_out: 0, states_left_out: 0 }));
+    assert_eq!(
+        run_queue(&trace, &kernel),
+        Some(RunQueue { all, slowest, left_out: 0, states_left_out: 0 })
+    );
 }
 
 #[test]

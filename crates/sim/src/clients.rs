@@ -398,8 +398,8 @@ mod tests {
         clients.on_reply(now, key, space);
     }
 
-    /// The connections over which a request went whose first tries are refused, each so long after it came, and when the first
-    /// of them had failed, in microseconds.
+    /// The connections over which a request went, and when the first of them had failed, in microseconds. Its first tries are
+    /// refused, each so long after it came.
     fn refused(lost: Range<u32>, refusals: &[(Reason, u64)]) -> (Vec<Connection>, f64) {
         let mut space = space();
         let mut clients = bereft(lost, None, &mut space);

@@ -145,6 +145,7 @@ fn of_one(name: &str, result: &str) -> String {
         "transport" => transport::table(result),
         "tuning" => tuning::table(result),
         "validation" => validation::table(result),
+        "validation-switches" => validation::switches(result),
         _ => match name.strip_prefix("guide-said-") {
             Some(number) => guide::said(result, number),
             None => panic!("no table is called {name}"),

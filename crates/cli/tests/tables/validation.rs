@@ -75,6 +75,36 @@ fn in_parts(case: &str, cell: &Value) -> [String; 7] {
     ]
 }
 
+/// What the cells of `sync-os` come to where o₁ is charged by the switches that were counted: a line for each.
+pub(super) fn switches(result: &str) -> String {
+    let result: Value = serde_json::from_str(result).expect("a validation");
+    let heads = ["bytes", "A", "switches of an offload", "points", "points, by switches"];
+    let cells = result["cells"].as_array().expect("cells").iter();
+    let cells = cells.filter(|cell| cell["threading"] == "sync-os");
+    head(&heads.map(Into::into)) + &cells.map(|cell| line(&by_switches(cell))).collect::<String>()
+}
+
+/// Equation 6.3 charges 2·o₁ for each offload. Here it does so for each that had its thread leave the core.
+fn by_switches(cell: &Value) -> [String; 5] {
+    let inputs = cell["predicted"]["inputs"].as_array().expect("inputs");
+    let input = |name: &str| {
+        let of_it = inputs.iter().find(|input| input["input"] == name).expect("an input");
+        of_it["mean"].as_f64().expect("a number")
+    };
+    let measured = |key: &str| cell["measured"][key].as_f64().expect("a number");
+    let without = 1e9 / input("n");
+    let predicted = without / cell["predicted"]["speedup"].as_f64().expect("a factor");
+    let switches = measured("switches");
+    let charged = predicted - 2.0 * input("o1") * (1.0 - switches.min(1.0));
+    [
+        cell["bytes"].to_string(),
+        format!("{:.1}", input("A")),
+        format!("{switches:.2}"),
+        format!("{:+.1}", measured("points")),
+        format!("{:+.1}", (without / charged - measured("speedup")) * 100.0),
+    ]
+}
+
 fn design(cell: &Value) -> String {
     let name = cell["threading"].as_str().expect("a design");
     let others = cell["others_percent"].as_u64().expect("a share");
@@ -114,6 +144,24 @@ fn row(name: &str, cells: &[&Value]) -> [String; 9] {
         shown(&points, |of| of.median),
         shown(&points, |of| of.max),
     ]
+}
+
+#[test]
+fn an_offload_whose_thread_keeps_the_core_is_charged_no_switch() {
+    let cell = |switches: f64| {
+        format!(
+            r#"{{ "threading": "sync-os", "bytes": 64, "predicted": {{ "speedup": 0.8, "inputs": [
+                {{ "input": "n", "mean": 1e5 }}, {{ "input": "o1", "mean": 1250 }}, {{ "input": "A", "mean": 9 }}] }},
+                "measured": {{ "switches": {switches}, "points": -20, "speedup": 1 }} }}"#
+        )
+    };
+    // A request of 10 µs is predicted to take 12.5, of which 2.5 are two switches.
+    let table = switches(&format!(r#"{{ "cells": [{}, {}] }}"#, cell(0.0), cell(1.2)));
+    assert!(
+        table
+            .ends_with("| 64 | 9.0 | 0.00 | -20.0 | +0.0 |\n| 64 | 9.0 | 1.20 | -20.0 | -20.0 |\n"),
+        "{table}"
+    );
 }
 
 #[test]

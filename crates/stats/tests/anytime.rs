@@ -4,7 +4,7 @@
 use rand_distr::{Distribution as _, StandardNormal};
 use tailwater_core::Rng;
 use tailwater_stats::anytime::{
-    Arm, Coin, Equivalence, Equivalent, Finding, Level, Msprt, Quad, Scale, Sequence,
+    Arm, Coin, Equivalence, Equivalent, Finding, Level, Msprt, PowerPlan, Quad, Scale, Sequence,
     UntilSignificant,
 };
 
@@ -141,6 +141,35 @@ fn without_the_coin_a_test_that_is_valid_at_any_time_is_wrong_too() {
     };
     let found = (0..COMPARISONS).filter(differs).count();
     assert!(found as u64 * 4 >= COMPARISONS, "{found} of {COMPARISONS}");
+}
+
+/// Eight quads promise a small power too high: the noise of some pilots is far too small, and none is far too large.
+#[test]
+fn a_short_pilots_promise_of_a_small_power_is_nearer_to_the_truth_less_its_excess() {
+    const PILOT: u32 = 8;
+    const TESTED: u32 = 60;
+    let effect = 0.3 * NOISE;
+    let noisy = |seed: u64, quads: u32| effects(Law::Normal, seed, quads);
+    let found = |seed: &u64| {
+        let quads = noisy(*seed, PILOT + TESTED);
+        let (pilot, tested) = quads.split_at(PILOT as usize);
+        let scale = Scale::from_pilot(pilot).expect("a pilot with noise");
+        let mut sequence = Sequence::new(Level::FIVE_PERCENT, scale);
+        for noise in tested {
+            sequence.push(effect + noise).expect("a number");
+        }
+        sequence.finding() == Finding::More
+    };
+    let found = (0..2_000_u64).filter(found).count() as f64 / 2_000.0;
+    let (mut promised, mut less) = (0.0, 0.0);
+    for seed in 10_000..10_060_u64 {
+        let pilot = noisy(seed, PILOT);
+        let plan = PowerPlan::new(&pilot, Level::FIVE_PERCENT, TESTED, seed).expect("a plan");
+        promised += plan.power(effect) / 60.0;
+        less += plan.expected_power(effect) / 60.0;
+    }
+    assert!(promised > found + 0.05, "{promised} promised, {found} found");
+    assert!((less - found).abs() < 0.7 * (promised - found), "{less} of {promised}, {found} found");
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub struct Forecast {
     /// The smallest effect that four comparisons of five find; `None` where none is. With fewer quads than an interval takes
     /// there is none: no gain is claimed without.
     pub smallest_effect: Option<f64>,
-    /// The share of comparisons that find the effect that matters.
+    /// The share of comparisons that find the effect that matters, by [`PowerPlan::expected_power`].
     pub power: f64,
     /// Quads until half of them have found it.
     pub median_quads: Option<u32>,
@@ -134,7 +134,7 @@ impl Pilot {
             quads,
             noise,
             smallest_effect: plan.smallest_effect(POWER),
-            power: plan.power(rules.effect),
+            power: plan.expected_power(rules.effect),
             // A finding comes earlier, and a gain is claimed with its interval.
             median_quads: plan
                 .median_quads(rules.effect)

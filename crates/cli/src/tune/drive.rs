@@ -14,7 +14,9 @@ use tailwater_load::foreign::{ForeignFindings, ForeignPlan, Protocol, run};
 
 /// How long a server may take until it listens.
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
-/// Between two tries to connect.
+/// How long a guard may take to end what its server has left behind, once connections to that are lost.
+const GOES_WITHIN: Duration = Duration::from_secs(2);
+/// Between two tries to connect, and between two looks at whether a server has gone.
 const TRIES_EVERY: Duration = Duration::from_millis(5);
 
 #[derive(Args, Debug)]
@@ -78,7 +80,7 @@ pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {
     };
     let found = run(&plan);
     // First: what the load says of a server that has gone is that its connections were lost.
-    if !server.is_there() {
+    if !server.is_there() || found.is_err() && has_gone(&mut server) {
         let name = &options.command[0];
         return Err(Failure::work(format!(
             "{name}: it ended while it was measured, or went into the background"
@@ -86,6 +88,18 @@ pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {
     }
     let found = found.map_err(Failure::work)?;
     say(&told(&found).to_string())
+}
+
+/// Whether it goes soon: a guard is there a little longer than the connections of what it ends.
+fn has_gone(server: &mut Guarded) -> bool {
+    let until = Instant::now() + GOES_WITHIN;
+    while server.is_there() {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(TRIES_EVERY);
+    }
+    true
 }
 
 /// What was found, by the names that --metric and --guard take.

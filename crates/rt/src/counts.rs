@@ -66,7 +66,8 @@ pub struct BudgetCounts {
     pub target_ns: u64,
     /// What service takes of it: the 99th percentile; zero before there are 128 samples.
     pub service_p99_ns: u64,
-    /// What the network takes of it: the 99th percentile of a typical connection, likewise.
+    /// What the network takes of it: the 99th percentile of a typical connection, likewise. Less of connections with
+    /// fewer than 69 readings.
     pub network_p99_ns: u64,
 }
 

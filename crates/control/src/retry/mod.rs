@@ -131,18 +131,18 @@ pub enum Refusal {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tries {
     seen: u32,
-    /// How often a server that goes away has turned it away.
-    turned_away: u8,
+    /// How often it has left a place where it had no try.
+    spared: u8,
     /// It has left the replica where it went first.
     has_left: bool,
 }
 
 impl Tries {
     /// Nowhere yet.
-    pub const NONE: Self = Self { seen: 0, turned_away: 0, has_left: false };
+    pub const NONE: Self = Self { seen: 0, spared: 0, has_left: false };
 
-    /// A call that was turned away so often is sent nowhere any more: servers that refuse without end must not pass it on for ever.
-    const TURNED_AWAY_MAX: u8 = 16;
+    /// A call that was spared so often has its tries counted: servers that refuse without end must not pass it on for ever.
+    const SPARED_MAX: u8 = 16;
 
     /// How many replicas it has been tried at.
     #[must_use]
@@ -160,7 +160,7 @@ impl Tries {
     /// Of two tries at once the one at `here` has failed, and the other goes on. As after [`Replicas::next`], what a server
     /// has not begun had no try there.
     pub fn failed_beside(&mut self, (here, failure): (usize, Failure)) {
-        if failure == Failure::NotBegun && self.turn_away() {
+        if failure == Failure::NotBegun && self.spare() {
             *self = self.without(here);
         }
     }
@@ -170,11 +170,11 @@ impl Tries {
         Self { seen: self.seen & !(1 << replica), ..self }
     }
 
-    /// A server that goes away turns it away. False where that has happened so often that its tries there count.
-    const fn turn_away(&mut self) -> bool {
-        let is_spared = self.turned_away < Self::TURNED_AWAY_MAX;
+    /// It had no try where it was. False where that has happened so often that its tries count all the same.
+    const fn spare(&mut self) -> bool {
+        let is_spared = self.spared < Self::SPARED_MAX;
         if is_spared {
-            self.turned_away += 1;
+            self.spared += 1;
         }
         is_spared
     }
@@ -263,7 +263,8 @@ impl Replicas {
     /// A try has failed at `here`: where the call goes now. A place counts as tried in `tries` only if it goes there, and a
     /// token is spent only then. `deadline` is when the answer is worthless.
     ///
-    /// What leaves a place unsent whose connection does not stand had no try there, and may come back when it stands again.
+    /// What leaves a place unsent that is not up had no try there, and may come back when it is up again. From the 17th time on it
+    /// had one. Beside a second try that goes on it had one, too.
     ///
     /// What a server has not begun had no try there: it may come back to that place when the next server is there. If it
     /// can go nowhere else, it goes to `here`, and waits for that server. With one replica it has ended, and the caller hears
@@ -280,9 +281,10 @@ impl Replicas {
         (here, failure): (usize, Failure),
         load: impl Fn(usize) -> Load,
     ) -> Result<usize, Refusal> {
-        let is_turned_away = failure == Failure::NotBegun && tries.turn_away();
-        // Where credit did not come it counts, or calls would go round for as long as none comes anywhere.
-        let is_left_unsent = failure == Failure::Unsent && !self.all[here].up;
+        let is_turned_away = failure == Failure::NotBegun && tries.spare();
+        // Where credit did not come it counts, or calls would go round for as long as none comes anywhere. A place whose server is in
+        // doubt may have a connection that stands: so often, and no more, a call leaves it for nothing.
+        let is_left_unsent = failure == Failure::Unsent && !self.all[here].up && tries.spare();
         let used = if is_turned_away || is_left_unsent { tries.without(here) } else { *tries };
         let replica = match self.candidate(now, deadline, used, (here, failure), load) {
             Err(_) if is_turned_away && self.all.len() > 1 => return Ok(here),

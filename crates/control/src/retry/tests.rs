@@ -174,6 +174,23 @@ fn what_leaves_a_lost_connection_unsent_had_no_try_there() {
     assert_eq!(replicas.counts(), counts);
 }
 
+/// Two servers that fall in doubt by turns, over connections that give no credit.
+#[test]
+fn a_call_that_leaves_places_unsent_without_end_stays_at_last() {
+    let mut replicas = Replicas::new(config(2), 2, 0);
+    let (mut place, mut tries) = replicas.first(idle);
+    let mut moves = 0;
+    for _ in 0..100 {
+        let other = 1 - place;
+        replicas.set_up(place, false);
+        replicas.set_up(other, true);
+        let next = replicas.next(at(0), None, &mut tries, (place, Failure::Unsent), idle);
+        let Ok(next) = next else { break };
+        (place, moves) = (next, moves + 1);
+    }
+    assert_eq!(moves, 17, "sixteen for nothing, and its second try");
+}
+
 /// Two servers that say that they go away, and do not.
 #[test]
 fn a_call_that_is_turned_away_without_end_ends() {

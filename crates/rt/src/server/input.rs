@@ -194,7 +194,7 @@ impl Input {
     }
 
     /// Much of its output was unread until now, so that nothing was taken. That is the client's own doing, too, and no
-    /// delay of ours.
+    /// delay of ours. What it waited for us before that is forgotten with it, so its own delay is told too short.
     pub(super) const fn reader_goes_on(&mut self, now: Instant) {
         self.held_since = now;
     }

@@ -9,7 +9,7 @@ use tailwater_core::{Instant, Nanos, SessionId};
 ///
 /// How long a client held a stamp is its word. So readings of several sessions are never mixed: each session has one
 /// voice, and the lower median of the voices counts. Ours; the paper has one percentile of all round trips, which one
-/// reading in a hundred moves. The sessions number at most the loop's connections, and each takes 32 bytes.
+/// reading in a hundred moves. The sessions number at most the loop's connections, and each takes 14 bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
     /// By session.
@@ -26,16 +26,21 @@ pub(super) struct Network {
 /// What a session's round trips are like. All values are buckets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Voice {
-    /// The longest of its last whole block; until one is whole, of all readings.
-    said: Option<usize>,
-    longest: usize,
+    /// The lower median of its last three whole blocks; until one is whole, the longest of all readings.
+    said: Option<u16>,
+    longest: u16,
+    /// The longest of whole blocks, the last one first.
+    blocks: [u16; BLOCKS],
+    /// How many of them there are.
+    whole: u8,
     readings: u8,
-    has_block: bool,
 }
 
 /// The longest of 69 readings lies beyond the 99th percentile half of the time, as 0.99⁶⁹ is a half. The median of many
 /// such longest ones therefore is that percentile.
 const BLOCK: u8 = 69;
+/// One event that all sessions meet is in one block of each. Of three blocks the median leaves it out.
+const BLOCKS: usize = 3;
 /// What is taken goes this part of the way to the median at each update. The longest of one session's block varies by a
 /// quarter where round trips are exponential, so that of few sessions a single median says little.
 const PART: usize = 4;
@@ -47,6 +52,7 @@ impl Network {
     }
 
     /// A session returned a stamp that it was sent.
+    #[expect(clippy::cast_possible_truncation, reason = "there are a few hundred buckets")]
     pub(super) fn on_echo(&mut self, arrived: Instant, session: SessionId, echo: Echo) {
         // Less than a second, for which there is a bucket.
         let Some(rtt) = echo.rtt(arrived) else {
@@ -57,7 +63,7 @@ impl Network {
         }
         let voice = &mut self.voices[session.index()];
         let before = voice.said;
-        voice.hear(bucket(rtt.nanos()));
+        voice.hear(bucket(rtt.nanos()) as u16);
         let after = voice.said;
         self.recount(before, after);
         self.until_update -= 1;
@@ -74,6 +80,9 @@ impl Network {
             let before = std::mem::take(voice).said;
             self.recount(before, None);
         }
+        if self.speakers == 0 {
+            self.voices = Vec::new();
+        }
     }
 
     /// The latest value; `None` before there are 128 readings.
@@ -86,28 +95,33 @@ impl Network {
         of_rank(&self.counts, self.speakers.div_ceil(2))
     }
 
-    fn recount(&mut self, before: Option<usize>, after: Option<usize>) {
+    fn recount(&mut self, before: Option<u16>, after: Option<u16>) {
         if let Some(bucket) = before {
-            self.counts[bucket] -= 1;
+            self.counts[usize::from(bucket)] -= 1;
             self.speakers -= 1;
         }
         if let Some(bucket) = after {
-            self.counts[bucket] += 1;
+            self.counts[usize::from(bucket)] += 1;
             self.speakers += 1;
         }
     }
 }
 
 impl Voice {
-    fn hear(&mut self, reading: usize) {
+    fn hear(&mut self, reading: u16) {
         self.longest = self.longest.max(reading);
         self.readings += 1;
-        let is_whole = self.readings == BLOCK;
-        if is_whole || !self.has_block {
+        if self.readings == BLOCK {
+            self.blocks.rotate_right(1);
+            self.blocks[0] = self.longest;
+            self.whole = (self.whole + 1).min(BLOCKS as u8);
+            (self.longest, self.readings) = (0, 0);
+            let mut whole = self.blocks;
+            let whole = &mut whole[..usize::from(self.whole)];
+            whole.sort_unstable();
+            self.said = Some(whole[(whole.len() - 1) / 2]);
+        } else if self.whole == 0 {
             self.said = Some(self.longest);
-        }
-        if is_whole {
-            (self.longest, self.readings, self.has_block) = (0, 0, true);
         }
     }
 }
@@ -203,7 +217,25 @@ mod tests {
         (1..69).for_each(|_| voice.hear(100));
         assert_eq!(voice.said, Some(300), "the next block is not whole");
         voice.hear(100);
-        assert_eq!(voice.said, Some(100));
+        assert_eq!(voice.said, Some(100), "the lower of two");
+        (0..138).for_each(|_| voice.hear(100));
+        voice.hear(300);
+        (0..207).for_each(|_| {
+            voice.hear(100);
+            assert_eq!(voice.said, Some(100), "one of three blocks");
+        });
+    }
+
+    /// As when a link stands still for a moment.
+    #[test]
+    fn one_event_that_all_sessions_meet_moves_nothing_once_they_have_said_enough() {
+        let mut network = Network::new();
+        for round in 0..700 {
+            let rtt = if round == 300 { us(50_000) } else { us(20) };
+            (0..100).for_each(|session| hear(&mut network, session, rtt));
+            let found = network.value();
+            assert!(found.is_none_or(|found| found <= us(22)), "{round}: {found:?}");
+        }
     }
 
     #[test]
@@ -234,9 +266,12 @@ mod tests {
                 hear(&mut network, session, Duration::from_nanos(largest_of(reading)));
                 all.entry(session).or_default().push(reading);
                 let voice = |readings: &Vec<usize>| {
-                    let whole = readings.len() / 69 * 69;
-                    let end = if whole > 0 { whole } else { readings.len() };
-                    readings[end.saturating_sub(69)..end].iter().copied().max().unwrap()
+                    let longest = |block: &[usize]| block.iter().copied().max().unwrap();
+                    let blocks: Vec<usize> = readings.chunks_exact(69).map(longest).collect();
+                    let mut last = blocks[blocks.len().saturating_sub(3)..].to_vec();
+                    last.sort_unstable();
+                    let median = last.get(last.len().saturating_sub(1) / 2).copied();
+                    median.unwrap_or_else(|| longest(readings))
                 };
                 let mut voices: Vec<usize> = all.values().map(voice).collect();
                 voices.sort_unstable();

@@ -172,11 +172,15 @@ impl Tries {
 
     /// It had no try where it was. False where that has happened so often that its tries count all the same.
     const fn spare(&mut self) -> bool {
-        let is_spared = self.spared < Self::SPARED_MAX;
+        let is_spared = self.may_be_spared();
         if is_spared {
             self.spared += 1;
         }
         is_spared
+    }
+
+    const fn may_be_spared(self) -> bool {
+        self.spared < Self::SPARED_MAX
     }
 
     const fn has_seen(self, replica: usize) -> bool {
@@ -284,7 +288,8 @@ impl Replicas {
         let is_turned_away = failure == Failure::NotBegun && tries.spare();
         // Where credit did not come it counts, or calls would go round for as long as none comes anywhere. A place whose server is in
         // doubt may have a connection that stands: so often, and no more, a call leaves it for nothing.
-        let is_left_unsent = failure == Failure::Unsent && !self.all[here].up && tries.spare();
+        let is_left_unsent =
+            failure == Failure::Unsent && !self.all[here].up && tries.may_be_spared();
         let used = if is_turned_away || is_left_unsent { tries.without(here) } else { *tries };
         let replica = match self.candidate(now, deadline, used, (here, failure), load) {
             Err(_) if is_turned_away && self.all.len() > 1 => return Ok(here),
@@ -299,7 +304,9 @@ impl Replicas {
         } else {
             self.counts.moved += 1;
         }
-        *tries = Tries { seen: used.seen | 1 << replica, has_left: true, ..*tries };
+        // Only now: what waits is asked again whenever a place changes.
+        let spared = tries.spared + u8::from(is_left_unsent);
+        *tries = Tries { seen: used.seen | 1 << replica, spared, has_left: true };
         Ok(replica)
     }
 

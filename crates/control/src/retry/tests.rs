@@ -183,9 +183,13 @@ fn a_call_that_leaves_places_unsent_without_end_stays_at_last() {
     for _ in 0..100 {
         let other = 1 - place;
         replicas.set_up(place, false);
+        replicas.set_up(other, false);
+        let mut next = |replicas: &mut Replicas| {
+            replicas.next(at(0), None, &mut tries, (place, Failure::Unsent), idle)
+        };
+        assert!(next(&mut replicas).is_err(), "to be asked in vain costs nothing");
         replicas.set_up(other, true);
-        let next = replicas.next(at(0), None, &mut tries, (place, Failure::Unsent), idle);
-        let Ok(next) = next else { break };
+        let Ok(next) = next(&mut replicas) else { break };
         (place, moves) = (next, moves + 1);
     }
     assert_eq!(moves, 17, "sixteen for nothing, and its second try");

@@ -91,12 +91,12 @@ impl Egress {
     /// Hands a connection's output to the kernel. False when the peer is gone.
     pub(super) fn flush(&mut self, connection: &mut Connection, now: Instant) -> bool {
         let was_blocked = connection.output.is_blocked();
-        let held_up = was_blocked && !connection.is_read(self.high);
+        let held_up = was_blocked && connection.output.unsent() >= self.high;
         let flushed = connection.output.flush(&connection.stream, now);
         if was_blocked && !connection.output.is_blocked() {
             liveness::excuse(connection, now);
         }
-        if held_up && connection.is_read(self.high) {
+        if held_up && connection.output.unsent() < self.high {
             connection.input.reader_goes_on(now);
         }
         self.count(connection);

@@ -114,8 +114,8 @@ impl Input {
     /// The pause is over if its time is.
     pub(super) fn resume(&mut self, now: Instant) {
         if let Some(until) = self.paused.take_if(|until| *until <= now) {
-            // The pause is the client's own doing, and no delay of ours.
-            self.held_since = until;
+            // The pause is the client's own doing, and no delay of ours. So is what was unread beyond it.
+            self.held_since = self.held_since.max(until);
         }
     }
 
@@ -315,6 +315,17 @@ mod tests {
             all += go(&mut input, &[], usize::MAX, second * 1_000);
         }
         assert_eq!(all, 2_000);
+    }
+
+    #[test]
+    fn what_was_unread_beyond_a_pause_is_no_delay_either() {
+        let mut input = Input::new(at(0));
+        go(&mut input, &pings(2_000), usize::MAX, 0);
+        let until = input.paused_until().expect("it is paused");
+        input.reader_goes_on(until + Duration::from_secs(9));
+        input.resume(until + Duration::from_secs(9));
+        assert!(!input.is_paused());
+        assert_eq!(input.held_since, until + Duration::from_secs(9));
     }
 
     #[test]

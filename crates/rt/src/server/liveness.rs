@@ -119,12 +119,13 @@ impl Liveness {
     }
 
     fn open_overdue(&self, connection: &mut Connection, now: Instant) -> Option<Overdue> {
+        // Also beside output that is blocked: a pause that outlasts its time would count as delay of ours.
+        if connection.input.paused_until().is_some_and(|until| until <= now) {
+            return Some(Overdue::Resume);
+        }
         if connection.output.is_blocked() {
             excuse(connection, now);
             return connection.output.is_too_slow(now, self.pace).then_some(Overdue::Reading);
-        }
-        if connection.input.paused_until().is_some_and(|until| until <= now) {
-            return Some(Overdue::Resume);
         }
         if connection.input.is_too_slow(now, self.pace, &connection.limits) {
             return Some(Overdue::Rest);
@@ -212,6 +213,26 @@ mod tests {
         assert_eq!(found(&mut liveness, it, 11_100), None);
         assert_eq!(liveness.next(), Some(at(12_090)));
         assert_eq!(found(&mut liveness, it, 12_090), Some(Overdue::Life));
+    }
+
+    /// What it had left behind would seem to wait for us from then on.
+    #[test]
+    fn a_pause_ends_in_its_time_though_output_is_blocked() {
+        let (mut liveness, mut connections) = (liveness(), Connections::default());
+        let mut egress = Egress::new(1 << 20, 1 << 20);
+        let (it, _client) = open(&mut connections);
+        while !it.output.is_blocked() {
+            it.output.buffer().resize(1 << 20, 0);
+            assert!(egress.flush(it, at(100)));
+        }
+        while !it.input.is_paused() {
+            it.input.fine(at(100));
+        }
+        liveness.refresh(it);
+        let until = it.input.paused_until().expect("it is paused");
+        assert_eq!(liveness.next(), Some(until));
+        assert_eq!(liveness.pop(until), Some(it.key));
+        assert_eq!(liveness.judge(it, until), Some(Overdue::Resume));
     }
 
     #[test]

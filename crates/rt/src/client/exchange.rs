@@ -51,6 +51,8 @@ pub(crate) struct Exchange<F> {
     callers: Callers<F>,
     /// Tries that failed in this turn: at most one for each call.
     failed: Vec<Failed>,
+    /// Calls of whose two tries one failed in this turn.
+    alone: Vec<u64>,
 }
 
 impl<F: Fill> Exchange<F> {
@@ -65,6 +67,7 @@ impl<F: Fill> Exchange<F> {
             routes: Routes::new(replicas),
             callers: Callers::default(),
             failed: Vec::new(),
+            alone: Vec::new(),
         }
     }
 
@@ -187,6 +190,7 @@ impl<F: Fill> Exchange<F> {
                 }
                 end.failure().into_iter().for_each(|it| caller.tries.failed_beside((replica, it)));
             }
+            self.alone.push(token);
             return;
         }
         self.failed.extend(Failed::of(token, call, &end));
@@ -246,6 +250,9 @@ impl<F: Fill> Exchange<F> {
         let mut has_changed = self.routes.look(time, &self.channels);
         for failed in std::mem::take(&mut self.failed) {
             self.retry(time, failed);
+        }
+        for token in std::mem::take(&mut self.alone) {
+            self.goes_on_alone(time, token);
         }
         // Behind the ends that are known: an answer that has come is no late one, and a call that was not
         // sent hears why.
@@ -314,6 +321,17 @@ impl<F: Fill> Exchange<F> {
         match self.routes.next(time, caller, failure, &self.channels) {
             Some(replica) => self.submit(time, token, replica, call),
             None => self.callers.fill(token, Err(error)),
+        }
+    }
+
+    /// Its second try may wait where the first would not have: the replica was lost meanwhile, or gives no credit.
+    fn goes_on_alone(&mut self, time: Instant, token: u64) {
+        let Some(caller) = self.callers.get(token) else { return };
+        let (place, patience) = (caller.place, self.routes.patience(time, caller.tries));
+        if self.routes.should_leave(caller) {
+            self.leave(time, token);
+        } else {
+            self.callers.place(token, place, patience);
         }
     }
 

@@ -46,7 +46,7 @@ struct Pair {
     wish: Wish,
     /// As it is told.
     time: Instant,
-    _servers: [Server; 2],
+    servers: Vec<Server>,
 }
 
 fn call() -> NewCall {
@@ -77,7 +77,7 @@ impl Pair {
         let exchange = Exchange::new(servers.each_ref().map(replica).into(), replicas, 0);
         let wish = Wish { is_wanted: Rc::new(Cell::new(true)), outcomes: Rc::default() };
         let poller = Poller::new().unwrap();
-        let mut pair = Self { exchange, poller, wish, time: now(), _servers: servers };
+        let mut pair = Self { exchange, poller, wish, time: now(), servers: servers.into() };
         pair.connect();
         pair
     }
@@ -92,6 +92,19 @@ impl Pair {
             }
         }
         self.time = now();
+    }
+
+    /// The second server is gone.
+    fn lose_second(&mut self) {
+        drop(self.servers.pop());
+        let (mut ready, mut scratch) = (Vec::new(), vec![0; 1 << 10]);
+        while self.is_well(self.time) != [true, false] {
+            self.poller.wait(Some(Duration::from_millis(10)), &mut ready);
+            for readiness in ready.drain(..) {
+                self.exchange.on_ready(self.time, &self.poller, readiness, &mut scratch);
+            }
+        }
+        self.turn(0);
     }
 
     /// Nothing is read in a turn, so that real time has no part in what follows.
@@ -188,6 +201,23 @@ fn a_call_that_may_have_been_carried_out_does_not_hear_that_it_was_not() {
         pair.turn(0);
         assert_eq!(*pair.wish.outcomes.borrow(), [Err(told)]);
     }
+}
+
+/// It was looked at for its first try alone, and stayed until the lost server was there again.
+#[test]
+fn of_two_tries_the_one_that_goes_on_leaves_a_lost_replica_where_it_waits() {
+    let mut pair = Pair::reached(1);
+    // What another has outstanding there leaves no room.
+    pair.exchange.channels[1].submit(pair.time, 99, call());
+    pair.turn(0);
+    let mut pair = pair.with_late(1);
+    assert_eq!(pair.sent(), 1);
+    pair.lose_second();
+    pair.ends(0, refused(Reason::Draining));
+    pair.turn(0);
+    let token = pair.exchange.callers.which(|_| true)[0];
+    let place = pair.exchange.callers.get(token).expect("it waits").place;
+    assert_eq!(place.replica, 0);
 }
 
 /// Both of its tries counted, so that it had none left.

@@ -380,10 +380,10 @@ impl Callers {
             errand.other.into_iter().for_each(|other| self.withdraw(other, space));
             return false;
         };
-        if let Some(other) = errand.other.and_then(|other| space.requests.get_mut(other)) {
-            other.errand.iter_mut().for_each(|errand| errand.other = None);
-            let here = self.shard(index).replica_of(index);
-            here.into_iter().for_each(|here| other.tries.failed_beside((here, failure)));
+        if let Some(other) = errand.other
+            && space.requests.get(other).is_some()
+        {
+            self.goes_on_alone(now, other, (index, failure), space);
             return true;
         }
         if !is_awaited(parent, space) {
@@ -395,6 +395,25 @@ impl Callers {
         let Some(next) = next else { return false };
         self.move_on(now, (parent, request.deadline, *errand), next, space);
         true
+    }
+
+    /// Of two tries at once one has failed. The other may wait for a connection that was lost meanwhile.
+    fn goes_on_alone(
+        &mut self,
+        now: Instant,
+        other: Key,
+        (index, failure): (usize, Failure),
+        space: &mut Space,
+    ) {
+        let here = self.shard(index).replica_of(index);
+        let Some(request) = space.requests.get_mut(other) else { return };
+        request.errand.iter_mut().for_each(|errand| errand.other = None);
+        here.into_iter().for_each(|here| request.tries.failed_beside((here, failure)));
+        let Some(at) = self.find(request.connection) else { return };
+        let end = &self.all[at];
+        if end.state() != ConnectionState::Up && end.waiting().any(|key| key == other) {
+            self.leave_one(now, (at, other), space);
+        }
     }
 
     /// See [`Callers::leave`].

@@ -285,10 +285,11 @@ mod tests {
     use super::*;
     use crate::connection::Incarnation;
     use crate::fabric::Fabric;
-    use crate::space::{Answer, Credit, Packet};
+    use crate::space::Packet;
+    use crate::space::testing::{refuse, taken, welcome};
     use crate::world::Link;
     use tailwater_control::catalog::Spec;
-    use tailwater_control::{Offer, Reason, RetryConfig, Site};
+    use tailwater_control::{Reason, RetryConfig, Site};
     use tailwater_stats::TallySpec;
 
     const SLO: Duration = Duration::from_micros(200);
@@ -341,21 +342,8 @@ mod tests {
 
     /// A connection that was lost once stands again.
     fn open(now: Instant, connection: Connection, clients: &mut Clients<'_>, space: &mut Space) {
-        let incarnation = Incarnation::FIRST.next();
-        let welcome = Credit { connection, incarnation, offer: Offer::OPEN, stamp: now.stamp() };
-        let key = space.credits.insert(welcome);
+        let key = welcome(now, connection, space);
         clients.on_opened(now, key, space);
-    }
-
-    /// The connections over which requests go, in the order of their arrival.
-    fn taken(space: &mut Space) -> Vec<Connection> {
-        let mut taken = Vec::new();
-        while let Some((_, event)) = space.calendar.pop() {
-            if let Event::Packet(Packet::Request(key)) = event {
-                taken.extend(space.requests.get(key).map(|request| request.connection));
-            }
-        }
-        taken
     }
 
     /// Such requests stayed where they were until the next vain attempt to connect there.
@@ -384,20 +372,6 @@ mod tests {
         }
     }
 
-    /// The server of a try refuses it.
-    fn refuse(
-        now: Instant,
-        key: Key,
-        reason: Reason,
-        clients: &mut Clients<'_>,
-        space: &mut Space,
-    ) {
-        let (outcome, offer) = (Outcome::Shed(reason), Offer::OPEN);
-        let answer = Answer { outcome, offer, left: now, waited: Duration::ZERO };
-        space.requests.get_mut(key).expect("a try").answer = Some(answer);
-        clients.on_reply(now, key, space);
-    }
-
     /// The connections over which a request went, and when the first of them had failed, in microseconds. Its first tries are
     /// refused, each so long after it came.
     fn refused(lost: Range<u32>, refusals: &[(Reason, u64)]) -> (Vec<Connection>, f64) {
@@ -409,7 +383,9 @@ mod tests {
             let Event::Packet(Packet::Request(key)) = event else { continue };
             tried.extend(space.requests.get(key).map(|request| request.connection));
             if let Some(&(reason, after_us)) = refusals.next() {
-                refuse(arrived + us(after_us), key, reason, &mut clients, &mut space);
+                let now = arrived + us(after_us);
+                refuse(now, key, reason, &mut space);
+                clients.on_reply(now, key, &mut space);
             }
         }
         (tried, clients.retries.report().expect("there are replicas").failure_p99_us)
@@ -432,7 +408,8 @@ mod tests {
             let Event::Packet(Packet::Request(key)) = event else { continue };
             tried.extend(space.requests.get(key).map(|request| request.connection));
             if tried.last() == Some(&second) {
-                refuse(now, key, Reason::Lock, &mut clients, &mut space);
+                refuse(now, key, Reason::Lock, &mut space);
+                clients.on_reply(now, key, &mut space);
             }
         }
         assert_eq!(tried, [first, second, first]);

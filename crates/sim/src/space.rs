@@ -287,6 +287,40 @@ impl Space {
     }
 }
 
+/// What tests of both ends of connections need.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use crate::connection::Incarnation;
+    use std::time::Duration;
+    use tailwater_control::{Offer, Outcome, Reason};
+
+    /// The connections over which requests go, in the order of their arrival.
+    pub(crate) fn taken(space: &mut Space) -> Vec<Connection> {
+        let mut taken = Vec::new();
+        while let Some((_, event)) = space.calendar.pop() {
+            if let Event::Packet(Packet::Request(key)) = event {
+                taken.extend(space.requests.get(key).map(|request| request.connection));
+            }
+        }
+        taken
+    }
+
+    /// The server of a try has refused it.
+    pub(crate) fn refuse(now: Instant, key: Key, reason: Reason, space: &mut Space) {
+        let (outcome, offer) = (Outcome::Shed(reason), Offer::OPEN);
+        let answer = Answer { outcome, offer, left: now, waited: Duration::ZERO };
+        space.requests.get_mut(key).expect("a try").answer = Some(answer);
+    }
+
+    /// The WELCOME of a connection that was lost once and stands again.
+    pub(crate) fn welcome(now: Instant, connection: Connection, space: &mut Space) -> Key {
+        let incarnation = Incarnation::FIRST.next();
+        let welcome = Credit { connection, incarnation, offer: Offer::OPEN, stamp: now.stamp() };
+        space.credits.insert(welcome)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

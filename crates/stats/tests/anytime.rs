@@ -169,6 +169,14 @@ fn a_short_pilots_promise_of_a_small_power_is_nearer_to_the_truth_less_its_exces
         less += plan.expected_power(effect) / 60.0;
     }
     assert!(promised > found + 0.05, "{promised} promised, {found} found");
+    let pilots = 20_000..20_030_u64;
+    let of_long = |seed: u64| {
+        let pilot = noisy(seed, 4 * PILOT);
+        let plan = PowerPlan::new(&pilot, Level::FIVE_PERCENT, TESTED, seed).expect("a plan");
+        plan.power(effect) / 30.0
+    };
+    let long = pilots.map(of_long).sum::<f64>();
+    assert!((long - found).abs() < 0.05, "{long} promised by four times as many, {found} found");
     assert!((less - found).abs() < 0.7 * (promised - found), "{less} of {promised}, {found} found");
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Exchange<F> {
     callers: Callers<F>,
     /// Tries that failed in this turn: at most one for each call.
     failed: Vec<Failed>,
-    /// Calls of whose two tries one failed in this turn.
+    /// Calls of whose two tries one has failed since they were looked at.
     alone: Vec<u64>,
 }
 
@@ -190,7 +190,6 @@ impl<F: Fill> Exchange<F> {
                 }
                 end.failure().into_iter().for_each(|it| caller.tries.failed_beside((replica, it)));
             }
-            self.alone.push(token);
             return;
         }
         self.failed.extend(Failed::of(token, call, &end));
@@ -233,7 +232,10 @@ impl<F: Fill> Exchange<F> {
 
     /// A try has failed. True if the call has another.
     fn goes_on_without(&mut self, token: u64, replica: usize) -> bool {
-        self.callers.get_mut(token).is_some_and(|caller| caller.goes_on_without(replica))
+        let caller = self.callers.get_mut(token);
+        let has_other = caller.is_some_and(|caller| caller.goes_on_without(replica));
+        self.alone.extend(has_other.then_some(token));
+        has_other
     }
 
     fn cancel_all(&mut self, time: Instant, places: Places) {

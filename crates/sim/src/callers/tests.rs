@@ -1,11 +1,12 @@
 use super::*;
 use crate::fabric::Fabric;
-use crate::space::{Answer, Credit, Packet};
+use crate::space::Packet;
+use crate::space::testing::{refuse, taken, welcome};
 use crate::task::Task;
 use crate::world::Link;
+use tailwater_control::Site;
 use tailwater_control::catalog::Spec;
 use tailwater_control::retry::{HedgeAfter, HedgeConfig, RetryConfig};
-use tailwater_control::{Offer, Site};
 use tailwater_core::Ratio;
 
 const DELAY: Duration = Duration::from_micros(5);
@@ -44,19 +45,13 @@ fn asked(space: &mut Space) -> Asked {
     Asked { parent, tier: 0, fan_out: 1, seed: 7, deadline: None, priority: 128 }
 }
 
-/// The connections over which tries go, in the order of their arrival.
-fn taken(space: &mut Space) -> Vec<Connection> {
-    let mut taken = Vec::new();
-    while let Some((_, event)) = space.calendar.pop() {
-        if let Event::Packet(Packet::Request(key)) = event {
-            taken.extend(space.requests.get(key).map(|request| request.connection));
-        }
-    }
-    taken
-}
-
 fn lose(callers: &mut Callers, connection: u32, space: &mut Space) {
     callers.on_lost(Instant::ZERO, Connection(connection), Incarnation::FIRST, space);
+}
+
+fn open(callers: &mut Callers, connection: u32, space: &mut Space) {
+    let key = welcome(Instant::ZERO, Connection(connection), space);
+    callers.on_opened(Instant::ZERO, key, space);
 }
 
 /// Such calls waited for the lost connection to come back, or until they were given up.
@@ -86,20 +81,9 @@ fn a_call_that_found_no_replica_goes_to_the_one_that_comes_back() {
     let asked = asked(&mut space);
     callers.call(Instant::ZERO, &asked, &mut space);
     assert!(!callers.leave(Instant::ZERO, Connection(0), &mut space), "no other is there");
-    let (connection, incarnation) = (Connection(2), Incarnation::FIRST.next());
-    let stamp = Instant::ZERO.stamp();
-    let welcome = Credit { connection, incarnation, offer: Offer::OPEN, stamp };
-    let key = space.credits.insert(welcome);
-    callers.on_opened(Instant::ZERO, key, &mut space);
+    open(&mut callers, 2, &mut space);
     callers.drive_all(Instant::ZERO, &mut space);
     assert_eq!(taken(&mut space), [Connection(2)]);
-}
-
-/// The server of a try refuses it.
-fn refuse(now: Instant, key: Key, reason: Reason, space: &mut Space) {
-    let (outcome, offer) = (Outcome::Shed(reason), Offer::OPEN);
-    let answer = Answer { outcome, offer, left: now, waited: Duration::ZERO };
-    space.requests.get_mut(key).expect("a try").answer = Some(answer);
 }
 
 /// When each try of a call arrives, and second tries, where the first so many are refused and no other is answered.
@@ -151,6 +135,41 @@ fn of_two_tries_the_one_that_was_not_begun_does_not_count() {
         }
         assert_eq!((callers.hedges(0).sent, arrived.len()), (1, 2 + more), "{reason:?}");
     }
+}
+
+/// Its second try was looked at by nobody until the next vain attempt to connect.
+#[test]
+fn of_two_tries_the_one_that_goes_on_leaves_a_lost_replica_where_it_waits() {
+    let (mut callers, mut space) = (callers_under("breakwater"), space());
+    // Another call has what the second replica gives without credit; the third is not there as the call is late.
+    lose(&mut callers, 0, &mut space);
+    lose(&mut callers, 2, &mut space);
+    let other = asked(&mut space);
+    callers.call(Instant::ZERO, &other, &mut space);
+    open(&mut callers, 0, &mut space);
+    let asked = asked(&mut space);
+    callers.call(Instant::ZERO, &asked, &mut space);
+    let (mut tried, mut first) = (Vec::new(), None);
+    while let Some((now, event)) = space.calendar.pop() {
+        match event {
+            Event::Packet(Packet::Request(key)) => {
+                tried.extend(space.requests.get(key).map(|request| request.connection));
+                first = first.or((tried.last() == Some(&Connection(0))).then_some(key));
+            }
+            Event::Late(key) if Some(key) == first => {
+                callers.on_late(now, key, &mut space);
+                assert_eq!(callers.waiting(), 1, "its second try");
+                open(&mut callers, 2, &mut space);
+                lose(&mut callers, 1, &mut space);
+                assert!(!callers.leave(now, Connection(1), &mut space), "one of two tries stays");
+                refuse(now, key, Reason::Lock, &mut space);
+                callers.on_reply(now, key, &mut space);
+                assert_eq!(callers.waiting(), 0);
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(tried, [1, 0, 2].map(Connection));
 }
 
 /// The event was that of the first try, which had ended. On sockets such calls have second tries.

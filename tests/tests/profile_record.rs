@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use tailwater_profile::record::{CallFlags, LossKind, Mark, MarkKind, Record, WaitKind};
+use tailwater_profile::record::{CallFlags, LossKind, Mark, MarkKind, Measured, Record, WaitKind};
 use tailwater_profile::trace::Ending;
 
 /// Calls that are longer lie between two looks only if those are three quarters as far apart: what the clock's
@@ -80,6 +80,10 @@ fn calls_took_place_when_the_trace_says() {
         assert!(matches!(recorded.ending, Ending::Finished(_)));
         let facts = facts(&text(&done.stdout));
         assert_eq!(facts.len().to_string(), (2 * rounds.parse::<u64>().unwrap()).to_string());
+        let is_delay = |record: &Record| {
+            matches!(record, Record::Figure(it) if it.what == Measured::SeenLateTicks)
+        };
+        assert!(recorded.records.iter().any(is_delay), "how late looks see is told");
         let seen = all_are_true(&recorded, &facts);
         all_are_told_or_counted(&recorded, &facts);
         let (branches, leaves) = apart(&facts);

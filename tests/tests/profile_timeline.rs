@@ -39,10 +39,6 @@ fn bars(page: &str) -> Vec<Bar> {
     page.split("class=\"tw-bar").skip(1).map(bar).collect()
 }
 
-/// A frame that was pushed reaches the scanner's core a little later, which bounds leave out (`docs/profiling.md`); 120 ns
-/// beyond them were seen here. A wait has the thread's own clock.
-const PUSHED_EARLIER_NS: i64 = 2_000;
-
 /// The bar of which that is said, in a row of the thread of this name.
 fn of(bars: &[Bar], thread: &str, what: &str) -> Option<Bar> {
     let is_it = |bar: &&Bar| bar.tip.starts_with(thread) && bar.tip.contains(what);
@@ -76,7 +72,7 @@ fn a_slow_calls_page_leads_from_its_wait_to_the_holder_and_shows_the_sleep_after
         let wait = own("for mutex lock")?;
         assert!(wait.tip.contains(", held by holder (") && wait.tip.ends_with(" in planted_hold"));
         let lies_within = |inner: &Bar, outer: &Bar| {
-            inner.from + inner.unsure[0] >= outer.from - outer.unsure[0] - PUSHED_EARLIER_NS
+            inner.from + inner.unsure[0] >= outer.from - outer.unsure[0]
                 && inner.to - inner.unsure[1] <= outer.to + outer.unsure[1]
         };
         for (inner, outer) in [(&wait, &waited), (&waited, &call), (&slept, &call)] {

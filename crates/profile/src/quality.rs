@@ -1,7 +1,7 @@
 //! How much of what happened the trace tells: losses, gaps, damage.
 
 use crate::clock::TickRate;
-use crate::record::{Figure, LossKind, Measured, Record};
+use crate::record::{Figure, LossKind, Measured, Record, Ticks};
 use crate::trace::{Ending, TraceError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,6 +43,9 @@ pub struct Quality {
     pub look_ns: f64,
     /// The longest of all but a thousandth of these times, at most.
     pub look_p999_ns: u64,
+    /// From what a thread did to the first look that finds it, at most: bounds of scanned calls allow for it. `null`: they do not,
+    /// in traces of before, or no scanner looked.
+    pub seen_late_ns: Option<u64>,
     /// Damaged parts of the file.
     pub damages: u64,
     /// Bytes passed over in them.
@@ -62,6 +65,8 @@ pub struct Quality {
     /// By the ticks within which they came: how many, and ticks in all.
     #[serde(skip)]
     looks_within: BTreeMap<u32, (u64, u64)>,
+    #[serde(skip)]
+    seen_late: Option<Ticks>,
 }
 
 /// Which requests a trace has kept, and how long all of them took.
@@ -133,6 +138,7 @@ impl Quality {
         let mut kept = self.kept.unwrap_or_default();
         *match what {
             Measured::Unscanned => return self.unscanned = value != 0,
+            Measured::SeenLateTicks => return self.seen_late = self.seen_late.max(Some(value)),
             // Of the files beside it.
             Measured::Throttlings | Measured::FirstTouchNs | Measured::OutsideKernel => return,
             // Of locks.
@@ -179,5 +185,29 @@ impl Quality {
             found
         });
         self.look_p999_ns = longest.map_or(0, |(within, _)| rate.ns(u64::from(*within)));
+        self.seen_late_ns = self.seen_late.map(|ticks| rate.ns(ticks));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_seen_late_is_that_of_the_latest_scanner_and_unknown_where_none_told() {
+        let rate = TickRate { ns_per_tick: 0.5, measured: true };
+        let found = |told: &[u64]| {
+            let mut quality = Quality::default();
+            for value in told {
+                let figure = Figure { what: Measured::SeenLateTicks, value: *value };
+                quality.add(&Record::Figure(figure));
+            }
+            quality.end(&Ending::Unfinished, rate);
+            assert_eq!(quality.kept, None, "nothing was cut down");
+            quality.seen_late_ns
+        };
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[500]), Some(250));
+        assert_eq!(found(&[500, 700, 600]), Some(350));
     }
 }

@@ -433,6 +433,9 @@ pub enum Measured {
     OutsideKernel = 10,
     /// Locks that were held for so many ticks are told, also without a wait. Without it they are not.
     HoldTicks = 11,
+    /// From what a thread did to the first look that finds it, at most, in ticks: bounds of scanned calls allow for it. One of each
+    /// scanner. Without it they do not.
+    SeenLateTicks = 12,
 }
 
 /// Something could not be recorded.

@@ -8,8 +8,7 @@
 
 use crate::entry::settings::Settings;
 use crate::entry::team::{Around, Placed, Recording, Team};
-use crate::look::calibrate::Rig;
-use crate::look::scan::Costs;
+use crate::look::calibrate::{Calibration, Rig};
 use crate::memory::arena::Arena;
 use crate::memory::foreign;
 use crate::memory::lease::{Recorder, Term};
@@ -90,11 +89,11 @@ pub fn record(
     let settings = Settings::read(|name| std::env::var_os(name));
     let us = clock::ticks_per_us();
     // To measure it takes two cores for some milliseconds.
-    let costs = if settings.looks { costs(us) } else { Costs::NONE };
+    let calibration = if settings.looks { calibration(us) } else { Calibration::NONE };
     let held = Held::take(arena, us)?;
     let other = Arc::new(other);
     let subject = Subject::Other(other.clone());
-    let team = start(&held, (pid, subject.clone()), path, &settings, costs)?;
+    let team = start(&held, (pid, subject.clone()), path, &settings, calibration)?;
     let threshold = settings.lock_ticks(us);
     held.renew(threshold);
     begun(&subject.name_of_process());
@@ -104,8 +103,8 @@ pub fn record(
     Ok(Recorded { end, written })
 }
 
-/// What looking costs here, by two threads of this process.
-fn costs(us: Ticks) -> Costs {
+/// What looking costs here, and how late it sees, by two threads of this process.
+fn calibration(us: Ticks) -> Calibration {
     let rig = Rig::default();
     std::thread::scope(|scope| {
         scope.spawn(|| rig.look(us));
@@ -182,7 +181,7 @@ fn start(
     (pid, subject): (u32, Subject),
     path: &Path,
     settings: &Settings,
-    costs: Costs,
+    calibration: Calibration,
 ) -> Result<Team, Refusal> {
     let Held { arena, term, us, .. } = *held;
     let create = || trace_file::remove_last(path).and_then(|()| trace_file::create(path, pid));
@@ -195,7 +194,8 @@ fn start(
     let cpus: Vec<_> = (0..settings.scanners).map(|scanner| settings.cpu_of(scanner)).collect();
     let place = move |scanner: usize| {
         let shares_core = own_threads::place_beside(pid, cpus[scanner]);
-        Placed { costs: if shares_core { Costs::NONE } else { costs }, shares_core }
+        let calibration = if shares_core { Calibration::NONE } else { calibration };
+        Placed { calibration, shares_core }
     };
     Ok(recording.start(Around { place, writes: || Ok(()), over: || () })?)
 }

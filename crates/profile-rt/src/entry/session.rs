@@ -2,8 +2,7 @@
 
 use crate::entry::settings::Settings;
 use crate::entry::team::{Around, Placed, Recording, Team};
-use crate::look::calibrate::Rig;
-use crate::look::scan::Costs;
+use crate::look::calibrate::{Calibration, Rig};
 use crate::memory::arena::Arena;
 use crate::memory::lease::{Recorder, Term};
 use crate::system::clock;
@@ -211,9 +210,9 @@ fn launch(
 /// Long for a thread to begin, and short where it cannot.
 const KEPT_WITHIN: Duration = Duration::from_millis(100);
 
-/// What looks cost here, and by which process that was measured. A child of `fork` goes by it, since the thread that
+/// What is known of looks here, and by which process that was measured. A child of `fork` goes by it, since the thread that
 /// begins there is not the program's; it may find it locked for ever, too.
-static COSTS: Mutex<Option<(u32, Costs)>> = Mutex::new(None);
+static CALIBRATION: Mutex<Option<(u32, Calibration)>> = Mutex::new(None);
 
 fn start_team(recording: Recording<'_>, settings: &Settings, us: Ticks) -> io::Result<Team> {
     let busy = sched_getcpu();
@@ -221,8 +220,8 @@ fn start_team(recording: Recording<'_>, settings: &Settings, us: Ticks) -> io::R
     let cpus = (0..settings.scanners).map(|scanner| settings.cpu_of(scanner));
     let places: Vec<_> = cpus.map(|cpu| (cpu, own_threads::share_a_core(cpu))).collect();
     let pid = std::process::id();
-    let known = COSTS.try_lock().ok().and_then(|costs| *costs);
-    let known = known.filter(|(measured_by, _)| *measured_by != pid).map(|(_, costs)| costs);
+    let known = CALIBRATION.try_lock().ok().and_then(|calibration| *calibration);
+    let known = known.filter(|(measured_by, _)| *measured_by != pid).map(|(_, of)| of);
     let is_measured = settings.looks && !places[0].1 && known.is_none();
     let rig = Arc::new(Rig::default());
     let (rig_too, found) = (rig.clone(), Arc::new(OnceLock::new()));
@@ -230,17 +229,18 @@ fn start_team(recording: Recording<'_>, settings: &Settings, us: Ticks) -> io::R
         process::has_started();
         let (cpu, shares_core) = places[scanner];
         own_threads::place(cpu, busy);
-        let costs = match known {
-            Some(costs) => costs,
+        let calibration = match known {
+            Some(calibration) => calibration,
             None if scanner == 0 && is_measured => *found.get_or_init(|| rig_too.measure(us)),
             // The first one is about to tell.
             None if is_measured => *found.wait(),
-            None => Costs::usual(us),
+            None => Calibration::usual(us),
         };
-        if let (0, false, Ok(mut known)) = (scanner, shares_core, COSTS.try_lock()) {
-            *known = Some((pid, costs));
+        if let (0, false, Ok(mut known)) = (scanner, shares_core, CALIBRATION.try_lock()) {
+            *known = Some((pid, calibration));
         }
-        Placed { costs: if shares_core { Costs::NONE } else { costs }, shares_core }
+        let calibration = if shares_core { Calibration::NONE } else { calibration };
+        Placed { calibration, shares_core }
     };
     let programs = recording.programs();
     let (kept, is_kept) = mpsc::channel();

@@ -1,9 +1,9 @@
 //! The threads of a recording, be they the program's own or a recorder's beside it: some look, one writes.
 
 use crate::entry::settings::Settings;
-use crate::look::items::{Outlet, way};
+use crate::look::calibrate::Calibration;
+use crate::look::items::{Item, Outlet, way};
 use crate::look::part::Part;
-use crate::look::scan::Costs;
 use crate::look::scanner::{Scanner, Times};
 use crate::memory::arena::Arena;
 use crate::memory::lease::Term;
@@ -39,8 +39,8 @@ pub(crate) struct Recording<'a> {
 
 /// Where a scanner has come to run.
 pub(crate) struct Placed {
-    /// What its looks cost there.
-    pub(crate) costs: Costs,
+    /// What its looks cost there, and how late they see.
+    pub(crate) calibration: Calibration,
     /// There is one core for the program and the scanner.
     pub(crate) shares_core: bool,
 }
@@ -131,11 +131,16 @@ impl<'a> Recording<'a> {
         for (nth, (part, outlet)) in Part::of_each(scanners).into_iter().zip(outlets).enumerate() {
             let (place, over, at_work) = (place.clone(), over.clone(), at_work.clone());
             let scan = move || {
-                let Placed { costs, shares_core } = place(nth);
+                let Placed { calibration, shares_core } = place(nth);
                 // Or naps would be half as long again. Best effort.
                 let _ = set_current_timer_slack(NonZeroU64::new(1));
                 own_threads::take_short_turns();
-                let times = Times { us, costs, budget, cpu, began, shares_core, looks };
+                if looks {
+                    let (what, value) = (Measured::SeenLateTicks, calibration.delay);
+                    // If the output is gone, so is the file.
+                    let _ = outlet.to.send(vec![Item::Figure(Figure { what, value })]);
+                }
+                let times = Times { us, calibration, budget, cpu, began, shares_core, looks };
                 Scanner::new((arena, term), part, times, outlet).run(process::stop());
                 if at_work.fetch_sub(1, AcqRel) == 1 {
                     over();

@@ -2,7 +2,7 @@
 
 use super::scan::{Ended, Window};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use tailwater_profile::record::{CallFlags, Gap, Looks, LossKind, ThreadId, Ticks};
+use tailwater_profile::record::{CallFlags, Figure, Gap, Looks, LossKind, ThreadId, Ticks};
 
 /// Something for the output, in the order in which it happened.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,7 @@ pub(crate) enum Item {
         at: Ticks,
     },
     Looks(Looks),
+    Figure(Figure),
     /// Calls that came and went unseen, or what else could not be told.
     Lost {
         id: Option<ThreadId>,

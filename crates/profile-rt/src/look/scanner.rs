@@ -1,9 +1,10 @@
 //! A thread that looks: its part of the program's threads in turn, for as long as it records.
 
+use crate::look::calibrate::Calibration;
 use crate::look::items::{BATCH, Item, Outlet, clocked};
 use crate::look::part::Part;
 use crate::look::scan::{
-    Break, Costs, Duty, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
+    Break, Duty, Ended, Gaps, Glimpse, Head, Pace, Probe, ThreadScan, WHOLE, Watch, Window,
 };
 use crate::memory::abi::{ENTRY_BYTES, What};
 use crate::memory::arena::{Arena, Slot, THREADS_MAX};
@@ -27,8 +28,8 @@ const THREADS_EAGER: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) us: Ticks,
-    /// What looking costs the threads.
-    pub(crate) costs: Costs,
+    /// What looking costs the threads, and how late it sees.
+    pub(crate) calibration: Calibration,
     /// Share of the program's time, in 65536ths.
     pub(crate) budget: u64,
     /// Of a core, that this scanner may take, in 65536ths.
@@ -48,6 +49,8 @@ pub(crate) struct Scanner {
     term: Term,
     part: Part,
     pace: Pace,
+    /// See [`Calibration`].
+    delay: Ticks,
     us: Ticks,
     gaps: Gaps,
     watched: Vec<Watched>,
@@ -83,15 +86,10 @@ impl Scanner {
         times: Times,
         outlet: Outlet,
     ) -> Self {
-        let us = times.us;
+        let (us, Calibration { costs, delay }) = (times.us, times.calibration);
         // All of them wake up on the one core.
         let parts = part.parts();
-        let pace = Pace {
-            costs: times.costs,
-            budget: times.budget,
-            settle: times.costs.change,
-            force: us * 7,
-        };
+        let pace = Pace { costs, budget: times.budget, settle: costs.change, force: us * 7 };
         let now = ticks();
         let mut gaps = Gaps::new(us * AWAY_US);
         if times.looks {
@@ -102,6 +100,7 @@ impl Scanner {
             term,
             part,
             pace,
+            delay,
             us,
             gaps,
             watched: Vec::new(),
@@ -287,7 +286,7 @@ impl Scanner {
         } else {
             (life.first_generation.load(Relaxed), started)
         };
-        let watch = Watch::new(generation, Window { from: at, to: at }, now);
+        let watch = Watch::new(generation, Window { from: at, to: at }, self.delay, now);
         self.batch.push(Item::Came { id, slot, generation });
         self.watched.push(Watched { id, slot, eye, watch });
     }
@@ -482,7 +481,7 @@ mod tests {
         let (outlet, inlet) = way();
         let times = Times {
             us: 1000,
-            costs: Costs::NONE,
+            calibration: Calibration::NONE,
             budget: WHOLE,
             cpu: WHOLE,
             began: ticks(),

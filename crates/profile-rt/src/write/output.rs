@@ -201,6 +201,7 @@ impl<W: Write> Output<W> {
             }
             Item::Unload { place, descs, at } => self.goes(place, descs.0..descs.1, at),
             Item::Looks(looks) => self.write(&Record::Looks(looks)),
+            Item::Figure(figure) => self.write(&Record::Figure(figure)),
             Item::Lost { id: Some(id), kind: LossKind::Calls, count } if self.clocks => {
                 let count = self.at(id).map_or(count, |at| {
                     self.empty_ring(at);

@@ -277,6 +277,7 @@ fn figure(cursor: &mut Cursor<'_>) -> Result<Figure> {
         9 => Measured::Unscanned,
         10 => Measured::OutsideKernel,
         11 => Measured::HoldTicks,
+        12 => Measured::SeenLateTicks,
         other => return Err(Trouble::Kind(other)),
     };
     Ok(Figure { what, value: cursor.number()? })

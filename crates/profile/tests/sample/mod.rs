@@ -237,7 +237,7 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
 }
 
 /// All that is measured of a recording.
-const MEASURED: [Measured; 9] = [
+const MEASURED: [Measured; 10] = [
     Measured::Throttlings,
     Measured::FirstTouchNs,
     Measured::Requests,
@@ -247,6 +247,7 @@ const MEASURED: [Measured; 9] = [
     Measured::RequestsP99Ns,
     Measured::RequestsP999Ns,
     Measured::RequestsP9999Ns,
+    Measured::SeenLateTicks,
 ];
 
 fn any_call() -> impl Strategy<Value = Record> {

@@ -65,6 +65,11 @@ impl Window {
         Self { from: if from < to { from } else { to }, to }
     }
 
+    /// Where the instant was seen up to `delay` later than it was: looks that did not find it rule out less.
+    pub(crate) const fn seen_late(self, delay: Ticks) -> Self {
+        Self { from: self.from.saturating_sub(delay), to: self.to }
+    }
+
     /// The middle, and half the width, rounded up so that the window stays covered.
     pub(crate) fn middle(self) -> (Ticks, u32) {
         let half = (self.to - self.from).div_ceil(2);

@@ -66,11 +66,13 @@ struct World {
     stores: Vec<(Ticks, Store)>,
     truth: HashMap<u64, Truth>,
     end: Ticks,
+    /// A store may be seen so much later, in the order of all stores.
+    delay: Ticks,
 }
 
 impl World {
     fn of(script: &[Step]) -> Self {
-        let mut world = Self { stores: Vec::new(), truth: HashMap::new(), end: 1000 };
+        let mut world = Self { stores: Vec::new(), truth: HashMap::new(), end: 1000, delay: 0 };
         let (mut stack, mut counter): (Vec<u64>, u64) = (Vec::new(), 0);
         for step in script {
             match *step {
@@ -121,6 +123,13 @@ impl World {
         self.stores.push((self.end, store));
         self.end
     }
+
+    /// The store of this number, once it may be seen at `time`; those before it were.
+    fn seen_at(&self, time: Ticks, number: usize) -> Option<&Store> {
+        let (at, store) = self.stores.get(number)?;
+        let delay = (number as u64).wrapping_mul(7919) % (self.delay + 1);
+        (at + delay <= time).then_some(store)
+    }
 }
 
 /// Sees the world at its own time.
@@ -143,9 +152,7 @@ impl<'a> Eye<'a> {
     /// Time goes by before each load, and the thread goes on meanwhile.
     fn load(&mut self) {
         self.time += u64::from(*self.delays.next().expect("a cycle"));
-        while let Some((at, store)) = self.world.stores.get(self.next)
-            && *at <= self.time
-        {
+        while let Some(store) = self.world.seen_at(self.time, self.next) {
             match *store {
                 Store::Counter(generation) => self.head.generation = generation,
                 Store::Desc(depth, desc) => self.frames[depth].what = what_of(desc),
@@ -195,7 +202,8 @@ fn scan(world: &World, delays: &[u16], pace: &Pace, begin: Ticks) -> Vec<Ended> 
     eye.time = begin;
     let mut now = begin;
     let generation = eye.head().generation;
-    let mut watch = Watch::new(generation, Window { from: now, to: now }, now);
+    let began = Window { from: now, to: now };
+    let mut watch = Watch::new(generation, began, world.delay, now);
     while now < world.end {
         if watch.is_due(now) {
             now = watch.turn(pace, 0, now, &mut eye, &mut gaps, &mut out);
@@ -239,8 +247,9 @@ proptest! {
         script in prop::collection::vec(step(), 1..400),
         delays in prop::collection::vec(prop_oneof![20 => 1..8u16, 4 => 8..60u16, 1 => 60..2000u16], 1..200),
         begin in prop_oneof![Just(DAWN), 1000..9000u64],
+        delay in prop_oneof![Just(0u64), 1..500u64],
     ) {
-        let world = World::of(&script);
+        let world = World { delay, ..World::of(&script) };
         check(&world, &scan(&world, &delays, &PACE, begin));
     }
 
@@ -309,7 +318,7 @@ fn a_frame_that_is_half_written_when_it_is_read_has_not_the_function_of_the_one_
     let delays = [&glimpse[..], &head, &entry, &middle, &last, &again].concat();
     let mut eye = Eye { time: 1000, ..Eye::new(&world, &delays) };
     let (mut gaps, mut told) = (Gaps::new(GAP), Vec::new());
-    let mut scan = ThreadScan::new(0, Window { from: DAWN, to: DAWN });
+    let mut scan = ThreadScan::new(0, Window { from: DAWN, to: DAWN }, world.delay);
     let (now, _) = scan.glimpse(1000, &mut eye, &mut gaps, &mut told);
     let (now, _) = scan.walk(now, &mut eye, &mut gaps, &mut told);
     assert_eq!(eye.head, Head { depth: 1, generation: 2 }, "the second call is under way");
@@ -331,4 +340,23 @@ fn exact_times_of_a_quiet_program() {
     let calls: Vec<_> = told.iter().map(|c| (c.what.desc, c.parent, c.depth, c.flags)).collect();
     assert_eq!(calls, [(2, 1, 1, 0), (1, 0, 0, 0)]);
     assert!(told.iter().all(|c| c.start.to - c.start.from < 40 && c.end.to - c.end.from < 40));
+}
+
+#[test]
+fn looks_that_found_a_call_after_its_end_do_not_bound_it() {
+    let script = [
+        Step::Call { desc: 1, work: 1000 },
+        Step::Call { desc: 2, work: 1000 },
+        Step::Return { work: 1000 },
+        Step::Return { work: 1000 },
+    ];
+    let world = World { delay: 300, ..World::of(&script) };
+    let told = scan(&world, &[1], &PACE, DAWN);
+    check(&world, &told);
+    assert_eq!(told.len(), 2);
+    for call in told {
+        let last_found = call.end.from + world.delay;
+        let end = world.truth[&call.generation].end.expect("it has ended");
+        assert!(last_found > end, "{call:?} was gone at {end}");
+    }
 }

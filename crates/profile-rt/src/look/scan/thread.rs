@@ -1,7 +1,8 @@
 //! One thread's stack, followed from glimpse to glimpse.
 //!
 //! Three facts carry all conclusions. They hold because a thread stores its counter, then the frame,
-//! then the position, in this order, and a scanner loads in this order too.
+//! then the position, in this order, and a scanner loads in this order too. Stores come to be seen in this order, each up to
+//! [`ThreadScan::delay`] late: windows of starts and ends begin so much before the look that found neither.
 //!
 //! - *No push, no change*: while the counter stands where it stood when the whole stack was known, the stack is a
 //!   prefix of that one. The position says which.
@@ -45,6 +46,8 @@ pub(crate) struct ThreadScan {
     mixed: u64,
     looks: Counts,
     began: Window,
+    /// From a store of the thread to the first look that finds it, at most.
+    delay: Ticks,
     read: Vec<(u32, Glimpse)>,
 }
 
@@ -71,8 +74,8 @@ pub(crate) enum Seen {
 
 impl ThreadScan {
     /// Begins to follow a thread whose counter stood at `generation` between `began.from` and
-    /// `began.to`. Frames up to then count as started before.
-    pub(crate) fn new(generation: u64, began: Window) -> Self {
+    /// `began.to`. Frames up to then count as started before. A look may miss what the thread stored up to `delay` before it.
+    pub(crate) fn new(generation: u64, began: Window, delay: Ticks) -> Self {
         Self {
             frames: Vec::with_capacity(64),
             whole: false,
@@ -86,6 +89,7 @@ impl ThreadScan {
             mixed: 0,
             looks: Counts::new(began.from),
             began,
+            delay,
             read: Vec::with_capacity(64),
         }
     }
@@ -349,18 +353,22 @@ impl ThreadScan {
         let Glimpse { what, generation } = glimpse;
         if generation <= self.first_generation {
             let flags = CallFlags::STARTED_BEFORE;
-            return Frame { what, generation, start: self.began, flags };
+            // Windows of the frames above it reach back as far.
+            let start = self.began.seen_late(self.delay);
+            return Frame { what, generation, start, flags };
         }
         self.found += 1;
-        let start = self.timeline.start_of(generation).unwrap_or(Window::new(self.alive, seen));
+        let looked = self.timeline.start_of(generation).unwrap_or(Window::new(self.alive, seen));
+        let start = looked.seen_late(self.delay);
         let flags = if gaps.touch(start) { CallFlags::GAP } else { 0 };
         Frame { what, generation, start, flags }
     }
 
-    /// Frames from `depth` up have ended after `alive` and by `by`.
+    /// Frames from `depth` up were found gone between `alive` and `by`.
     fn truncate(&mut self, depth: usize, by: Ticks, gaps: &Gaps, out: &mut Vec<Ended>) {
         while self.frames.len() > depth {
-            let Some(ended) = self.pop(Window::new(self.alive, by)) else { return };
+            let end = Window::new(self.alive, by).seen_late(self.delay);
+            let Some(ended) = self.pop(end) else { return };
             let gap = if gaps.touch(ended.end) { CallFlags::GAP } else { 0 };
             out.push(Ended { flags: ended.flags | gap, ..ended });
         }

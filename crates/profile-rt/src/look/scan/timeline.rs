@@ -19,7 +19,7 @@ struct Span {
     generation: u64,
     /// It had been reached by then.
     reached_by: Ticks,
-    /// It had not been left at that time.
+    /// A look at that time found it so still.
     held_at: Ticks,
 }
 
@@ -44,7 +44,7 @@ impl Timeline {
         }
     }
 
-    /// When the frame was pushed that made the counter `generation`; `None`: before the beginning.
+    /// When the frame that made the counter `generation` came to be seen; `None`: before the beginning.
     pub(crate) fn start_of(&self, generation: u64) -> Option<Window> {
         let after = self.spans.partition_point(|span| span.generation < generation);
         let before = self.spans.get(after.checked_sub(1)?)?;

@@ -32,9 +32,9 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// See [`ThreadScan::new`].
-    pub(crate) fn new(generation: u64, began: Window, now: Ticks) -> Self {
+    pub(crate) fn new(generation: u64, began: Window, delay: Ticks, now: Ticks) -> Self {
         Self {
-            scan: ThreadScan::new(generation, began),
+            scan: ThreadScan::new(generation, began, delay),
             purse: Purse::new(now),
             next: now,
             settling: false,

@@ -120,6 +120,19 @@ fn policies(parent: u32, word: &str) -> Vec<String> {
     ours.filter_map(|pid| class_of(&read(format!("/proc/{pid}/stat")))).map(|of| of.1).collect()
 }
 
+/// Less of a guard's quantity may be worse to whoever prints it with a minus: no evidence would ever be seen.
+#[test]
+fn a_guard_below_zero_ends_the_test_in_place_of_watching_nothing() {
+    let machine = Machine::new("guard-below-zero");
+    let program = machine.program("rate", "echo \"{\\\"cost\\\": $noise, \\\"rate\\\": -900}\"");
+    let more =
+        ["--knob", "malloc-arenas=1", "--metric", "/cost", "--guard", "/rate", "--pilot", "4"];
+    let output = machine.tune("ab", &[&more[..], &["--", "sh", &program]].concat());
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("the guard /rate is -900; a number of at least 0 is needed"), "{told}");
+}
+
 #[test]
 fn blocks_that_do_not_count_are_told_of_ever_more_rarely_and_each_time_with_their_reason() {
     let machine = Machine::new("not-valid");

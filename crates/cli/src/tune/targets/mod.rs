@@ -239,12 +239,21 @@ impl Target {
             Kind::Scenario(_) => scenario::invalid(&json).map_err(|why| said.failed(&why))?,
         };
         let read = |gauge: &Gauge| gauge.read(&json).map_err(|why| said.failed(&why));
-        let guards = self.guards.iter().map(|(_, gauge)| read(gauge));
+        let guards = self.guards.iter().map(|(_, gauge)| match read(gauge)? {
+            // It would count as zero, and so would a worse one: the guard could never be raised.
+            below if below < 0.0 => Err(said.failed(&negative(gauge.name(), below))),
+            reading => Ok(reading),
+        });
         let guards = guards.collect::<Result<_, Failure>>()?;
         let metric = read(&self.metric)?;
         let block = Block { metric, guards, noise: Vec::new(), invalid, void: 0 };
         Ok((Played::Block(block), causes(said.complaints)))
     }
+}
+
+/// Why a guard's reading is none.
+fn negative(name: &str, found: f64) -> String {
+    format!("the guard {name} is {found}; a number of at least 0 is needed, of which more is worse")
 }
 
 /// Complaints but for the run's own conclusion, which says no more than that the block does not count.

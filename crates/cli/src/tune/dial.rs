@@ -31,6 +31,10 @@ enum Way {
 /// The knobs of a comparison with one value each, in order.
 pub(super) type Setting = Vec<String>;
 
+/// Words in braces that each block fills with something else. A knob called so would never reach the command, and both arms
+/// be the same.
+const TAKEN: [&str; 2] = ["seed", "tailwater"];
+
 /// What a target offers beside the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offer<'a> {
@@ -55,6 +59,11 @@ impl Dial {
         }
         if let Some(refused) = knobs::refused(name) {
             return Err(Failure::usage(format!("{name} is not set here: {}", refused.reason)));
+        }
+        if TAKEN.contains(&name) {
+            return Err(Failure::usage(format!(
+                "{{{name}}} in a command is not a knob's value, as each block fills it; give the knob another name"
+            )));
         }
         let placeholder = format!("{{{name}}}");
         if offer.words.iter().any(|word| word.contains(&placeholder)) {
@@ -259,6 +268,18 @@ mod tests {
                 "tailwater tune exec --knob nice=5 -- CMD"
             ]
         );
+    }
+
+    #[test]
+    fn words_that_each_block_fills_are_no_knobs() {
+        let root = Root::new(Path::new("/")).expect("a folder");
+        let words = ["{seed}", "{tailwater}", "{seeds}"].map(str::to_owned);
+        let offer = Offer { words: &words, is_scenario: false };
+        for name in TAKEN {
+            let why = Dial::find(name, offer, &root).unwrap_err().to_string();
+            assert!(why.contains("give the knob another name"), "{why}");
+        }
+        assert!(Dial::find("seeds", offer, &root).is_ok());
     }
 
     #[test]

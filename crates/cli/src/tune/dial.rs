@@ -161,6 +161,24 @@ impl Dial {
     }
 }
 
+/// Knobs of which the first moves what the second's file says: intel_pstate holds `scaling_max_freq` to the rate without
+/// turbo while `no_turbo` is 1. That would be taken for another program's value, which is kept.
+const MOVED: [(&str, &str); 1] = [("no-turbo", "frequency-max-khz")];
+
+/// Refuses knobs that cannot be turned in one test.
+///
+/// # Errors
+/// With two of which one moves the other.
+pub(super) fn stand_together(dials: &[Dial]) -> Result<(), Failure> {
+    let has = |name: &str| dials.iter().any(|dial| dial.name == name);
+    match MOVED.iter().find(|(one, other)| has(one) && has(other)) {
+        None => Ok(()),
+        Some((one, other)) => Err(Failure::usage(format!(
+            "{one} moves what the file of {other} says, so that it could not be put back; turn them in two tests"
+        ))),
+    }
+}
+
 /// Writes a setting's values to the files of the kernel; all of them, so that both arms are disturbed alike.
 pub(super) fn turn(
     session: &mut Session,
@@ -268,6 +286,17 @@ mod tests {
                 "tailwater tune exec --knob nice=5 -- CMD"
             ]
         );
+    }
+
+    #[test]
+    fn knobs_of_which_one_moves_the_other_do_not_stand_together() {
+        let dial = |name: &str| Dial { name: name.into(), way: Way::Word, stock: None };
+        let [turbo, most, nice] = ["no-turbo", "frequency-max-khz", "nice"].map(dial);
+        for alone in [[turbo.clone(), nice.clone()], [nice, most.clone()]] {
+            assert!(stand_together(&alone).is_ok(), "{alone:?}");
+        }
+        let why = stand_together(&[most, turbo]).unwrap_err().to_string();
+        assert!(why.contains("turn them in two tests"), "{why}");
     }
 
     #[test]

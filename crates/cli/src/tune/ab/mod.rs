@@ -74,6 +74,7 @@ fn prepare(options: &AbOptions, root: &Root) -> Result<Prepared, Failure> {
             "both arms have {value}; two settings that differ are needed"
         )));
     }
+    dial::stand_together(&dials)?;
     target.check(&dials, &a)?;
     target.check(&dials, &b)?;
     Ok(Prepared { target, dials, a, b })

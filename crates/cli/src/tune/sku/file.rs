@@ -1,7 +1,7 @@
 //! The file of `tailwater tune sku`: which knobs, which values, what is measured.
 
 use super::super::ab::QUADS_MAX;
-use super::super::dial::{Dial, Setting};
+use super::super::dial::{Dial, Setting, stand_together};
 use super::super::machine::Root;
 use super::super::targets::{LATE_MAX, Target, TargetOptions};
 use super::super::{fresh_seed, noise, percent};
@@ -219,6 +219,7 @@ fn wanted(described: &Described, root: &Root) -> Result<Wanted, Failure> {
             }
         }
     }
+    stand_together(&dials)?;
     let rivals = own.into_iter().map(|(name, set)| {
         let of = |(dial, stock): (&Dial, &String)| set.get(&dial.name).unwrap_or(stock).clone();
         (name, dials.iter().zip(&stock).map(of).collect())

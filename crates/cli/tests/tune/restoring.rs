@@ -223,6 +223,19 @@ fn undo_says_what_it_puts_back_and_then_that_there_is_nothing() {
     assert_eq!(stdout(&machine.tune("undo", &[])), "Nothing is left to put back.\n");
 }
 
+/// Its folder, which only its owner may read, would keep all other users from tuning.
+#[test]
+fn what_a_tune_has_left_that_was_killed_before_its_journal_is_removed() {
+    let machine = Machine::new("begun");
+    for verb in [&["undo"][..], &["ab", "--knob", "malloc-arenas=1", "--", "false"]] {
+        std::fs::create_dir_all(machine.path("run/tailwater")).expect("in the test's folder");
+        machine.write(&format!("{JOURNAL}.part"), "tailwater tune jour");
+        let output = machine.tune(verb[0], &verb[1..]);
+        assert!(!machine.has("run/tailwater"), "{verb:?}: {}{}", stdout(&output), stderr(&output));
+    }
+    machine.is_as_before().expect("nothing was turned");
+}
+
 #[test]
 fn the_next_start_puts_back_before_it_reads_what_knobs_are() {
     let machine = left_turned("next");

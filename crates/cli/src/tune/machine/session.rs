@@ -56,7 +56,7 @@ impl Session {
         if !restored.failed.is_empty() {
             let why = restored.failed.join("; ");
             return Err(Failure::work(format!(
-                "an earlier tailwater tune left knobs turned that cannot be put back: {why}"
+                "an earlier tailwater tune left knobs turned that cannot be put back: {why}; mend this and type: tailwater tune undo"
             )));
         }
         let journal = Journal { place: place::here(root), entries: Vec::new() };
@@ -221,6 +221,8 @@ fn leftover(root: &Root) -> Result<Leftover, Failure> {
     let none = BTreeMap::new();
     match store::read(root)? {
         Stored::Nothing => {
+            // Of one that was killed before its journal was there. Nothing was turned then, so this may fail.
+            let _ = store::keep(root, &Journal::default());
             Ok(Leftover { restored: Restored::default(), elsewhere: Vec::new(), damage: None })
         }
         Stored::Whole(journal) => {
@@ -272,7 +274,7 @@ fn of_readable(restored: &Restored, readable: usize) -> String {
 /// # Errors
 /// When another session is under way, something cannot be put back, or the journal is damaged.
 pub(in crate::tune) fn undo(root: &Root) -> Result<(Restored, Option<String>), Failure> {
-    if matches!(store::read(root)?, Stored::Nothing) {
+    if matches!(store::read(root)?, Stored::Nothing) && !store::has_folder(root) {
         return Ok((Restored::default(), None));
     }
     let _lock = lock::take(root)?;

@@ -46,6 +46,12 @@ pub(super) fn read(root: &Root) -> Result<Stored, Failure> {
     })
 }
 
+/// Whether its folder is there, which is made before the first journal and removed with the last.
+pub(super) fn has_folder(root: &Root) -> bool {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    root.open(&format!("{ABOVE}/{FOLDER}"), flags).is_ok()
+}
+
 /// Puts it on disk: the file first, then its name, then the folder that has the name.
 pub(super) fn write(root: &Root, journal: &Journal) -> Result<(), Failure> {
     let (text, entries) = (journal.text(), journal.entries.len());
@@ -139,5 +145,23 @@ fn gone(folder: &OwnedFd, name: &str) -> io::Result<()> {
 }
 
 fn trouble(root: &Root, error: &io::Error) -> Failure {
-    Failure::work(format!("{}: {error}", shown(root)))
+    let whose = if error.kind() == io::ErrorKind::PermissionDenied {
+        "; a tune of another user is under way, or was killed: then type as that user, mostly root: tailwater tune undo"
+    } else {
+        ""
+    };
+    Failure::work(format!("{}: {error}{whose}", shown(root)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_not_read_it_hears_who_may() {
+        let root = Root::new(&std::env::temp_dir()).expect("it is there");
+        let of = |kind: io::ErrorKind| trouble(&root, &kind.into()).to_string();
+        assert!(of(io::ErrorKind::PermissionDenied).ends_with("tailwater tune undo"));
+        assert!(!of(io::ErrorKind::StorageFull).contains("tailwater tune undo"));
+    }
 }

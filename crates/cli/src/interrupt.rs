@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// Ctrl-C, `kill`, and a terminal that is closed.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+/// Ctrl-\ asks the same of a program that has something to put back. It ends all others at once.
+const TO_THE_END: [i32; 1] = [SIGQUIT];
 
 /// What such signals have asked for so far.
 #[derive(Debug)]
@@ -38,7 +40,9 @@ impl Interrupt {
         let (woken, wakes) = UnixStream::pair().map_err(Failure::work)?;
         let (signal, second) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         let ignored = ignored();
-        for number in SIGNALS.into_iter().filter(|number| ignored >> (number - 1) & 1 == 0) {
+        let more: &[i32] = if second_ends { &[] } else { &TO_THE_END };
+        let all = SIGNALS.iter().chain(more).copied();
+        for number in all.filter(|number| ignored >> (number - 1) & 1 == 0) {
             let wakes = wakes.try_clone().map_err(Failure::work)?;
             if second_ends {
                 // In this order: the shutdown looks at the flag before the next action sets it.

@@ -124,7 +124,9 @@ fn killed(rng: &mut Rng, (seed, lane, number): (u64, u32, usize), turned: &Atomi
 
 #[test]
 fn signals_put_knobs_back_at_once() {
-    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129)] {
+    for (signal, code) in
+        [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129), (Signal::QUIT, 131)]
+    {
         let machine = Machine::new(&format!("signal-{code}"));
         let program = machine.program("blocks", "exec sleep 600");
         let mut child = machine.start("ab", &away(&program));

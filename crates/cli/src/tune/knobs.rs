@@ -2,7 +2,8 @@
 
 use super::dial::beside;
 use super::exec;
-use super::machine::Root;
+use super::machine::{Root, may_be_turned};
+use super::tell;
 use crate::failure::{Failure, say};
 use crate::terminal::style;
 use clap::Args;
@@ -47,6 +48,9 @@ struct Row {
 
 pub(super) fn knobs(options: &KnobsOptions) -> Result<(), Failure> {
     let root = Root::new(&options.root)?;
+    if let Some(note) = may_be_turned(&root) {
+        tell(&note);
+    }
     let mut rows: Vec<Row> = knobs::all().map(|knob| row(knob, &root)).collect();
     rows.extend(REFUSED.iter().map(|knob| Row {
         name: knob.name,

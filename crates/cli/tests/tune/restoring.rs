@@ -3,7 +3,7 @@
 use super::common::eventually;
 use super::machine::{BUDGET, JOURNAL, Machine, RMEM, SWAPPINESS, stderr, stdout, value};
 use rustix::process::{Pid, Signal, kill_process};
-use std::process::Child;
+use std::process::{Child, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 use tailwater_core::Rng;
@@ -223,6 +223,22 @@ fn undo_says_what_it_puts_back_and_then_that_there_is_nothing() {
     assert_eq!(undone.status.code(), Some(0));
     machine.is_as_before().expect("all is put back");
     assert_eq!(stdout(&machine.tune("undo", &[])), "Nothing is left to put back.\n");
+}
+
+#[test]
+fn who_only_looks_at_knobs_that_a_killed_tune_has_left_hears_of_it() {
+    let machine = left_turned("looked");
+    let plan = ["--knob", "swappiness=10", "--", "true"];
+    let looks = || [machine.tune("knobs", &["netdev-budget"]), machine.tune("plan", &plan)];
+    let hears =
+        |output: &Output| stderr(output).contains("knobs may be turned: a tune is under way");
+    for output in looks() {
+        assert!(hears(&output) && output.status.success(), "{}", stderr(&output));
+    }
+    assert_eq!(machine.tune("undo", &[]).status.code(), Some(0));
+    for output in looks() {
+        assert!(!hears(&output) && output.status.success(), "{}", stderr(&output));
+    }
 }
 
 /// Its folder, which only its owner may read, would keep all other users from tuning.

@@ -16,7 +16,7 @@ pub(super) use text::{change, forecast, percent};
 
 use super::bench::Bench;
 use super::dial::{self, Dial, Setting};
-use super::machine::{Root, Session};
+use super::machine::{Root, Session, may_be_turned};
 use super::plan::plan;
 use super::targets::Target;
 use super::tell;
@@ -83,6 +83,9 @@ fn prepare(options: &AbOptions, root: &Root) -> Result<Prepared, Failure> {
 /// `tailwater tune plan`.
 pub(super) fn dry(options: &AbOptions) -> Result<(), Failure> {
     let root = Root::new(&options.root)?;
+    if let Some(note) = may_be_turned(&root) {
+        tell(&note);
+    }
     let Prepared { target, dials, a, b } = prepare(options, &root)?;
     let arms = [("A", &a), ("B", &b)];
     let text = plan(&root, (&dials, &target), &arms, options.seed);

@@ -12,3 +12,4 @@ mod session;
 
 pub(super) use root::Root;
 pub(super) use session::{Restored, Session, undo};
+pub(super) use store::may_be_turned;

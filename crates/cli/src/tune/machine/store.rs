@@ -46,6 +46,18 @@ pub(super) fn read(root: &Root) -> Result<Stored, Failure> {
     })
 }
 
+/// What is to be known where knobs are looked at without the lock: they may be turned. `None` where there is no journal.
+pub(in crate::tune) fn may_be_turned(root: &Root) -> Option<String> {
+    match read(root) {
+        Ok(Stored::Nothing) => None,
+        Ok(_) => Some(format!(
+            "{} is there, so knobs may be turned: a tune is under way, or was killed; then type: tailwater tune undo",
+            shown(root)
+        )),
+        Err(why) => Some(why.to_string()),
+    }
+}
+
 /// Whether its folder is there, which is made before the first journal and removed with the last.
 pub(super) fn has_folder(root: &Root) -> bool {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;

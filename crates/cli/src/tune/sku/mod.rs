@@ -15,7 +15,7 @@ mod trials;
 use super::ab;
 use super::bench::Bench;
 use super::dial::Setting;
-use super::machine::{Root, Session};
+use super::machine::{Root, Session, may_be_turned};
 use super::plan::plan;
 use super::tell;
 use crate::failure::{Failure, say};
@@ -74,6 +74,9 @@ pub(super) fn sku(options: &SkuOptions) -> Result<(), Failure> {
     };
     described.against(&options.rivals)?;
     if options.dry_run {
+        if let Some(note) = may_be_turned(&root) {
+            tell(&note);
+        }
         return say(&planned(&root, &described.on(&root)?));
     }
     let interrupt = Interrupt::watch_to_the_end()?;

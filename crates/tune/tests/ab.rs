@@ -252,6 +252,15 @@ fn every_look_is_kept_for_the_curve() {
 }
 
 #[test]
+fn a_conclusion_has_the_mean_of_the_look_whose_p_value_it_has() {
+    let found = compared(&rules(), Program { metric: 0.97, ..SAME }, 9);
+    let looks = found.looks();
+    let least = looks.iter().map(|look| look.p_value).fold(1.0, f64::min);
+    let first = looks.iter().find(|look| look.p_value == least).expect("there are looks");
+    assert_eq!(Conclusion::of(&found, false, None).strongest_mean, Some(first.mean));
+}
+
+#[test]
 fn a_conclusion_tells_how_many_quads_were_set_aside_and_why_the_last_was() {
     let spoilt = compared(&rules(), Program { invalid: 1.0, ..SAME }, 9);
     let all = spoilt.quads().len();

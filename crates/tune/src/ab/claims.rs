@@ -64,8 +64,7 @@ fn settle(ended: &mut [Conclusion], shown: &[bool], (claims, alpha): (usize, f64
         let own = claim.p_value();
         let before = p_values.iter().filter(|of| **of < own).count();
         claim.shown_at = Some(alpha / (claims - before) as f64);
-        let mean = claim.last.map_or(0.0, |look| look.mean);
-        let is_less = mean < 0.0;
+        let is_less = claim.strongest_mean.is_some_and(|mean| mean < 0.0);
         let is_better = is_less == (better == Better::Less);
         claim.verdict = if is_better { Verdict::Better } else { Verdict::Worse };
     }
@@ -115,6 +114,17 @@ mod tests {
             assert_eq!(shown(claim, 1, 0.05), [false], "{claim:?}");
         }
         assert_eq!(shown(&claims[..1], 1, 0.05), [true]);
+    }
+
+    #[test]
+    fn a_claim_has_the_sign_of_the_look_that_its_p_value_is_of() {
+        // Its mean has turned since that look.
+        let turned = Conclusion { strongest_mean: Some(-0.02), ..test(0.04, 0.001, Verdict::Open) };
+        let mut claims = vec![turned];
+        settle(&mut claims, &[true], (1, 0.05), Better::Less);
+        assert_eq!(claims[0].verdict, Verdict::Better);
+        settle(&mut claims, &[true], (1, 0.05), Better::More);
+        assert_eq!(claims[0].verdict, Verdict::Better, "what has a verdict keeps it");
     }
 
     #[test]

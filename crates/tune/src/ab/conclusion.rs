@@ -26,6 +26,10 @@ pub struct Conclusion {
     /// What was known at its end; none where no quad counts.
     #[serde(skip)]
     pub last: Option<Look>,
+    /// Mean logarithm of B ÷ A at the look with the strongest evidence, of which its p-value is: the last may have another
+    /// sign. None where no quad counts.
+    #[serde(skip)]
+    pub strongest_mean: Option<f64>,
 }
 
 /// Quads that were set aside by a rule.
@@ -49,6 +53,8 @@ impl Conclusion {
     /// Of a comparison that goes on no more: by itself, as its time was over, or for what failed.
     #[must_use]
     pub fn of(comparison: &Comparison, timed_out: bool, failed: Option<String>) -> Self {
+        let looks = comparison.looks();
+        let strongest = looks.iter().max_by(|one, two| one.evidence.total_cmp(&two.evidence));
         Self {
             level: comparison.rules().level.alpha(),
             shown_at: None,
@@ -57,7 +63,8 @@ impl Conclusion {
             noisy: comparison.is_noisy(),
             set_aside: SetAside::of(comparison),
             failed,
-            last: comparison.looks().last().copied(),
+            last: looks.last().copied(),
+            strongest_mean: strongest.map(|look| look.mean),
         }
     }
 
@@ -105,6 +112,7 @@ impl Conclusion {
             set_aside: None,
             failed: None,
             last: Some(look),
+            strongest_mean: Some(look.mean),
         }
     }
 }

@@ -302,6 +302,7 @@ mod tests {
             set_aside: None,
             failed: None,
             last: Some(look),
+            strongest_mean: Some(mean),
         }
     }
 

@@ -225,6 +225,22 @@ fn undo_says_what_it_puts_back_and_then_that_there_is_nothing() {
     assert_eq!(stdout(&machine.tune("undo", &[])), "Nothing is left to put back.\n");
 }
 
+/// As of a module that was unloaded: no undo would ever do.
+#[test]
+fn where_a_knobs_file_is_gone_the_next_start_says_which_record_keeps_it_from_its_work() {
+    let machine = left_turned("gone-for-good");
+    std::fs::rename(machine.path(BUDGET), machine.path("away")).expect("in the test's folder");
+    let output = machine.tune("ab", &["--knob", "malloc-arenas=1", "--", "true"]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    let record = format!("remove {}", machine.path(JOURNAL).display());
+    assert!(told.contains("netdev_budget: ") && told.contains(&record), "{told}");
+    assert_eq!(value(&machine.read(RMEM)), "4096 131072 33554432", "the other is put back");
+    std::fs::rename(machine.path("away"), machine.path(BUDGET)).expect("it was moved there");
+    assert_eq!(machine.tune("undo", &[]).status.code(), Some(0));
+    machine.is_as_before().expect("undo puts it back");
+}
+
 #[test]
 fn who_only_looks_at_knobs_that_a_killed_tune_has_left_hears_of_it() {
     let machine = left_turned("looked");

@@ -56,7 +56,9 @@ impl Session {
         if !restored.failed.is_empty() {
             let why = restored.failed.join("; ");
             return Err(Failure::work(format!(
-                "an earlier tailwater tune left knobs turned that cannot be put back: {why}; mend this and type: tailwater tune undo"
+                "an earlier tailwater tune left knobs turned that cannot be put back: {why}; mend this and type: tailwater tune undo, \
+                 or, where a file is gone for good, remove {}",
+                store::shown(root)
             )));
         }
         let journal = Journal { place: place::here(root), entries: Vec::new() };

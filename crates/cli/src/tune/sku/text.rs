@@ -250,7 +250,8 @@ fn left_open<'t>(tests: impl Iterator<Item = &'t Conclusion>) -> Option<String> 
     let open = tests.filter(|test| test.verdict != Verdict::Worse);
     let wider = |(low, high): (f64, f64), (from, to): (f64, f64)| (low.min(from), high.max(to));
     let (low, high) = open.filter_map(|test| test.last?.interval).reduce(wider)?;
-    Some(format!("Intervals of what was tested go from {} to {}.", change(low), change(high)))
+    let (low, high) = (change(low), change(high));
+    Some(format!("Intervals of what was tested, each at its own level, go from {low} to {high}."))
 }
 
 /// What nothing is claimed of.
@@ -356,7 +357,10 @@ mod tests {
             ended(Verdict::Open, None),
         ];
         let told = left_open(tests.iter()).expect("there are intervals");
-        assert_eq!(told, "Intervals of what was tested go from -5.00 % to +4.00 %.");
+        assert_eq!(
+            told,
+            "Intervals of what was tested, each at its own level, go from -5.00 % to +4.00 %."
+        );
         assert_eq!(left_open(tests[2..].iter()), None);
     }
 

@@ -4,6 +4,7 @@ use crate::sample;
 use tailwater_profile::kernel::{After, Did, ThreadState, WaitedBehind};
 use tailwater_profile::record::{Figure, Gap, Mark, MarkKind, Measured, Record, ThreadId};
 use tailwater_profile::requests::{Requests, RunQueue, RunQueueSums, RunQueueTimes};
+use tailwater_profile::tiers::{Joined, Survey};
 use tailwater_profile::trace::Ending;
 
 /// A microsecond of the trace, at two ticks a nanosecond.
@@ -178,4 +179,38 @@ fn of_a_kept_part_and_of_nothing_nothing_is_told() {
     assert!(every(None).is_some());
     let kept = Record::Figure(Figure { what: Measured::Requests, value: 1_000 });
     assert!(every(Some(kept)).is_none(), "its requests are the slowest of a thousand");
+}
+
+/// With the whole room for each, 32 of them would take 13 GB.
+#[test]
+fn traces_that_are_read_together_share_the_room() {
+    use MarkKind::{End, Start};
+    let span = |n: u64| [mark(0, n, Start, n * 100), mark(0, n, End, n * 100 + 20)];
+    let trace: Vec<Record> = (1..=3).flat_map(span).collect();
+    let kernel = [
+        state(0, (0, 105), running()),
+        state(0, (105, 110), runnable()),
+        state(0, (110, 900), running()),
+    ];
+    let thread = [sample::thread(0, "loop")];
+    let found = |among: usize, figure: Option<Record>| -> Option<RunQueue> {
+        let mut survey = Survey::new("loop", &sample::header()).with_every(among);
+        survey.add(&sample::second_clock());
+        trace.iter().chain(&figure).for_each(|record| survey.add(record));
+        let tier = survey.finish(&Ending::Unfinished).expect("two clock readings");
+        let joined = Joined::new(vec![tier], 1);
+        let mut review = joined.review(0);
+        thread.iter().chain(&trace).for_each(|record| review.add(record));
+        let every = joined.finish(vec![review]).traces.remove(0).every?;
+        let mut times = RunQueueTimes::new(every);
+        thread.iter().chain(&kernel).for_each(|record| times.add(record));
+        times.finish()
+    };
+    let whole = found(1, None).expect("three requests");
+    assert_eq!((whole.all.requests, whole.all.waited_ns, whole.left_out), (3, 5 * US, 0));
+    // There is room for a part of each.
+    let one = found(1 << 20, None).expect("a request");
+    assert_eq!((one.all.requests, one.all.waited_ns, one.left_out), (1, 5 * US, 2));
+    let kept = Record::Figure(Figure { what: Measured::Requests, value: 1_000 });
+    assert_eq!(found(1, Some(kept)), None, "its requests are the slowest of a thousand");
 }

@@ -8,6 +8,7 @@ use tailwater_profile::clock::TickRate;
 use tailwater_profile::kernel::{
     Account, Accounts, Cause, Coverage, HadBy, Sleeps, Stretch, Wakers, Woken,
 };
+use tailwater_profile::record::Record;
 use tailwater_profile::requests::WaitRow;
 use tailwater_profile::trace::Header;
 use tailwater_report::count;
@@ -16,19 +17,23 @@ use tailwater_report::count;
 const ROWS_MAX: usize = 3;
 
 /// Fills in where the time of calls or requests went, if there is a file that says; gives what it lacks. The trace's ticks
-/// are of that rate.
+/// are of that rate. `also` takes the same records.
 pub(super) fn account<'a>(
     trace: &Path,
     header: &Header,
     rate: TickRate,
     rows: impl Iterator<Item = (&'a mut Vec<Stretch>, &'a mut Option<Account>)>,
+    mut also: impl FnMut(&Record),
 ) -> Option<Coverage> {
     let kernel = Companion::Kernel.open(trace, header)?;
     let (stretches, places): (Vec<_>, Vec<_>) =
         rows.map(|(stretches, account)| (std::mem::take(stretches), account)).unzip();
     let mut accounts = Accounts::new(stretches);
     kernel.read(|item| match item {
-        Ok(record) => accounts.add(record),
+        Ok(record) => {
+            also(record);
+            accounts.add(record);
+        }
         Err(_) => accounts.damaged(),
     });
     let coverage = accounts.coverage();

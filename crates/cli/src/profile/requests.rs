@@ -17,7 +17,7 @@ use crate::failure::{Failure, say};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tailwater_profile::kernel::Coverage;
-use tailwater_profile::requests::{Report, RequestRow, Requests};
+use tailwater_profile::requests::{Report, RequestRow, Requests, RunQueueTimes};
 use tailwater_report::{count, grid, timelines};
 
 /// What to ask of a trace without marks.
@@ -79,10 +79,12 @@ fn of_one(path: &Path, options: &RequestsOptions) -> Result<(), Failure> {
         let own = (&mut row.stretches, &mut row.kernel);
         kernel::holders(&mut row.waits).chain([own])
     });
-    report.kernel = kernel::account(path, &header, report.rate, rows);
-    // What could not be read was complained of once.
-    let handlings = report.every.take().filter(|_| report.kernel.is_some());
-    report.run_queue = handlings.and_then(|handlings| run_queue::read(path, &header, handlings));
+    let mut times = report.every.take().map(RunQueueTimes::new);
+    report.kernel = kernel::account(path, &header, report.rate, rows, |record| {
+        times.iter_mut().for_each(|times| times.add(record));
+    });
+    let times = times.filter(|_| report.kernel.is_some());
+    report.run_queue = times.and_then(RunQueueTimes::finish);
     report.samples = sampled.coverage();
     name_places(&mut report, &sampled);
     // It has whole names.

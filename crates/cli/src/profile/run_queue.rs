@@ -1,56 +1,64 @@
-//! How long requests waited in a run queue, from the kernel's file beside a trace.
+//! How long requests waited in a run queue, as a table: of one trace, or of several that are read together.
 
 use super::bounds::shown;
-use super::companion::Companion;
-use std::path::Path;
-use tailwater_profile::requests::{Handlings, RunQueue, RunQueueSums, RunQueueTimes};
-use tailwater_profile::trace::Header;
+use tailwater_profile::requests::{RunQueue, RunQueueSums};
 use tailwater_report::{count, grid, percent};
 
-/// What was waited, if there is a file that says. Damage is told of by the accounts from the same file.
-pub(super) fn read(trace: &Path, header: &Header, handlings: Handlings) -> Option<RunQueue> {
-    let kernel = Companion::Kernel.open(trace, header)?;
-    let mut times = RunQueueTimes::new(handlings);
-    kernel.read(|item| {
-        if let Ok(record) = item {
-            times.add(record);
-        }
-    });
-    times.finish()
+/// What stands in both tables, behind what tells rows apart.
+const HEADS: [&str; 8] =
+    ["requests", "took at least", "p50", "p99", "of their time", "queued", "unknown", "no thread"];
+
+/// Of one trace, with what is not in it.
+pub(super) fn told(found: &RunQueue) -> String {
+    let heads = [&["run queue"][..], &HEADS[..]].concat();
+    let table = grid(&heads, 1, &rows(found));
+    format!("\n{table}\n{}{}", threadless(&[found]), left_out("", found))
 }
 
-/// The same as a table, and what is not in it.
-pub(super) fn told(found: &RunQueue) -> String {
-    let heads = [
-        "run queue",
-        "requests",
-        "took at least",
-        "p50",
-        "p99",
-        "of their time",
-        "queued",
-        "unknown",
-        "no thread",
-    ];
-    let rows = [row("all", &found.all), row("slowest 1 %", &found.slowest)];
-    let mut out = format!("\n{}\n", grid(&heads, 1, &rows));
-    if found.all.threadless_ns > 0 {
-        out.push_str(
-            "In a part of their time no thread is known to have had them: pending, shed, in several queues at once, or \
-             not recorded. Whose waits delayed them then is not known.\n",
-        );
+/// The same of several, each by its name.
+pub(super) fn told_of_each(traces: &[(&str, &RunQueue)]) -> String {
+    let heads = [&["trace", "run queue"][..], &HEADS[..]].concat();
+    let named = |(name, found): &(&str, &RunQueue)| {
+        rows(found).map(|row| [vec![(*name).to_owned()], row].concat())
+    };
+    let rows: Vec<Vec<String>> = traces.iter().flat_map(named).collect();
+    let all: Vec<&RunQueue> = traces.iter().map(|(_, found)| *found).collect();
+    let mut out = format!("\n{}\n{}", grid(&heads, 2, &rows), threadless(&all));
+    for (name, found) in traces {
+        out.push_str(&left_out(&format!("{name}: "), found));
     }
+    out
+}
+
+/// What a part without a thread means, where there is one.
+fn threadless(all: &[&RunQueue]) -> &'static str {
+    if all.iter().all(|found| found.all.threadless_ns == 0) {
+        return "";
+    }
+    "In a part of their time no thread is known to have had them: pending, shed, in several queues at once, or not \
+     recorded. Whose waits delayed them then is not known.\n"
+}
+
+/// What found no room, in lines that begin with whose that is.
+fn left_out(whose: &str, found: &RunQueue) -> String {
+    let mut out = String::new();
     if found.states_left_out > 0 {
         let left_out = count(found.states_left_out);
         out.push_str(&format!(
-            "{left_out} facts of the kernel are left out for want of memory: what they tell of is unknown.\n"
+            "{whose}{left_out} facts of the kernel are left out for want of memory: what they tell of is unknown.\n"
         ));
     }
     if found.left_out > 0 {
         let left_out = count(found.left_out);
-        out.push_str(&format!("{left_out} later requests are left out for want of memory.\n"));
+        out.push_str(&format!(
+            "{whose}{left_out} later requests are left out for want of memory.\n"
+        ));
     }
     out
+}
+
+fn rows(found: &RunQueue) -> [Vec<String>; 2] {
+    [row("all", &found.all), row("slowest 1 %", &found.slowest)]
 }
 
 fn row(name: &str, of: &RunQueueSums) -> Vec<String> {
@@ -96,5 +104,16 @@ mod tests {
         assert!(text.contains("\n9 facts of the kernel are left out"), "{text}");
         // Of the slowest everything is known.
         assert!(text.contains("≥ 5.0 %") && !text.contains("≥ 50 %"), "{text}");
+        let found = RunQueue { all, slowest, left_out: 0, states_left_out: 0 };
+        let short = RunQueue { all: pending, left_out: 7, ..found };
+        let text = told_of_each(&[("front", &found), ("leaf", &short)]);
+        let rows: Vec<&str> = text.lines().skip(3).take(4).collect();
+        for (row, begin) in rows.iter().zip(["front", "front", "leaf", "leaf"]) {
+            assert!(row.starts_with(begin), "{text}");
+        }
+        assert!(rows[1].contains("slowest 1 %") && rows[2].contains("≥ 5.0 %"), "{text}");
+        assert_eq!(text.matches("no thread is known to have had them").count(), 1, "{text}");
+        assert!(text.contains("\nleaf: 7 later requests are left out"), "{text}");
+        assert!(!text.contains("front: "), "of it nothing is left out: {text}");
     }
 }

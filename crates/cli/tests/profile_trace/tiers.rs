@@ -3,8 +3,10 @@
 use super::made::{function, profile, told, trace};
 use serde_json::Value;
 use std::path::PathBuf;
+use tailwater_profile::kernel::{After, Did, ThreadState, WaitedBehind};
 use tailwater_profile::record::{
-    Call, CallFlags, Clock, FunctionId, Hop, HopKind, Mark, MarkKind, Record, Thread, ThreadId,
+    Call, CallFlags, Clock, Figure, FunctionId, Hop, HopKind, Loss, LossKind, Mark, MarkKind,
+    Measured, Record, Thread, ThreadId,
 };
 
 const MS: u64 = 1_000_000;
@@ -169,4 +171,66 @@ fn a_trace_whose_ticks_were_not_measured_is_refused() {
         assert!(said.contains("unmeasured.trace: found no two clock readings"), "{said}");
         assert!(said.contains("or leave this trace out"), "{said}");
     }
+}
+
+/// What the kernel tells of a leaf whose thread waits 10 ms for a core while it has the tenth request; an event is lost.
+fn kernel() -> Vec<Record> {
+    let state = |from: u64, to: u64, did| {
+        let (start, end) = (from * MS, to * MS);
+        Record::State(ThreadState { thread: ThreadId(0), start, end, did })
+    };
+    let behind = WaitedBehind::default();
+    vec![
+        Record::Thread(Thread { id: ThreadId(0), tid: 100, name: "server".into() }),
+        state(0, 1_001, Did::Running { cpu: 1 }),
+        state(1_001, 1_011, Did::Runnable { cpu: 1, after: After::Preempted, behind }),
+        state(1_011, 3_000, Did::Running { cpu: 1 }),
+        Record::Loss(Loss { thread: None, kind: LossKind::Events, count: 1 }),
+    ]
+}
+
+/// It was told of a trace that is read alone.
+#[test]
+fn each_trace_with_a_file_of_the_kernels_has_its_waits_in_a_run_queue() {
+    let [front, leaf] = traces("waits");
+    trace("waits-leaf.trace.kernel", &kernel(), 0);
+    let leaf = leaf.to_str().expect("a path");
+    let said = told(&profile("requests", &front, &[leaf, "--json"]));
+    let json: Value = serde_json::from_str(&said).expect("JSON");
+    let [front_row, leaf_row] = [&json["traces"][0], &json["traces"][1]];
+    assert!(front_row["run_queue"].is_null() && front_row["kernel"].is_null(), "{front_row}");
+    assert_eq!(leaf_row["kernel"]["lost_events"], 1);
+    let (all, slowest) = (&leaf_row["run_queue"]["all"], &leaf_row["run_queue"]["slowest"]);
+    let of = |sums: &Value, key: &str| sums[key].as_u64().expect("a number");
+    let keys = ["requests", "took_ns", "waited_ns"];
+    assert_eq!(keys.map(|key| of(all, key)), [20, 69 * MS, 10 * MS], "{all}");
+    assert_eq!(keys.map(|key| of(slowest, key)), [1, 50 * MS, 10 * MS], "{slowest}");
+    let text = told(&profile("requests", &front, &[leaf]));
+    let is_row = |line: &&str| line.starts_with("waits-leaf ") && line.contains("slowest 1 %");
+    let row = text.lines().find(is_row).unwrap_or_else(|| panic!("no row in {text}"));
+    assert!(row.contains("10.0 ms") && row.contains("20 %"), "{row}");
+    for words in [
+        "waits-front has no file of the kernel's beside it",
+        "tailwater profile record --kernel -o TRACE -- bin/fig1 …",
+        "1 events of the kernel were lost",
+    ] {
+        assert_eq!(text.matches(words).count(), 1, "{words} in {text}");
+    }
+}
+
+#[test]
+fn of_traces_without_files_of_the_kernels_and_of_kept_parts_no_wait_is_told() {
+    let [front, leaf] = traces("waitless");
+    let text = told(&profile("requests", &front, &[leaf.to_str().expect("a path")]));
+    assert!(!text.contains("run queue") && !text.contains("--kernel"), "{text}");
+    let (mut front, leaf) = records();
+    front.push(Record::Figure(Figure { what: Measured::Requests, value: 1_000 }));
+    let [front, leaf] = written("part", front, leaf);
+    for tier in ["front", "leaf"] {
+        trace(&format!("part-{tier}.trace.kernel"), &kernel(), 0);
+    }
+    let text = told(&profile("requests", &front, &[leaf.to_str().expect("a path")]));
+    assert!(text.contains("part-front holds a part of its requests"), "{text}");
+    let is_row = |line: &str| line.starts_with("part-leaf ") && line.contains(" all ");
+    assert!(text.lines().any(is_row), "{text}");
 }

@@ -6,14 +6,15 @@ use crate::kernel::Stretch;
 use crate::names::Names;
 use crate::record::{ThreadId, Ticks};
 
-/// Parts kept of all requests together; 2²⁰ and what becomes of them take some 400 MB. Later requests are left out.
+/// Parts kept of all requests together, whatever the number of traces; 2²⁰ and what becomes of them take some 400 MB. Later
+/// requests are left out.
 const PARTS_MAX: usize = 1 << 20;
 
 /// What is kept of all requests, in ticks.
-#[derive(Default)]
-pub(super) struct Every {
+pub(crate) struct Every {
     all: Vec<Passage>,
     parts: usize,
+    parts_max: usize,
     left_out: u64,
 }
 
@@ -45,8 +46,13 @@ pub(super) struct Handling {
 }
 
 impl Every {
-    pub(super) fn add(&mut self, request: &Request) {
-        if self.parts >= PARTS_MAX {
+    /// With an even share of the room: so many traces are read together.
+    pub(crate) fn among(traces: usize) -> Self {
+        Self { all: Vec::new(), parts: 0, parts_max: PARTS_MAX / traces.max(1), left_out: 0 }
+    }
+
+    pub(crate) fn add(&mut self, request: &Request) {
+        if self.parts >= self.parts_max {
             self.left_out += 1;
             return;
         }
@@ -57,7 +63,7 @@ impl Every {
     }
 
     /// The same by the kernel's clock and its numbers of threads.
-    pub(super) fn told(&self, clocks: &Clocks, names: &Names) -> Handlings {
+    pub(crate) fn told(&self, clocks: &Clocks, names: &Names) -> Handlings {
         let all = self.all.iter().map(|one| one.told(clocks, names)).collect();
         Handlings { all, left_out: self.left_out }
     }

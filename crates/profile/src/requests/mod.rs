@@ -16,6 +16,7 @@ mod report;
 pub use assemble::Incomplete;
 pub(crate) use assemble::{Assembly, Leg, Part, What};
 pub use details::Details;
+pub(crate) use every::Every;
 pub use every::Handlings;
 pub(crate) use first::{Counted, FirstReading};
 pub(crate) use kept::{Kept, Scene};
@@ -26,7 +27,6 @@ pub(crate) use timeline::{Activity, pieces};
 
 use crate::record::{Record, Ticks};
 use crate::trace::{Ending, Header, TraceError};
-use every::Every;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -80,7 +80,7 @@ impl Requests {
     /// Keeps also when which thread had each request, in some 400 MB at most: [`Report::every`].
     #[must_use]
     pub fn with_every(mut self) -> Self {
-        self.chosen.every = Some(Every::default());
+        self.chosen.every = Some(Every::among(1));
         self
     }
 

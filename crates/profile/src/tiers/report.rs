@@ -9,9 +9,12 @@ use super::tree::CallCounts;
 use super::tree::{Node, Tree};
 use super::{Followed, Joined};
 use crate::clock::TickRate;
+use crate::kernel::Coverage;
 use crate::names::Names;
 use crate::quality::Quality;
-use crate::requests::{Activity, Incomplete, Request, RequestRow, View, pieces, row};
+use crate::requests::{
+    Activity, Handlings, Incomplete, Request, RequestRow, RunQueue, View, pieces, row,
+};
 use serde::Serialize;
 
 /// Steps listed of a request.
@@ -61,6 +64,15 @@ pub struct TierRow {
     pub rate: TickRate,
     /// What it does not tell.
     pub quality: Quality,
+    /// What its kernel's file does not tell, filled in by whoever has that. `null` without one, and where the trace has kept a
+    /// part.
+    pub kernel: Option<Coverage>,
+    /// How long its requests waited in a run queue, filled in likewise. `null` also where it has no request.
+    pub run_queue: Option<RunQueue>,
+    /// When which thread had each request, where [`Survey::with_every`](super::Survey::with_every) asked for it. `None` where
+    /// the trace has kept a part.
+    #[serde(skip)]
+    pub every: Option<Handlings>,
     /// The tables, for whoever wants addresses and lines.
     #[serde(skip)]
     pub names: Names,
@@ -169,20 +181,23 @@ pub(super) fn build(joined: Joined, reviews: Vec<Review>) -> Report {
     let seen: Vec<Seen> = reviews.into_iter().map(Review::finish).collect();
     let all = All { tiers: &tiers, axis: &axis, seen: &seen };
     let slowest = trees.iter().map(|tree| all.root(tree)).collect();
-    let traces = tiers.iter().zip(seen).map(|(tier, seen)| tier_row(tier, seen)).collect();
+    let traces = tiers.into_iter().zip(seen).map(|(tier, seen)| tier_row(tier, seen)).collect();
     let CallCounts { all: calls, found: calls_found, doubled: doubled_names } = counts;
     Report { traces, clocks, calls, calls_found, doubled_names, slowest }
 }
 
-fn tier_row(tier: &Tier, seen: Seen) -> TierRow {
-    let rate = tier.clocks.rate();
-    let quantile = |share| rate.ns(tier.lengths.value_at_quantile(share));
-    let mut quality = tier.quality.clone();
+fn tier_row(tier: Tier, seen: Seen) -> TierRow {
+    let Tier { clocks, mut quality, lengths, every, .. } = tier;
+    let rate = clocks.rate();
+    let quantile = |share| rate.ns(lengths.value_at_quantile(share));
     quality.beyond_bounds += seen.left_out;
+    // Of a part of the trace quantiles would not be those of all.
+    let every = every.filter(|_| quality.kept.is_none());
+    let every = every.map(|every| every.told(&clocks, &seen.names));
     TierRow {
-        trace: tier.name.clone(),
-        program: tier.program.clone(),
-        requests: tier.lengths.len(),
+        trace: tier.name,
+        program: tier.program,
+        requests: lengths.len(),
         p50_ns: quantile(0.5),
         p99_ns: quantile(0.99),
         p999_ns: quantile(0.999),
@@ -191,6 +206,9 @@ fn tier_row(tier: &Tier, seen: Seen) -> TierRow {
         records: tier.records,
         rate,
         quality,
+        kernel: None,
+        run_queue: None,
+        every,
         names: seen.names,
     }
 }

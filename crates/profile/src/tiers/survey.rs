@@ -4,7 +4,7 @@ use super::longest::{Brief, Longest, Room};
 use crate::clock::Clocks;
 use crate::quality::Quality;
 use crate::record::Record;
-use crate::requests::{Counted, FirstReading, Incomplete};
+use crate::requests::{Counted, Every, FirstReading, Incomplete, Request};
 use crate::trace::{Ending, Header, TraceError};
 use hdrhistogram::Histogram;
 use std::fmt;
@@ -18,7 +18,13 @@ pub struct Survey {
     name: String,
     program: String,
     reading: FirstReading,
+    chosen: Chosen,
+}
+
+/// What is kept of requests as they end.
+struct Chosen {
     longest: Longest,
+    every: Option<Every>,
 }
 
 /// What the first reading found, in a trace whose ticks were measured.
@@ -34,6 +40,8 @@ pub struct Tier {
     pub(super) left_out: u64,
     pub(super) incomplete: Incomplete,
     pub(super) records: u64,
+    /// When which thread had each request, where that was asked for.
+    pub(super) every: Option<Every>,
 }
 
 /// A trace's times cannot be compared with another's: how long its ticks last was not measured.
@@ -52,8 +60,16 @@ impl Survey {
             name: name.to_owned(),
             program: header.program.clone(),
             reading: FirstReading::new(header),
-            longest: Longest::new(room),
+            chosen: Chosen { longest: Longest::new(room), every: None },
         }
+    }
+
+    /// Keeps also when which thread had each request: [`TierRow::every`](super::TierRow::every). The room, some 400 MB at most,
+    /// is for `among` traces that are read together.
+    #[must_use]
+    pub fn with_every(mut self, among: usize) -> Self {
+        self.chosen.every = Some(Every::among(among));
+        self
     }
 
     /// Takes the next record.
@@ -62,7 +78,7 @@ impl Survey {
             Record::Hop(hop) => self.reading.add_hop(hop),
             _ => self.reading.add(record),
         };
-        done.into_iter().for_each(|request| self.longest.add(request));
+        done.into_iter().for_each(|request| self.chosen.take(request));
     }
 
     /// Takes note of a damaged part.
@@ -76,11 +92,12 @@ impl Survey {
     ///
     /// The trace does not tell how long a tick is.
     pub fn finish(self, ending: &Ending) -> Result<Tier, Unmeasured> {
-        let Self { name, program, reading, mut longest } = self;
+        let Self { name, program, reading, mut chosen } = self;
         if !reading.rate().measured {
             return Err(Unmeasured);
         }
-        let counted = reading.finish(ending, |request| longest.add(request));
+        let counted = reading.finish(ending, |request| chosen.take(request));
+        let Chosen { longest, every } = chosen;
         let (requests, left_out) = longest.finish();
         let Counted { clocks, quality, lengths, incomplete, records } = counted;
         Ok(Tier {
@@ -93,7 +110,17 @@ impl Survey {
             left_out,
             incomplete,
             records,
+            every,
         })
+    }
+}
+
+impl Chosen {
+    fn take(&mut self, request: Request) {
+        if let Some(every) = &mut self.every {
+            every.add(&request);
+        }
+        self.longest.add(request);
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) fn slowest(options: &ReportOptions, slowest: usize) -> Result<(), Fai
         let own = (&mut row.stretches, &mut row.kernel);
         kernel::holders(&mut row.waits).chain([own])
     });
-    report.kernel = kernel::account(&options.trace, &header, report.rate, rows);
+    report.kernel = kernel::account(&options.trace, &header, report.rate, rows, |_| {});
     report.samples = sampled.coverage();
     let changed = name_places(&mut report, &sampled);
     // It has whole names.

@@ -4,6 +4,8 @@ mod text;
 mod page;
 
 use super::blame::{name_request, shorten_names};
+use super::companion::Companion;
+use super::kernel;
 use super::output::write_whole;
 use super::reading::Trace;
 use super::symbols::Symbols;
@@ -11,7 +13,10 @@ use crate::failure::{Failure, say};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tailwater_profile::record::Record;
-use tailwater_profile::tiers::{Counterparts, Joined, Report, Review, Search, Survey, Tier};
+use tailwater_profile::requests::RunQueueTimes;
+use tailwater_profile::tiers::{
+    Counterparts, Joined, Report, Review, Search, Survey, Tier, TierRow,
+};
 
 /// Traces that are read together; each takes some hundred megabytes at most.
 const TRACES_MAX: usize = 32;
@@ -54,19 +59,27 @@ pub(super) fn requests(
 
 fn read(traces: &[PathBuf], slowest: usize) -> Result<Report, Failure> {
     let names = names(traces);
-    let surveys = traces.iter().zip(&names).map(|(path, name)| survey(path, name));
+    let surveys = traces.iter().zip(&names).map(|(path, name)| survey(path, name, traces.len()));
     let mut joined = Joined::new(surveys.collect::<Result<_, _>>()?, slowest);
     search(traces, &mut joined)?;
     let mut reviews = Vec::new();
     for (place, path) in traces.iter().enumerate() {
         reviews.push(reviewed(path, joined.review(place))?);
     }
-    Ok(joined.finish(reviews))
+    let mut report = joined.finish(reviews);
+    for (row, path) in report.traces.iter_mut().zip(traces) {
+        fill_in_run_queue(row, path)?;
+    }
+    Ok(report)
 }
 
-fn survey(path: &Path, name: &str) -> Result<Tier, Failure> {
+/// Reads one of so many traces.
+fn survey(path: &Path, name: &str, among: usize) -> Result<Tier, Failure> {
     let trace = Trace::open(path)?;
     let mut survey = Survey::new(name, trace.header());
+    if Companion::Kernel.may_be_there(path, trace.header()) {
+        survey = survey.with_every(among);
+    }
     let ending = trace.read(|item| match item {
         Ok(record) => survey.add(record),
         Err(error) => survey.damaged(error),
@@ -95,6 +108,18 @@ fn searched(path: &Path, mut search: Search<'_>) -> Result<Counterparts, Failure
 fn reviewed(path: &Path, mut review: Review) -> Result<Review, Failure> {
     read_again(path, |record| review.add(record))?;
     Ok(review)
+}
+
+/// What all requests of a trace waited for a core, if there is a file of the kernel's that says.
+fn fill_in_run_queue(row: &mut TierRow, path: &Path) -> Result<(), Failure> {
+    let Some(every) = row.every.take() else { return Ok(()) };
+    let header = Trace::open(path)?.header().clone();
+    let mut times = RunQueueTimes::new(every);
+    row.kernel = kernel::account(path, &header, row.rate, std::iter::empty(), |record| {
+        times.add(record);
+    });
+    row.run_queue = row.kernel.and_then(|_| times.finish());
+    Ok(())
 }
 
 fn read_again(path: &Path, mut take: impl FnMut(&Record)) -> Result<(), Failure> {

@@ -5,9 +5,12 @@ use crate::profile::blame::within;
 use crate::profile::bounds::shown;
 use crate::profile::footer::footer;
 use crate::profile::incomplete::{given_up, under_way};
+use crate::profile::kernel;
 use crate::profile::page;
 use crate::profile::reading::near;
+use crate::profile::run_queue;
 use std::cmp::Reverse;
+use tailwater_profile::requests::RunQueue;
 use tailwater_profile::tiers::{Basis, ClockRow, Report, RootRow, TierRequest, TierRow};
 use tailwater_report::{count, grid};
 
@@ -31,14 +34,46 @@ pub(super) fn text(report: &Report, is_drawn: bool) -> String {
             out.push_str(&page::text(&timeline(root, report)));
         }
     }
+    out.push_str(&waited(report));
     for trace in &report.traces {
         out.push_str(&format!(
-            "\n{}: {}\n",
+            "\n{}: {}{}\n",
             trace.trace,
-            footer(trace.records, trace.rate, &trace.quality)
+            footer(trace.records, trace.rate, &trace.quality),
+            kernel::lacking(trace.kernel.as_ref())
         ));
     }
     out
+}
+
+/// What all requests of each trace waited for a core; nothing where that is known of none.
+fn waited(report: &Report) -> String {
+    let rows = report.traces.iter();
+    let known: Vec<(&str, &RunQueue)> =
+        rows.filter_map(|row| Some((row.trace.as_str(), row.run_queue.as_ref()?))).collect();
+    if known.is_empty() {
+        return String::new();
+    }
+    let mut out = run_queue::told_of_each(&known);
+    out.extend(report.traces.iter().filter_map(unwaited));
+    out
+}
+
+/// Why a trace is not in that table, and what to type; `None` where it is, or has no request.
+fn unwaited(trace: &TierRow) -> Option<String> {
+    let TierRow { trace: name, program, quality, kernel, .. } = trace;
+    if quality.kept.is_some() {
+        return Some(format!(
+            "{name} holds a part of its requests, so what all of them waited is not known: record it without --keep.\n"
+        ));
+    }
+    let program = near(program);
+    kernel.is_none().then(|| {
+        format!(
+            "{name} has no file of the kernel's beside it, so what its requests waited is not known. This writes one: \
+             tailwater profile record --kernel -o TRACE -- {program} …\n"
+        )
+    })
 }
 
 fn line(trace: &TierRow) -> String {

@@ -12,7 +12,7 @@ const NAMES: [&str; 3] = ["demand", "controller", "tier"];
 
 /// Stands above the table.
 pub(crate) const MEANING: &str = "Front and tiers: all nodes of a tier together, medians of the runs that count. The \
-    delay is the one that controllers act on, where they know it.";
+    delay is the one that controllers act on, where they know it. Waits are those of threads for a core.";
 
 /// What a column of numbers tells of a tier.
 struct Measure {
@@ -25,7 +25,7 @@ struct Measure {
     shown: fn(f64) -> String,
 }
 
-const MEASURES: [Measure; 7] = [
+const MEASURES: [Measure; 8] = [
     Measure {
         head: "received\nk/s",
         meaning: "Requests that it received, thousands per second.",
@@ -67,6 +67,16 @@ const MEASURES: [Measure; 7] = [
         more: true,
         of: |reading| Some(reading.cpu_ns_per_request? / 1e3),
         shown: |us| measured(us, format!("{us:.1}")),
+    },
+    Measure {
+        head: "waits\nµs/rq",
+        meaning: "How long its threads waited for a core, per request that it received.",
+        more: true,
+        of: |reading| {
+            let received_rps = reading.received_rps.filter(|rps| *rps > 0.0)?;
+            Some(1e6 * reading.run_delay_ratio? / received_rps)
+        },
+        shown: |us| measured(us, format::significant(us)),
     },
     Measure {
         head: "memory\nMiB",
@@ -194,6 +204,7 @@ mod tests {
             delay_us: 42.0,
             cores_used: Some(0.25),
             cpu_ns_per_request: Some(12_500.0),
+            run_delay_ratio: Some(0.03),
             memory_bytes,
             ..TierReading::default()
         };
@@ -216,9 +227,20 @@ mod tests {
         let experiment = Experiment { runs, ..Experiment::default() };
         let text = of_group(&groups(&experiment)[0], None).expect("there are tiers");
         let leaf = text.lines().find(|line| line.contains("leaf (4)")).expect("a row");
-        let cells: Vec<&str> = leaf.split_whitespace().rev().take(7).collect();
-        assert_eq!(cells, ["9.0", "12.5", "0.25", "42.0", "10", "54.0", "60.0"], "{text}");
+        let cells: Vec<&str> = leaf.split_whitespace().rev().take(8).collect();
+        assert_eq!(cells, ["9.0", "0.50", "12.5", "0.25", "42.0", "10", "54.0", "60.0"], "{text}");
         assert!(text.contains("front"), "{text}");
+    }
+
+    #[test]
+    fn a_tier_that_received_nothing_waited_for_no_request() {
+        let of = |received_rps| {
+            let run_delay_ratio = Some(0.03);
+            let reading = TierReading { received_rps, run_delay_ratio, ..TierReading::default() };
+            MEASURES.iter().find(|it| it.head.starts_with("waits")).and_then(|it| (it.of)(&reading))
+        };
+        assert_eq!([Some(0.0), None].map(of), [None; 2]);
+        assert!(of(Some(20_000.0)).is_some_and(|us| (us - 1.5).abs() < 1e-9));
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub(super) fn text(found: &Found) -> String {
          threads that began after the warm-up are missing. Parts of latency are of the mean query, and only of the front; CPU \
          time after its answer counts as well. The kernel's share comes from its timer's ticks, and says little at a low load."
             .to_owned(),
+        "Waits for a core are those of threads. What single requests waited is told by tailwater profile requests, of tiers that \
+         were built with the profiler's pass: docs/profiling.md, \"The run queue, of all requests\"."
+            .to_owned(),
         "A load is told in per cent of capacity, too. A request may take a second here, whatever the scenario's objective: what \
          is given up at one has no latency."
             .to_owned(),
@@ -334,6 +337,7 @@ pub(super) mod tests {
             "(of the runs that count 1.8 % were never answered)",
             "type this.",
             "percentiles of waits and softirqs are of their fifth alone",
+            "What single requests waited is told by tailwater profile requests",
             "5 to 20 µs are published; here two threads",
             "1.0 to 2.0 µs",
             "HITM",

@@ -177,6 +177,29 @@ impl Read for Slow<'_> {
     }
 }
 
+/// As much of a file as is written so far: who asks for more waits.
+struct Growing<'a>(&'a [u8]);
+
+impl Read for Growing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        assert!(!self.0.is_empty(), "asked for what is not written yet");
+        self.0.read(buffer)
+    }
+}
+
+/// A flight recorder is to hear of a slow call at once, however little the program has to tell.
+#[test]
+fn what_is_written_is_read_before_there_is_more() {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, &sample::header()).expect("memory does not fail");
+    (0..100).for_each(|n| writer.write(&sample::call(n)).expect("memory does not fail"));
+    writer.flush().expect("memory does not fail");
+    drop(writer);
+    let reader = Reader::new(Growing(&bytes)).expect("it is a trace");
+    let read = reader.take(100).filter(Result::is_ok).count();
+    assert_eq!(read, 100);
+}
+
 #[test]
 fn a_failed_write_loses_a_block_and_readers_notice() {
     let mut bytes = Vec::new();

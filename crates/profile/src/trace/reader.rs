@@ -7,7 +7,7 @@ use super::shape::Memory;
 use super::varint::Cursor;
 use super::{Header, Index, PAYLOAD_MAX, VERSION, decode};
 use crate::record::Record;
-use std::io::Read;
+use std::io::{self, Read};
 
 /// Reads a trace from its beginning, in 1 MB of memory whatever the input.
 ///
@@ -279,24 +279,36 @@ impl<R: Read> Input<R> {
         Self { input, window: Vec::with_capacity(WINDOW), at: 0, ended: false, offset: 0 }
     }
 
-    /// The next bytes, `wanted` of them unless the file ends before.
+    /// The next bytes, `wanted` of them unless the file ends before. It asks for no more than that takes: what still grows may
+    /// have no more for a long time.
     fn ahead(&mut self, wanted: usize) -> Result<&[u8], TraceError> {
         debug_assert!(wanted <= WINDOW);
-        if self.window.len() - self.at < wanted && !self.ended {
-            self.window.drain(..self.at);
-            self.at = 0;
-            let room = (WINDOW - self.window.len()) as u64;
-            let read = self.input.by_ref().take(room).read_to_end(&mut self.window);
-            let read = read.map_err(|error| TraceError {
+        while self.window.len() - self.at < wanted && !self.ended {
+            self.fill().map_err(|error| TraceError {
                 offset: self.offset,
                 skipped: 0,
                 records: 0,
                 trouble: Trouble::Io(error.to_string()),
             })?;
-            self.ended = (read as u64) < room;
         }
         let available = (self.window.len() - self.at).min(wanted);
         Ok(&self.window[self.at..self.at + available])
+    }
+
+    /// Reads once, as much as there is and finds room.
+    fn fill(&mut self) -> io::Result<()> {
+        self.window.drain(..self.at);
+        self.at = 0;
+        let held = self.window.len();
+        self.window.resize(WINDOW, 0);
+        let read = self.input.read(&mut self.window[held..]);
+        self.window.truncate(held + read.as_ref().copied().unwrap_or(0));
+        match read {
+            Ok(bytes) => self.ended = bytes == 0,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     fn consume(&mut self, bytes: usize) {

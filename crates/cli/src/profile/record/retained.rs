@@ -7,6 +7,7 @@
 use super::place::{is_written, traces_beside};
 use crate::failure::Failure;
 use crate::profile::keep::{self, Kept, Sink};
+use crate::profile::percentile::percentile_name;
 use rustix::fs::{FallocateFlags, fallocate};
 use std::ffi::OsString;
 use std::fs::File;
@@ -106,10 +107,19 @@ pub(in crate::profile) fn following<T: Send + 'static>(
     })
 }
 
-/// A child's trace lies beside `TRACE.all`, and the part of it that is kept beside `TRACE`.
+/// A child's trace lies beside `TRACE.all`, and the part of it that is kept beside `TRACE`. One that goes on, as a daemon does,
+/// has its file as it is: what it writes yet would go with it.
 fn of_child(trace: &Path, child: &Path, above: f64) -> String {
     let number = child.extension().unwrap_or_default().to_string_lossy();
     let to = with(trace, &format!(".{number}"));
+    if is_written(child) {
+        let above = percentile_name(above);
+        return format!(
+            "\n{child} is whole, as its process goes on. When that has ended, type: tailwater profile keep {child} --above {above} -o {to}",
+            child = child.display(),
+            to = to.display(),
+        );
+    }
     match Kept::of(child, &to, above) {
         Ok(kept) => {
             let _ = std::fs::remove_file(child);
@@ -233,6 +243,12 @@ mod tests {
     use tailwater_profile::record::{Clock, Mark, MarkKind, Record, ThreadId};
     use tailwater_profile::trace::Writer;
 
+    fn header() -> Header {
+        let clock = Clock { ticks: 0, raw_ns: 0, real_ns: 0 };
+        let (architecture, program) = ("x86_64".into(), "x".into());
+        Header { architecture, pid: 1, program, build_id: vec![], clock }
+    }
+
     /// A runtime that writes a thousand requests, of which ten are long, while they are read.
     #[test]
     fn a_recording_is_cut_down_while_it_is_written_and_nothing_else_is_left() {
@@ -240,16 +256,8 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("a folder");
         let trace = folder.join("x.trace");
         let retained = Retained::start(&trace, 0.99, |failure| panic!("{failure}"));
-        let clock = Clock { ticks: 0, raw_ns: 0, real_ns: 0 };
-        let header = Header {
-            architecture: "x86_64".into(),
-            pid: 1,
-            program: "x".into(),
-            build_id: vec![],
-            clock,
-        };
         let file = File::create(all_of(&trace)).expect("a file");
-        let mut writer = Writer::new(file, &header).expect("it is written");
+        let mut writer = Writer::new(file, &header()).expect("it is written");
         for request in 0..1_000 {
             let from = request * 20_000_000;
             let length = if request % 100 == 7 { 10_000_000 } else { 10_000 };
@@ -280,15 +288,12 @@ mod tests {
         let retained = Retained::start(&trace, 0.99, move |failure| {
             tell.send(failure.to_string()).expect("it is heard");
         });
-        let clock = Clock { ticks: 0, raw_ns: 0, real_ns: 0 };
-        let (architecture, program) = ("x86_64".into(), "x".into());
-        let header = Header { architecture, pid: 1, program, build_id: vec![], clock };
         let file = File::create(all_of(&trace)).expect("a file");
-        let mut writer = Writer::new(file, &header).expect("it is written");
+        let mut writer = Writer::new(file, &header()).expect("it is written");
         let told = loop {
             // The recording goes on.
             for _ in 0..1_000 {
-                writer.write(&Record::Clock(clock)).expect("it is written");
+                writer.write(&Record::Clock(header().clock)).expect("it is written");
             }
             writer.flush().expect("it is written");
             match told.try_recv() {
@@ -310,6 +315,30 @@ mod tests {
         let following = following(|| -> Result<(), Failure> { panic!("for the test") }, failed);
         assert!(told.recv().expect("it is told").contains("has failed"));
         assert!(following.join().expect("the panic was caught").is_err());
+    }
+
+    #[test]
+    fn a_child_that_goes_on_has_its_trace_until_it_has_ended() {
+        let folder = std::env::temp_dir().join(format!("tailwater-child-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let (trace, child) = (folder.join("x.trace"), folder.join("x.trace.all.7"));
+        let file = File::create(&child).expect("a file");
+        file.try_lock().expect("nobody else has it");
+        let mut writer = Writer::new(&file, &header()).expect("it is written");
+        for (kind, at) in [(MarkKind::Start, 0), (MarkKind::End, 5_000)] {
+            let mark = Mark { thread: ThreadId(0), request: 1, kind, at };
+            writer.write(&Record::Mark(mark)).expect("it is written");
+        }
+        writer.flush().expect("it is written");
+        let text = of_child(&trace, &child, 0.99);
+        assert!(child.exists(), "{text}");
+        assert!(text.contains("profile keep") && text.contains("--above p99 -o"), "{text}");
+        writer.finish().expect("it is written");
+        drop(writer);
+        drop(file);
+        let text = of_child(&trace, &child, 0.99);
+        assert!(!child.exists() && folder.join("x.trace.7").exists(), "{text}");
+        std::fs::remove_dir_all(&folder).expect("it was made");
     }
 
     #[test]

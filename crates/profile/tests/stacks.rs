@@ -3,7 +3,7 @@
 use crate::sample;
 use proptest::prelude::*;
 use tailwater_profile::history::History;
-use tailwater_profile::record::{Call, MarkKind, Record};
+use tailwater_profile::record::{Call, MarkKind, Record, ThreadId};
 use tailwater_profile::stacks::{Choice, Report, Stacks, Tail};
 use tailwater_profile::trace::Ending;
 
@@ -126,6 +126,17 @@ fn of_the_tail_are_the_calls_above_the_percentile_and_what_lies_within_them() {
             assert_eq!(folded(&report), ["main;request 600", "main;request;parse 99000"]);
         }
     }
+}
+
+#[test]
+fn of_a_program_that_makes_a_thread_for_each_request_all_are_in_its_stacks() {
+    let of = |thread: u32| {
+        let own = sample::call_on(1, &[1], 0, 100);
+        Record::Call(Call { thread: ThreadId(thread), ..own })
+    };
+    let records: Vec<Record> = (0..10_000).map(of).collect();
+    let report = stacks(&records, Choice::All);
+    assert_eq!((report.total_ns, report.calls), (1_000_000, 10_000));
 }
 
 #[test]

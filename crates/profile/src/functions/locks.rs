@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// Calls and waits of one thread that are looked back on.
 const RECENT: usize = 1024;
-/// Threads looked back on.
+/// Threads looked back on at a time.
 const THREADS_MAX: usize = 4096;
 /// Looks at other calls that each record of a thread saves up. Where a thousand waits, each in a call of its own, lie in ten
 /// calls around them all, a record costs 2,500. Waits without end, as a damaged trace may have them, would cost each call
@@ -24,7 +24,7 @@ const SUMS_MAX: usize = 65_536;
 /// Waits behind calls, summed up.
 #[derive(Default)]
 pub(super) struct Locks {
-    lanes: Map<ThreadId, Lane>,
+    lanes: Lanes,
     sums: Map<Key, Sum>,
     beyond: u64,
 }
@@ -50,9 +50,22 @@ pub(super) struct Sum {
     pub(super) holder_site: u16,
 }
 
-/// The recent past of one thread.
+/// The recent past of threads.
+#[derive(Default)]
+struct Lanes {
+    by_thread: Map<ThreadId, Lane>,
+    /// Records so far, and how many there were when threads were last let go.
+    told: u64,
+    swept: u64,
+}
+
+/// That of one.
 #[derive(Default)]
 struct Lane {
+    /// The number of its last record.
+    told: u64,
+    /// That was an outermost call: nothing that comes lies around what is remembered.
+    is_outside: bool,
     calls: VecDeque<Span>,
     waits: VecDeque<Wait>,
     /// When the last wait remembered was over: most calls start later.
@@ -83,7 +96,8 @@ impl From<&Call> for Span {
 
 impl Locks {
     pub(super) fn call(&mut self, call: &Call) {
-        let Some(lane) = lane(&mut self.lanes, &mut self.beyond, call.thread) else { return };
+        let Some(lane) = self.lanes.of(call.thread) else { return self.beyond += 1 };
+        lane.is_outside = call.depth == 0;
         let span = Span::from(call);
         lane.looks = LOOKS_MAX.min(lane.looks + LOOKS);
         if lane.waited_until > call.start {
@@ -96,7 +110,8 @@ impl Locks {
     }
 
     pub(super) fn wait(&mut self, wait: &Wait) {
-        let Some(lane) = lane(&mut self.lanes, &mut self.beyond, wait.thread) else { return };
+        let Some(lane) = self.lanes.of(wait.thread) else { return self.beyond += 1 };
+        lane.is_outside = false;
         lane.looks = LOOKS_MAX.min(lane.looks + LOOKS);
         // A thread's calls come in the order of their ends.
         for (nth, span) in lane.calls.iter().rev().enumerate() {
@@ -121,16 +136,33 @@ impl Locks {
     }
 }
 
-fn lane<'a>(
-    lanes: &'a mut Map<ThreadId, Lane>,
-    beyond: &mut u64,
-    thread: ThreadId,
-) -> Option<&'a mut Lane> {
-    if lanes.len() >= THREADS_MAX && !lanes.contains_key(&thread) {
-        *beyond += 1;
-        return None;
+impl Lanes {
+    /// That of a thread; `None` where there are too many.
+    fn of(&mut self, thread: ThreadId) -> Option<&mut Lane> {
+        self.told += 1;
+        if self.by_thread.len() >= THREADS_MAX && !self.by_thread.contains_key(&thread) {
+            self.sweep();
+            if self.by_thread.len() >= THREADS_MAX {
+                return None;
+            }
+        }
+        let lane = self.by_thread.entry(thread).or_default();
+        lane.told = self.told;
+        Some(lane)
     }
-    Some(lanes.entry(thread).or_default())
+
+    /// Lets go of threads that were silent the longest, and are in no call: a program may make new ones all the time. All are looked
+    /// through for that, so it is not done for each record.
+    fn sweep(&mut self) {
+        const HALF: usize = THREADS_MAX / 2;
+        if self.told - self.swept < HALF as u64 {
+            return;
+        }
+        self.swept = self.told;
+        let mut told: Vec<u64> = self.by_thread.values().map(|lane| lane.told).collect();
+        let (_, &mut middle, _) = told.select_nth_unstable(HALF);
+        self.by_thread.retain(|_, lane| !lane.is_outside || lane.told > middle);
+    }
 }
 
 fn push<T>(recent: &mut VecDeque<T>, item: T) {
@@ -330,16 +362,25 @@ mod tests {
     #[test]
     fn the_past_is_bounded() {
         let mut locks = Locks::default();
-        for n in 0..10_000 {
-            locks.wait(&wait(n % 5_000, 10, 20));
-            locks.call(&call(n % 5_000, n, 0, 100));
-        }
-        assert_eq!(locks.lanes.len(), THREADS_MAX);
-        assert!(locks.beyond() > 0);
+        // Live threads: more of their calls may come.
+        (0..5_000).for_each(|n| locks.call(&Call { depth: 1, ..call(n, 1, 0, 100) }));
+        assert_eq!(locks.lanes.by_thread.len(), THREADS_MAX);
+        assert_eq!(locks.beyond(), 5_000 - THREADS_MAX as u64);
         for n in 0..100_000 {
             locks.wait(&Wait { object: n, ..wait(1, 10, 20) });
         }
         assert!(locks.sums.len() <= SUMS_MAX);
-        assert!(locks.lanes.values().all(|lane| lane.waits.len() <= RECENT));
+        assert!(locks.lanes.by_thread.values().all(|lane| lane.waits.len() <= RECENT));
+    }
+
+    #[test]
+    fn threads_that_have_ended_make_room_for_others() {
+        let mut locks = Locks::default();
+        for n in 0..10_000 {
+            locks.wait(&wait(n, 10, 20));
+            locks.call(&call(n, n, 0, 100));
+        }
+        assert!(locks.lanes.by_thread.len() <= THREADS_MAX);
+        assert_eq!((locks.sums.len(), locks.beyond()), (10_000, 0), "each has its wait");
     }
 }

@@ -16,7 +16,7 @@ use crate::trace::{Ending, Header, TraceError};
 use serde::Serialize;
 
 /// Threads told apart; calls of further ones are counted as beyond bounds.
-const THREADS_MAX: usize = 4096;
+const THREADS_MAX: usize = 65_536;
 
 /// Stacks in the making.
 pub struct Stacks {

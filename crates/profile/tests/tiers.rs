@@ -1,7 +1,9 @@
 //! Traces of several processes whose truth is known.
 
 use crate::sample;
-use tailwater_profile::record::{Clock, Hop, HopKind, Mark, MarkKind, Record, ThreadId};
+use tailwater_profile::record::{
+    Clock, Figure, Hop, HopKind, Mark, MarkKind, Measured, Record, ThreadId,
+};
 use tailwater_profile::requests::Incomplete;
 use tailwater_profile::tiers::{
     Basis, ClockRow, Doing, Joined, Part, Report, Survey, Tier, Unmeasured,
@@ -426,6 +428,25 @@ fn requests_without_an_end_or_a_beginning_are_counted_for_each_trace() {
 }
 
 /// Else a tick would count as a nanosecond beside traces where it does not.
+#[test]
+fn where_a_part_is_kept_the_quantiles_are_those_of_all_requests() {
+    let [mut front, mut leaf] = [TRUE, TRUE].map(Process::new);
+    front.calls(1, (6_000 * MS, 6_050 * MS), &[(7, 6_001 * MS, 6_040 * MS)]);
+    leaf.serves(2, 7, (6_002 * MS, 6_039 * MS));
+    let figures = [
+        (Measured::Requests, 1_000),
+        (Measured::RequestsP50Ns, 2 * MS),
+        (Measured::RequestsP99Ns, 9 * MS),
+        (Measured::RequestsP999Ns, 40 * MS),
+    ];
+    let figures = figures.map(|(what, value)| Record::Figure(Figure { what, value }));
+    front.records.extend(figures);
+    let report = report(&[("front", front), ("leaf", leaf)]);
+    let told = report.traces.iter().map(|one| (one.requests, one.p50_ns, one.p99_ns, one.p999_ns));
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, [(1_000, 2 * MS, 9 * MS, 40 * MS), (1, 37 * MS, 37 * MS, 37 * MS)]);
+}
+
 #[test]
 fn a_trace_without_two_clock_readings_a_millisecond_apart_is_refused() {
     let mut process = Process { machine: TRUE, records: Vec::new() };

@@ -58,5 +58,6 @@ pub(super) fn rows(
 fn middle(tier: &Tier) -> Ticks {
     let first = tier.requests.iter().map(|one| one.start).min();
     let last = tier.requests.iter().map(|one| one.end).max();
-    first.zip(last).map_or(0, |(first, last)| first + (last - first) / 2)
+    // A mark that came far too late may be of before the start.
+    first.zip(last).map_or(0, |(first, last)| first + last.saturating_sub(first) / 2)
 }

@@ -2,6 +2,7 @@
 
 use super::axis::Axis;
 use super::clocks::ClockRow;
+use super::longest::Brief;
 use super::path::{self, Doing, States, Walk};
 use super::review::{Review, Seen};
 use super::survey::Tier;
@@ -45,7 +46,7 @@ pub struct TierRow {
     pub trace: String,
     /// Path of the program.
     pub program: String,
-    /// Requests that were seen from their start to their end.
+    /// Requests that were seen from their start to their end; where the trace has kept a part, all that there were.
     pub requests: u64,
     /// The median of their durations, in nanoseconds.
     pub p50_ns: u64,
@@ -187,9 +188,16 @@ pub(super) fn build(joined: Joined, reviews: Vec<Review>) -> Report {
 }
 
 fn tier_row(tier: Tier, seen: Seen) -> TierRow {
-    let Tier { clocks, mut quality, lengths, every, .. } = tier;
+    let Tier { clocks, mut quality, lengths, every, requests, .. } = tier;
     let rate = clocks.rate();
-    let quantile = |share| rate.ns(lengths.value_at_quantile(share));
+    // A bucket's upper edge may lie above the longest of all.
+    let longest = requests.first().map_or(0, Brief::length);
+    let quantile = |share| rate.ns(lengths.value_at_quantile(share).min(longest));
+    // Of all, where the trace has the slowest alone.
+    let (requests, [p50_ns, p99_ns, p999_ns]) = quality.kept.as_ref().map_or_else(
+        || (lengths.len(), [0.5, 0.99, 0.999].map(quantile)),
+        |kept| (kept.requests, [kept.p50_ns, kept.p99_ns, kept.p999_ns]),
+    );
     quality.beyond_bounds += seen.left_out;
     // Of a part of the trace quantiles would not be those of all.
     let every = every.filter(|_| quality.kept.is_none());
@@ -197,10 +205,10 @@ fn tier_row(tier: Tier, seen: Seen) -> TierRow {
     TierRow {
         trace: tier.name,
         program: tier.program,
-        requests: lengths.len(),
-        p50_ns: quantile(0.5),
-        p99_ns: quantile(0.99),
-        p999_ns: quantile(0.999),
+        requests,
+        p50_ns,
+        p99_ns,
+        p999_ns,
         left_out: tier.left_out,
         incomplete: tier.incomplete,
         records: tier.records,

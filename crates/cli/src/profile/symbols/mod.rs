@@ -118,10 +118,7 @@ impl<'a> Symbols<'a> {
 
     fn load(&mut self, module: &Module) -> Option<Program> {
         let path = Path::new(&module.path);
-        if std::fs::metadata(path).ok()?.len() > FILE_MAX {
-            return None;
-        }
-        let bytes = std::fs::read(path).ok()?;
+        let bytes = bytes_of(path)?;
         let file = object::File::parse(&*bytes).ok()?;
         let build_id = file.build_id().ok().flatten().unwrap_or_default();
         if !module.build_id.is_empty() && module.build_id != build_id {
@@ -140,6 +137,15 @@ impl<'a> Symbols<'a> {
         let calls = Calls::of(path, &file);
         Some(Program { lines: addr2line::Loader::new(path).ok(), variables, calls })
     }
+}
+
+/// Those of a file. A trace from elsewhere may name a device or a pipe, which need not have an end.
+fn bytes_of(path: &Path) -> Option<Vec<u8>> {
+    let found = std::fs::metadata(path).ok()?;
+    if !found.is_file() || found.len() > FILE_MAX {
+        return None;
+    }
+    std::fs::read(path).ok()
 }
 
 #[cfg(test)]
@@ -173,6 +179,12 @@ mod tests {
         assert!(found(address, &mut symbols).ends_with("TAILWATER_TEST_VARIABLE"));
         assert!(found(address + 8, &mut symbols).ends_with("TAILWATER_TEST_VARIABLE+8"));
         assert_eq!(symbols.variable(1), None);
+    }
+
+    #[test]
+    fn a_trace_that_names_a_device_for_a_library_has_it_left_alone() {
+        assert!(bytes_of(&std::env::current_exe().expect("a file")).is_some());
+        assert_eq!(bytes_of(Path::new("/dev/null")), None);
     }
 
     #[test]

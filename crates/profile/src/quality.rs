@@ -76,7 +76,7 @@ pub struct KeptPart {
     pub requests: u64,
     /// All that took at least so long are in the trace.
     pub above_ns: u64,
-    /// Of these, requests of which something came too late to be kept.
+    /// Of these, requests of which something came too late to be kept, or that were given up while open.
     pub incomplete: u64,
     /// The median of all requests.
     pub p50_ns: u64,

@@ -228,6 +228,18 @@ fn marks_that_come_too_late_are_counted() {
     assert_eq!(found.incomplete, 1);
 }
 
+/// The silent ones among very many that are open are the slow ones: they must not go without a word.
+#[test]
+fn requests_given_up_as_too_many_were_open_are_counted() {
+    let mut retention = Retention::of_slowest(&sample::header(), 100);
+    for request in 0..=65_536 {
+        retention.add(mark(0, request, MarkKind::Start, MS + request), |_| {});
+    }
+    let found = retention.finish(0.999, |_| {});
+    // The quarter of them, and that at its edge.
+    assert_eq!(found.incomplete, 16_385);
+}
+
 /// Else it would be open for ever, and all be kept with it.
 #[test]
 fn a_request_whose_end_was_lost_is_given_up() {

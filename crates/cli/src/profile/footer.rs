@@ -75,7 +75,7 @@ pub(crate) fn footer(records: u64, rate: TickRate, quality: &Quality) -> String 
         if kept.incomplete > 0 {
             let incomplete = count(kept.incomplete);
             lines.push(format!(
-                "{incomplete} of these lack something, told of more than a second late or lost."
+                "{incomplete} of these lack something: told of more than a second late, lost, or given up when too many were open."
             ));
         }
     }

@@ -101,7 +101,7 @@ impl Kept {
         if *incomplete > 0 {
             let incomplete = count(*incomplete);
             text.push_str(&format!(
-                "; {incomplete} lack something, told of more than a second late or lost"
+                "; {incomplete} lack something: told of more than a second late, lost, or given up when too many were open"
             ));
         }
         if self.damages > 0 {

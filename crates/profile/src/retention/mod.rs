@@ -7,7 +7,7 @@
 //!
 //! Nothing above the percentile is missing, as long as no mark is lost. Where a bound is reached, more is kept than need be,
 //! never less. What can be wanting is counted. What came later than [`LATEST`] is so, as a longer time in a queue does. So are
-//! requests that were silent for so long when marks were lost.
+//! requests that were silent for so long when marks were lost, and those that were silent longest when too many were open.
 
 mod longest;
 mod windows;
@@ -66,7 +66,8 @@ pub struct Found {
     pub above: Ticks,
     /// More are above the percentile than were kept: of these all that are at least so long.
     pub is_short: bool,
-    /// Kept requests of which something came too late, or had gone before their marks came.
+    /// Kept requests of which something came too late, or had gone before their marks came. Those that were given up count, too,
+    /// as they may be above the percentile: when marks were lost, or when too many were open.
     pub incomplete: u64,
     /// As nanoseconds: the median of all, and of what one in a hundred, a thousand and ten thousand is longer.
     quantiles_ns: [u64; 4],
@@ -143,7 +144,8 @@ impl Retention {
         let rate = self.clocks.rate();
         let quantiles_ns = QUANTILES.map(|share| rate.ns(self.lengths.value_at_quantile(share)));
         let at_least_ns = rate.ns(above);
-        Found { requests, above, is_short, incomplete: self.incomplete, quantiles_ns, at_least_ns }
+        let incomplete = self.incomplete + self.assembly.forgotten();
+        Found { requests, above, is_short, incomplete, quantiles_ns, at_least_ns }
     }
 
     /// All that ended until `until` has come.

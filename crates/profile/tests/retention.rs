@@ -228,6 +228,36 @@ fn marks_that_come_too_late_are_counted() {
     assert_eq!(found.incomplete, 1);
 }
 
+/// What is handed on for want of room began what never ended, and was one with the next request of that number.
+#[test]
+fn what_was_begun_for_want_of_room_is_ended() {
+    // No second clock comes: a tick is a nanosecond.
+    let (second, ms) = (1_000_000_000, 1_000_000);
+    let once = |number, from, to| {
+        [mark(0, number, MarkKind::Start, from), mark(0, number, MarkKind::EndAll, to)]
+    };
+    let [start, end] = once(7, 3 * second, 3 * second + 200 * ms);
+    // More than are held, within a tenth of a second.
+    let crowd = (0..1 << 20).map(|nth| {
+        let at = 3 * second + 80 * nth;
+        Record::Gap(Gap { thread: None, start: at, end: at + 1 })
+    });
+    let long = once(1, second, 2 * second);
+    let next = once(7, 3 * second + 300 * ms, 3 * second + 301 * ms);
+    let records = long.into_iter().chain([start]).chain(crowd).chain([end]).chain(next);
+    let mut kept = vec![];
+    let mut keep = |record: &Record| {
+        if let Record::Mark(mark) = record {
+            kept.push((mark.request, mark.kind));
+        }
+    };
+    let mut retention = Retention::of_slowest(&sample::header(), 1);
+    records.for_each(|record| retention.add(record, &mut keep));
+    retention.finish(0.5, &mut keep);
+    let whole = |number| [(number, MarkKind::Start), (number, MarkKind::EndAll)];
+    assert_eq!(kept, [whole(1), whole(7)].concat());
+}
+
 /// The silent ones among very many that are open are the slow ones: they must not go without a word.
 #[test]
 fn requests_given_up_as_too_many_were_open_are_counted() {

@@ -124,6 +124,11 @@ impl Assembly {
         self.open.values().map(|open| (open.request.number, open.request.start))
     }
 
+    /// Whether a request of this number is open that began then.
+    pub(crate) fn is_open(&self, number: u64, start: Ticks) -> bool {
+        self.open.get(&number).is_some_and(|open| open.request.start == start)
+    }
+
     /// Forgets open requests of which nothing was told since then. How many these were.
     pub(crate) fn give_up(&mut self, silent_since: Ticks) -> u64 {
         let before = self.open.len();

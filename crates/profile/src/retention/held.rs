@@ -1,6 +1,7 @@
 //! Records that wait until it is known whether they lie in a request that is kept.
 
 use super::windows::Windows;
+use crate::hash::Map;
 use crate::record::{MarkKind, Record, Ticks};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,6 +20,9 @@ pub(super) struct Kept {
     windows: Windows,
     /// By number and start; the end is the latest time while it is open.
     requests: BTreeMap<(u64, Ticks), Ticks>,
+    /// By number, the first and last mark that were kept for want of room, of what is not known yet. What follows of that
+    /// request is kept, too: without an end it would be one with the next of its number.
+    begun: Map<u64, (Ticks, Ticks)>,
     /// Until here records were let go of.
     gone: Ticks,
 }
@@ -72,6 +76,9 @@ impl Held {
             }
             // Where there is no room, what may yet be wanted is kept.
             if is_wanted || is_open {
+                if !is_wanted {
+                    kept.begin(record);
+                }
                 keep(record);
             } else if !matches!(record, Record::Mark(_) | Record::Hop(_)) {
                 // Marks of other requests are not wanted in any window.
@@ -79,7 +86,11 @@ impl Held {
             }
             self.0.pop_front();
         }
-        kept.forget(self.0.front().and_then(span).map_or(until, |(start, _)| start));
+    }
+
+    /// When the earliest of them began, as they came; `None` where there are none.
+    pub(super) fn front(&self) -> Option<Ticks> {
+        self.0.front().and_then(span).map(|(start, _)| start)
     }
 }
 
@@ -108,6 +119,22 @@ impl Kept {
         self.windows.add(start, end);
     }
 
+    /// A record is kept of which it is not known whether it is wanted.
+    fn begin(&mut self, record: &Record) {
+        let Record::Mark(mark) = record else { return };
+        let has_room = self.begun.len() < HELD_MAX || self.begun.contains_key(&mark.request);
+        if mark.kind != MarkKind::Size && has_room {
+            let (first, last) = self.begun.entry(mark.request).or_insert((mark.at, mark.at));
+            (*first, *last) = ((*first).min(mark.at), (*last).max(mark.at));
+        }
+    }
+
+    /// A mark from this time was kept of the request when nothing was known of it.
+    pub(super) fn has_begun(&self, number: u64, start: Ticks, end: Ticks) -> bool {
+        let begun = self.begun.get(&number);
+        begun.is_some_and(|&(first, last)| first <= end && last >= start)
+    }
+
     /// What is over by `until` is known.
     fn wants(&self, record: &Record, (start, end): (Ticks, Ticks), until: Ticks) -> bool {
         match record {
@@ -127,11 +154,18 @@ impl Kept {
         before.is_some_and(|((number, _), ends)| *number == request && at <= until.min(*ends))
     }
 
-    /// No mark from before `from` is held any more.
-    fn forget(&mut self, from: Ticks) {
+    /// No mark from before `from` is held any more, and what is over by `until` is known.
+    pub(super) fn forget(
+        &mut self,
+        from: Ticks,
+        until: Ticks,
+        is_open: impl Fn(u64, Ticks) -> bool,
+    ) {
+        self.begun.retain(|_, (_, last)| *last > until);
         if self.requests.len() > REMEMBERED {
-            // Those that are open are noted again at the next step.
-            self.requests.retain(|_, until| *until >= from && *until < Ticks::MAX);
+            self.requests.retain(|&(number, start), ends| {
+                *ends >= from && (*ends < Ticks::MAX || is_open(number, start))
+            });
         }
     }
 }

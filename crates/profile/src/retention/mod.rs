@@ -166,24 +166,28 @@ impl Retention {
         let is_full = self.held.is_full();
         let mut undecided = Ticks::MAX;
         for (number, start) in self.assembly.open_requests() {
-            if is_full || until.saturating_sub(start) >= bar {
-                // It is long enough already, or there is no room to wait and see.
+            let has_begun = self.kept.has_begun(number, start, until);
+            if is_full || has_begun || until.saturating_sub(start) >= bar {
+                // It is long enough already, or there is, or was, no room to wait and see.
                 self.kept.goes_on(number, start, until);
             } else {
                 undecided = undecided.min(start);
             }
         }
         self.held.let_go(until, undecided, &mut self.kept, keep);
+        let (assembly, from) = (&self.assembly, self.held.front().unwrap_or(until));
+        self.kept.forget(from, until, |number, start| assembly.is_open(number, start));
     }
 
     fn ended(&mut self, request: &Request) {
         let length = request.end.saturating_sub(request.start);
         self.lengths.record(length.min(LONGEST_TICKS)).expect("the histogram grows");
-        let is_kept = length >= self.longest.bar();
+        let is_long = length >= self.longest.bar();
         self.longest.add(length);
-        if is_kept {
+        if is_long {
             self.incomplete += u64::from(request.start < self.kept.gone());
         }
+        let is_kept = is_long || self.kept.has_begun(request.number, request.start, request.end);
         self.kept.ended(request.number, request.start, request.end, is_kept);
     }
 }

@@ -66,6 +66,13 @@ impl Kept {
             )));
         }
         let found = retention.finish(above, |_| {});
+        if found.requests == 0 && found.unfinished > 0 {
+            return Err(Failure::usage(format!(
+                "{}: {} requests were marked and none had ended, so none is slowest",
+                trace.display(),
+                count(found.unfinished)
+            )));
+        }
         if found.requests == 0 {
             return Err(Failure::usage(format!(
                 "{}: no request was marked, so none is slowest; docs/profiling.md, \"Mark requests\"; {UNMARKED}",
@@ -82,7 +89,7 @@ impl Kept {
 
     /// In words, without a full stop.
     pub(super) fn text(&self, above: f64) -> String {
-        if self.found.requests == 0 {
+        if self.found.requests == 0 && self.found.unfinished == 0 {
             return format!(
                 "nothing, as no request was marked; docs/profiling.md, \"Mark requests\"; {UNMARKED}, of a recording without --keep"
             );
@@ -102,6 +109,14 @@ impl Kept {
             let incomplete = count(*incomplete);
             text.push_str(&format!(
                 "; {incomplete} lack something: told of more than a second late, lost, or given up when too many were open"
+            ));
+        }
+        if self.found.unfinished > 0 {
+            let (open, oldest) = (self.found.unfinished, self.found.unfinished_max_ns);
+            text.push_str(&format!(
+                "; {} more had not ended, the oldest after {}, and all that happened meanwhile is kept, too",
+                count(open),
+                time(oldest as f64 / 1e3)
             ));
         }
         if self.damages > 0 {
@@ -164,5 +179,38 @@ impl<W: Write> Sink<W> {
             Ending::Finished(_) => self.writer.finish(),
             Ending::Unfinished | Ending::Cut => self.writer.flush(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_profile::record::{Clock, Mark, MarkKind, ThreadId};
+
+    /// One that is never ended keeps hours, as what happens meanwhile may be its cause.
+    #[test]
+    fn requests_that_had_not_ended_are_told() {
+        let header = Header {
+            architecture: "x86_64".into(),
+            pid: 1,
+            program: "x".into(),
+            build_id: vec![],
+            clock: Clock { ticks: 0, raw_ns: 0, real_ns: 0 },
+        };
+        let mut retention = Retention::of_slowest(&header, 10);
+        let marks = [
+            (1, MarkKind::Start, 1_000),
+            (2, MarkKind::Start, 1_001_000),
+            (2, MarkKind::End, 2_001_000),
+        ];
+        for (request, kind, at) in marks {
+            let mark = Mark { thread: ThreadId(0), request, kind, at };
+            retention.add(Record::Mark(mark), |_| {});
+        }
+        let found = retention.finish(0.999, |_| {});
+        assert_eq!((found.requests, found.unfinished), (1, 1));
+        assert_eq!(found.unfinished_max_ns, 2_000_000);
+        let text = Kept::new(found, 0).text(0.999);
+        assert!(text.contains("; 1 more had not ended, the oldest after 2"), "{text}");
     }
 }

@@ -136,11 +136,6 @@ impl Assembly {
         (before - self.open.len()) as u64
     }
 
-    /// Requests that were open when there were too many, and of which nothing had been told for longest.
-    pub(crate) const fn forgotten(&self) -> u64 {
-        self.forgotten
-    }
-
     /// Takes the earliest mark held back; `None` when there is none left.
     pub(crate) fn next(&mut self) -> Option<Option<Request>> {
         let Reverse((_, _, Told(fact))) = self.held.pop()?;

@@ -16,7 +16,7 @@ mod last;
 
 use crate::clock::Clocks;
 use crate::record::{Figure, LossKind, MarkKind, Measured, Record, Ticks};
-use crate::requests::{Assembly, Request};
+use crate::requests::{Assembly, Incomplete, Request};
 use crate::trace::Header;
 use hdrhistogram::Histogram;
 use held::{Held, Kept};
@@ -69,6 +69,10 @@ pub struct Found {
     /// Kept requests of which something came too late, or had gone before their marks came. Those that were given up count, too,
     /// as they may be above the percentile: when marks were lost, or when too many were open.
     pub incomplete: u64,
+    /// Requests that had not ended. What happened meanwhile is kept.
+    pub unfinished: u64,
+    /// How long the oldest of these had been open, in nanoseconds.
+    pub unfinished_max_ns: u64,
     /// As nanoseconds: the median of all, and of what one in a hundred, a thousand and ten thousand is longer.
     quantiles_ns: [u64; 4],
     /// [`Found::above`] in nanoseconds.
@@ -144,8 +148,18 @@ impl Retention {
         let rate = self.clocks.rate();
         let quantiles_ns = QUANTILES.map(|share| rate.ns(self.lengths.value_at_quantile(share)));
         let at_least_ns = rate.ns(above);
-        let incomplete = self.incomplete + self.assembly.forgotten();
-        Found { requests, above, is_short, incomplete, quantiles_ns, at_least_ns }
+        let Incomplete { unfinished, unfinished_max_ns, forgotten, .. } =
+            self.assembly.incomplete(rate);
+        Found {
+            requests,
+            above,
+            is_short,
+            incomplete: self.incomplete + forgotten,
+            unfinished,
+            unfinished_max_ns,
+            quantiles_ns,
+            at_least_ns,
+        }
     }
 
     /// All that ended until `until` has come.

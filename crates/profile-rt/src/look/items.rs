@@ -73,7 +73,9 @@ pub(crate) fn clocked(ended: Ended, start: Option<Ticks>, began: Ticks) -> Optio
     let start = start.filter(|start| ended.what.is_clocked && *start >= began)?;
     // The look found it for the first time, and took it for one of before.
     let flags = ended.flags & !CallFlags::STARTED_BEFORE;
-    Some(Ended { start: Window { from: start, to: start }, flags, ..ended })
+    // It may have begun since the last look at the clock.
+    let end = Window { from: ended.end.from.max(start), to: ended.end.to.max(start) };
+    Some(Ended { start: Window { from: start, to: start }, end, flags, ..ended })
 }
 
 #[cfg(test)]
@@ -96,6 +98,8 @@ mod tests {
         let told = clocked(ended(true), Some(700), 100).expect("it is told");
         assert_eq!((told.start.from, told.start.to), (700, 700));
         assert_eq!(told.flags, CallFlags::UNFINISHED, "it began in the recording");
+        let late = clocked(ended(true), Some(903), 100).expect("it is told");
+        assert_eq!(late.end, late.start, "it ends no earlier than it begins");
         for (is_clocked, start, began) in
             [(true, None, 100), (true, Some(99), 100), (false, Some(700), 100)]
         {

@@ -241,6 +241,7 @@ impl<W: Write> Output<W> {
             return self.lost(Some(thread), LossKind::Calls, 1);
         }
         let Some(known) = known else { return };
+        // Windows that overlapped have been cut: the end's middle is no earlier than the start's.
         let (start, start_slack) = ended.start.middle();
         let (end, end_slack) = ended.end.middle();
         self.write(&Record::Call(Call {
@@ -251,8 +252,7 @@ impl<W: Write> Output<W> {
             generation: ended.generation,
             start,
             start_slack,
-            // Two windows that overlap have middles in any order.
-            end: end.max(start),
+            end,
             end_slack,
             flags: CallFlags(ended.flags),
             site: ended.what.site,

@@ -326,6 +326,25 @@ fn a_frame_that_is_half_written_when_it_is_read_has_not_the_function_of_the_one_
     check(&world, &told);
 }
 
+/// Windows that overlap had their middles in the wrong order, and the end was told where it had not been.
+#[test]
+fn what_a_thread_leaves_behind_has_begun_before_it_went() {
+    let world = World::of(&[Step::Call { desc: 1, work: 0 }]);
+    let (went, began) = (world.end + 3, world.truth[&1].start);
+    // The only look comes long after.
+    let mut eye = Eye { time: 6000, ..Eye::new(&world, &[1]) };
+    let (mut gaps, mut told) = (Gaps::new(GAP), Vec::new());
+    let mut scan = ThreadScan::new(0, Window { from: DAWN, to: DAWN });
+    let (now, _) = scan.glimpse(1000, &mut eye, &mut gaps, &mut told);
+    scan.walk(now, &mut eye, &mut gaps, &mut told);
+    scan.end(went, eye.head(), &gaps, &mut told);
+    let [Ended { start, end, .. }] = told[..] else { panic!("one call: {told:?}") };
+    assert!(start.from <= began && began <= start.to && start.to <= went, "{start:?}");
+    assert_eq!(end.to, went);
+    let ([start, _], [end, _]) = ([start, end].map(|window| window.middle().0), [went; 2]);
+    assert!(start <= end);
+}
+
 #[test]
 fn exact_times_of_a_quiet_program() {
     let script = [

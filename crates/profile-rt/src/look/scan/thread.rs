@@ -380,8 +380,9 @@ impl ThreadScan {
         if depth >= self.torn_from {
             flags |= CallFlags::SALVAGED;
         }
-        // Nothing ends before it starts.
+        // Nothing ends before it starts. Nor does it start after it has ended: a thread may have gone before it was looked at.
         let end = Window { from: end.from.max(start.from), to: end.to.max(start.from) };
+        let start = Window { from: start.from, to: start.to.min(end.to) };
         let parent = self.frames.last().map_or(0, |frame| frame.what.desc);
         Some(Ended { what, parent, depth: depth as u32, generation, start, end, flags })
     }

@@ -427,7 +427,6 @@ fn requests_without_an_end_or_a_beginning_are_counted_for_each_trace() {
     assert_eq!(counts, [1, 1]);
 }
 
-/// Else a tick would count as a nanosecond beside traces where it does not.
 #[test]
 fn where_a_part_is_kept_the_quantiles_are_those_of_all_requests() {
     let [mut front, mut leaf] = [TRUE, TRUE].map(Process::new);
@@ -447,6 +446,7 @@ fn where_a_part_is_kept_the_quantiles_are_those_of_all_requests() {
     assert_eq!(told, [(1_000, 2 * MS, 9 * MS, 40 * MS), (1, 37 * MS, 37 * MS, 37 * MS)]);
 }
 
+/// Else a tick would count as a nanosecond beside traces where it does not.
 #[test]
 fn a_trace_without_two_clock_readings_a_millisecond_apart_is_refused() {
     let mut process = Process { machine: TRUE, records: Vec::new() };

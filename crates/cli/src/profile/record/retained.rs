@@ -9,9 +9,10 @@ use crate::failure::Failure;
 use crate::profile::keep::{self, Kept, Sink};
 use crate::profile::percentile::percentile_name;
 use rustix::fs::{FallocateFlags, fallocate};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Read};
+use std::os::unix::ffi::OsStrExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,8 +111,11 @@ pub(in crate::profile) fn following<T: Send + 'static>(
 /// A child's trace lies beside `TRACE.all`, and the part of it that is kept beside `TRACE`. One that goes on, as a daemon does,
 /// has its file as it is: what it writes yet would go with it.
 fn of_child(trace: &Path, child: &Path, above: f64) -> String {
-    let number = child.extension().unwrap_or_default().to_string_lossy();
-    let to = with(trace, &format!(".{number}"));
+    // Of several processes that had one number in turn, the later ones' have two: `.7.1`.
+    let (all, name) = (all_of(trace), child.file_name().unwrap_or_default());
+    let all = all.file_name().unwrap_or_default();
+    let numbers = name.as_bytes().strip_prefix(all.as_bytes()).unwrap_or_default();
+    let to = with(trace, OsStr::from_bytes(numbers));
     if is_written(child) {
         let above = percentile_name(above);
         return format!(
@@ -138,7 +142,7 @@ fn candidates_of(trace: &Path) -> PathBuf {
     with(trace, ".candidates")
 }
 
-fn with(path: &Path, more: &str) -> PathBuf {
+fn with(path: &Path, more: impl AsRef<OsStr>) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(more);
     name.into()
@@ -338,6 +342,30 @@ mod tests {
         drop(file);
         let text = of_child(&trace, &child, 0.99);
         assert!(!child.exists() && folder.join("x.trace.7").exists(), "{text}");
+        std::fs::remove_dir_all(&folder).expect("it was made");
+    }
+
+    /// Numbers come again in a server that forks for hours.
+    #[test]
+    fn of_children_that_had_one_number_in_turn_each_has_its_part() {
+        let name = format!("tailwater-children-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let trace = folder.join("x.trace");
+        for numbers in ["7", "7.1", "9.1"] {
+            let child = folder.join(format!("x.trace.all.{numbers}"));
+            let file = File::create(&child).expect("a file");
+            let mut writer = Writer::new(file, &header()).expect("it is written");
+            for (kind, at) in [(MarkKind::Start, 0), (MarkKind::End, 5_000)] {
+                let mark = Mark { thread: ThreadId(0), request: 1, kind, at };
+                writer.write(&Record::Mark(mark)).expect("it is written");
+            }
+            writer.finish().expect("it is written");
+            drop(writer);
+            let text = of_child(&trace, &child, 0.99);
+            let part = folder.join(format!("x.trace.{numbers}"));
+            assert!(part.exists() && !child.exists(), "{text}");
+        }
         std::fs::remove_dir_all(&folder).expect("it was made");
     }
 

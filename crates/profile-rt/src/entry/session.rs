@@ -16,12 +16,17 @@ use crate::write::trace_file::{self, Programs};
 use rustix::thread::sched_getcpu;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::ptr::null_mut;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 use tailwater_profile::record::Ticks;
 
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
+/// Null, or what a fork's child has in its place: of a fork while another thread began, that stays locked for ever.
+static FRESH: AtomicPtr<Mutex<Option<Running>>> = AtomicPtr::new(null_mut());
 
 /// A recording of this process, by threads of its own.
 struct Running {
@@ -31,6 +36,12 @@ struct Running {
     asked: (PathBuf, Settings),
     programs: Programs,
     team: Team,
+}
+
+/// The recording of this process.
+fn current() -> &'static Mutex<Option<Running>> {
+    // SAFETY: null, or of a box that is never freed.
+    unsafe { FRESH.load(Acquire).as_ref() }.unwrap_or(&RUNNING)
 }
 
 /// The process has begun.
@@ -53,7 +64,7 @@ pub(crate) fn start(path: &Path) -> io::Result<()> {
 /// Ends the recording and completes the file.
 pub(crate) fn stop() -> io::Result<()> {
     process::begins_no_more();
-    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let running = current().lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(running) = running else { return Ok(()) };
     if running.pid != std::process::id() {
         // A parent's: its threads are not here.
@@ -97,7 +108,7 @@ pub(crate) fn cut_short() {
 /// Of the last scanner, which ends after all others then: the output could not write what the program left to its `exit`,
 /// having no file but the trace.
 fn end_last() {
-    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let running = current().lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(Err(error)) = running.map(|running| running.team.join_output()) {
         incomplete(&error);
     }
@@ -105,11 +116,10 @@ fn end_last() {
 
 /// The process exits.
 pub(crate) fn exit() {
-    // A fork in the middle of start or stop leaves the lock taken for ever.
-    let ours = match RUNNING.try_lock() {
+    let ours = match current().try_lock() {
         Ok(running) => running.as_ref().is_some_and(|r| r.pid == std::process::id()),
         Err(TryLockError::Poisoned(_)) => true,
-        // Or another thread is about to start.
+        // Another thread is about to start, or this is a child of a fork in the middle of that, of which no handler was told.
         Err(TryLockError::WouldBlock) => return cut_short(),
     };
     if ours && let Err(error) = stop() {
@@ -136,19 +146,26 @@ pub(crate) fn has_forked() -> Option<Box<Kept>> {
 
 /// In a fork's child: gives up what it has of its parent's recording, and says where that went, and how.
 pub(crate) fn leave_parents() -> Option<(PathBuf, Settings)> {
-    // A fork in the middle of start or stop leaves the lock taken for ever.
-    RUNNING.try_lock().ok().and_then(|running| {
-        let parents = running.as_ref()?;
-        // Or the parent's trace would count as being written for as long as this process lives.
-        parents.programs.close();
-        Some(parents.asked.clone())
-    })
+    match current().try_lock() {
+        Ok(running) => {
+            let parents = running.as_ref()?;
+            // Or the parent's trace would count as being written for as long as this process lives.
+            parents.programs.close();
+            Some(parents.asked.clone())
+        }
+        Err(TryLockError::WouldBlock) => {
+            // Whoever has the lock is not here.
+            FRESH.store(Box::into_raw(Box::new(Mutex::new(None))), Release);
+            None
+        }
+        Err(TryLockError::Poisoned(_)) => None,
+    }
 }
 
 /// Fails with [`EALREADY`] where the process is recorded.
 pub(crate) fn begin(path: &Path, settings: &Settings) -> io::Result<()> {
     let no_memory = || io::Error::from(io::ErrorKind::OutOfMemory);
-    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut running = current().lock().unwrap_or_else(PoisonError::into_inner);
     let pid = std::process::id();
     if running.as_ref().is_some_and(|running| running.pid == pid) {
         return Err(io::Error::from_raw_os_error(EALREADY));
@@ -273,4 +290,20 @@ fn start_team(recording: Recording<'_>, settings: &Settings, us: Ticks) -> io::R
 
 fn incomplete(error: &io::Error) {
     complain(&format!("the trace is incomplete: {error}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It waited for ever in its own start, or stop.
+    #[test]
+    fn a_child_of_a_fork_while_a_recording_began_can_begin_its_own() {
+        // The thread that has it is not in the child.
+        let taken = current().lock().expect("nobody panicked");
+        assert!(leave_parents().is_none(), "what it was to record is not known");
+        assert!(current().try_lock().is_ok_and(|running| running.is_none()));
+        assert!(stop().is_ok());
+        drop(taken);
+    }
 }

@@ -8,6 +8,8 @@ use std::path::Path;
 
 /// Addresses with the same low bits are this far apart.
 const APART: u64 = 1 << 16;
+/// A damaged file may say that a function is larger: each of its addresses would be looked at.
+const SIZE_MAX: u64 = 1 << 30;
 /// The longest call before a return address that is looked at.
 const CALL_MAX: usize = 7;
 
@@ -42,8 +44,8 @@ impl Calls {
     /// The address after a call in the function at `start` whose low bits are `site`. `None` where there is none, or
     /// more than one may be meant, as in functions of more than 64 KiB.
     pub(super) fn returning_to(&self, start: u64, site: u16) -> Option<u64> {
-        let size = *self.sizes.get(&start)?;
-        let first = start + u64::from(site.wrapping_sub(start as u16));
+        let size = *self.sizes.get(&start).filter(|size| **size <= SIZE_MAX)?;
+        let first = start.checked_add(site.wrapping_sub(start as u16).into())?;
         let mut all = (first..=start.checked_add(size)?).step_by(APART as usize);
         let mut calls = all.by_ref().filter(|at| *at > start && self.follows_call(*at));
         let found = calls.next()?;
@@ -56,13 +58,18 @@ impl Calls {
             return true;
         }
         let mut before = [0; CALL_MAX];
-        self.read(address - CALL_MAX as u64, &mut before).is_some() && ends_with_call(before)
+        let from = address.checked_sub(CALL_MAX as u64);
+        from.and_then(|from| self.read(from, &mut before)).is_some() && ends_with_call(before)
     }
 
     fn read(&self, address: u64, to: &mut [u8]) -> Option<()> {
-        let holds = |one: &&(u64, u64, u64)| (one.0..one.0 + one.1).contains(&address);
-        let (start, _, offset) = self.segments.iter().find(holds)?;
-        self.file.as_ref()?.read_exact_at(to, address - start + offset).ok()
+        // A damaged file may have any numbers.
+        let within = |&(start, length, offset): &(u64, u64, u64)| {
+            let within = address.checked_sub(start).filter(|within| *within < length)?;
+            Some(within.checked_add(offset))
+        };
+        let at = self.segments.iter().find_map(within)??;
+        self.file.as_ref()?.read_exact_at(to, at).ok()
     }
 }
 
@@ -95,6 +102,20 @@ fn indirect_length(mode: u8, third: Option<&u8>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_damaged_file_says_is_followed_by_no_call() {
+        let file = std::env::current_exe().and_then(File::open).expect("it is there");
+        let segments = vec![(0, u64::MAX, u64::MAX)];
+        let sizes = HashMap::from([(0x1000, u64::MAX / 2), (u64::MAX - 4, 4)]);
+        let calls = Calls { sizes, segments, file: Some(file), is_x86_64: true };
+        for address in [0, 3, 8, u64::MAX] {
+            assert!(!calls.follows_call(address), "{address}");
+        }
+        for (start, site) in [(0x1000, 0x1008), (u64::MAX - 4, 8)] {
+            assert_eq!(calls.returning_to(start, site), None, "{start}");
+        }
+    }
 
     #[test]
     fn calls_are_told_from_what_else_comes_before_an_address() {

@@ -107,6 +107,20 @@ fn sixteen_stock_memcacheds_hold_each_key_three_times() {
     }
 }
 
+/// Sent on, the value would be a command of the node: its answer would be taken for that to the next command of anybody.
+#[test]
+fn a_value_behind_an_expiry_time_that_memcached_cannot_read_is_no_command() {
+    let nodes = memcacheds(1);
+    let router = router_of(&addresses(&nodes), 1);
+    let [mut client, mut other] = [(); 2].map(|()| Wire::to(router.address()));
+    assert_eq!(other.set("kept", b"value"), Ok(()));
+    let refused = client.ask("set key 0 4294967296 9\r\nflush_all");
+    assert!(refused.starts_with("CLIENT_ERROR bad command line format"), "{refused}");
+    assert_eq!(other.ask("delete none"), "NOT_FOUND");
+    assert_eq!(other.get("kept"), Ok(Some(b"value".to_vec())));
+    assert_eq!(client.ask("set key 0 2147483647 1\r\nx"), "STORED");
+}
+
 #[test]
 fn a_memcached_that_is_killed_makes_no_answer_wrong() {
     let mut nodes = memcacheds(3);

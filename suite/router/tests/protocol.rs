@@ -209,6 +209,28 @@ fn what_cannot_be_routed_is_refused_and_says_why() {
     assert_eq!(lines, ["VALUE q 0 1", "x", "END"]);
 }
 
+/// memcached has 32 bits for an expiry time. It refuses the line of a longer one, and takes the value for a command.
+#[test]
+fn expiry_times_that_memcached_cannot_read_reach_no_node_and_their_values_are_no_commands() {
+    let nodes = nodes(1);
+    let router = routed(&nodes, 1);
+    let mut client = Wire::to(router.address());
+    assert_eq!(client.set("kept", b"value"), Ok(()));
+    for verb in ["set", "add", "replace", "append", "prepend", "cas"] {
+        let unique = if verb == "cas" { " 7" } else { "" };
+        for exptime in ["2147483648", "4294967296", "-2147483649", "9223372036854775807"] {
+            let line = client.ask(&format!("{verb} kept 0 {exptime} 9{unique}\r\nflush_all"));
+            assert!(line.starts_with("CLIENT_ERROR bad command line format"), "{verb}: {line}");
+        }
+    }
+    client.send(b"set kept 0 4294967296 9 noreply\r\nflush_all\r\n");
+    assert_eq!(client.get("kept"), Ok(Some(b"value".to_vec())), "each answer is its command's");
+    assert_eq!(client.count(nodes[0].address(), "writes"), 1, "none was sent on");
+    for exptime in ["2147483647", "0"] {
+        assert_eq!(client.ask(&format!("set kept 0 {exptime} 1\r\nx")), "STORED", "{exptime}");
+    }
+}
+
 #[test]
 fn a_client_that_has_sent_everything_gets_all_answers() {
     let nodes = nodes(2);

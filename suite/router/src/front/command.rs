@@ -11,6 +11,8 @@ use tailwater_keyvalue::memcached::parse::{Bad, Command, How, Words};
 const KEYS_MAX: usize = 1_000;
 /// Longest delay of `flush_all` in seconds; memcached takes more for a Unix time.
 const DELAY_MAX: i64 = 60 * 60 * 24 * 30;
+/// memcached's words for a line that it cannot read, and why this one is none.
+const BAD_EXPTIME: &str = "CLIENT_ERROR bad command line format: an expiry time of 32 bits is needed";
 
 /// What a command needs that is on its way: the nodes, and its own name.
 pub(super) struct Way<'a> {
@@ -100,6 +102,10 @@ impl Way<'_> {
             How::Cas(_) => self.needs_one_replica("cas")?,
             How::Add => self.needs_one_replica("add")?,
             How::Set | How::Replace | How::Append | How::Prepend => {}
+        }
+        // memcached reads 32 bits. It refuses the line beyond these, and would take the value behind it for a command.
+        if i32::try_from(stored.exptime).is_err() {
+            return Err(Refusal(BAD_EXPTIME.into()));
         }
         let (verb, rest) = stored.words();
         let command =

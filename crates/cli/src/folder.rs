@@ -13,9 +13,14 @@ pub(crate) const SERIES: &str = "series.csv";
 /// A line for each tier of each run; only of scenarios that have tiers.
 pub(crate) const TIERS: &str = "tiers.csv";
 
+/// The JSON of a run that something ended, beside an earlier whole result.
+pub(crate) const PARTIAL: &str = "result-cut-short.json";
+
 /// A folder that can be written to.
 pub(crate) struct Folder<'a> {
     path: &'a Path,
+    /// Whether an earlier result lies there, and of all its runs.
+    holds_whole_result: bool,
     /// Files of an earlier result that a new one may lack, which end when it is written: pictures, series, tiers.
     stale: Vec<PathBuf>,
 }
@@ -41,7 +46,7 @@ impl<'a> Folder<'a> {
         let trial = path.join(format!("tailwater-{}.part", std::process::id()));
         fs::File::create(&trial).map_err(trouble)?;
         fs::remove_file(&trial).map_err(trouble)?;
-        Ok(Self { path, stale: Vec::new() })
+        Ok(Self { path, holds_whole_result: false, stale: Vec::new() })
     }
 
     /// The same for a result with pictures, where those of an earlier one may lie.
@@ -53,7 +58,9 @@ impl<'a> Folder<'a> {
         let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
         let is_picture = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "svg");
         let mut stale: Vec<PathBuf> = entries.filter(is_picture).collect();
-        let earlier = earlier(path);
+        let result = earlier(path);
+        let holds_whole_result = result.as_ref().is_some_and(|it| it.cut_short.is_none());
+        let earlier = result.as_ref().map(pictures).unwrap_or_default();
         let is_known = |file: &&PathBuf| {
             let name = file.file_stem().and_then(|name| name.to_str());
             name.is_some_and(|name| earlier.iter().any(|known| known == name))
@@ -70,7 +77,8 @@ impl<'a> Folder<'a> {
             )));
         }
         stale.extend(tables);
-        Ok(Self { stale, ..folder })
+        stale.push(path.join(PARTIAL));
+        Ok(Self { holds_whole_result, stale, ..folder })
     }
 
     /// The same for what is no result of a run, whose page would take the place of that.
@@ -89,6 +97,11 @@ impl<'a> Folder<'a> {
 
     pub(crate) const fn path(&self) -> &Path {
         self.path
+    }
+
+    /// Whether a result of all its runs lay there when it was prepared.
+    pub(crate) const fn holds_whole_result(&self) -> bool {
+        self.holds_whole_result
     }
 
     /// Removes what is left of an earlier result, but for files that were `written` anew.
@@ -127,12 +140,13 @@ fn gone(file: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The names of the pictures of the result that lies there.
-fn earlier(folder: &Path) -> Vec<String> {
-    let text = fs::read_to_string(folder.join("result.json")).unwrap_or_default();
-    let result = serde_json::from_str::<Experiment>(&text);
-    let names = |result: Experiment| {
-        plots(&result, Look::WHOLE).into_iter().map(|plot| plot.name).collect()
-    };
-    result.map(names).unwrap_or_default()
+/// The result that lies there.
+fn earlier(folder: &Path) -> Option<Experiment> {
+    let text = fs::read_to_string(folder.join("result.json")).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// The names of its pictures.
+fn pictures(result: &Experiment) -> Vec<String> {
+    plots(result, Look::WHOLE).into_iter().map(|plot| plot.name).collect()
 }

@@ -6,11 +6,13 @@ use crate::folder::Folder;
 use crate::run::Conclusion;
 use crate::run::output::{deliver, for_people, read};
 use crate::terminal;
+use std::path::Path;
 use tailwater_experiment::MergeError;
 use tailwater_report::table;
 use tailwater_stats::result::Experiment;
 
 pub(crate) fn merge(options: &MergeOptions) -> Result<(), Failure> {
+    refuse_own_folders(options)?;
     let shards: Vec<_> =
         options.shards.iter().map(|shard| read(shard)).collect::<Result<_, _>>()?;
     let whole = tailwater_experiment::merge(shards).map_err(|error| refused(options, &error))?;
@@ -33,6 +35,26 @@ pub(crate) fn merge(options: &MergeOptions) -> Result<(), Failure> {
     };
     deliver((&whole, &text), tell, options.json, out)?;
     verdict
+}
+
+/// The whole would take the place of one of its parts, and the others could not be merged again.
+fn refuse_own_folders(options: &MergeOptions) -> Result<(), Failure> {
+    let Some(out) = &options.out else { return Ok(()) };
+    match options.shards.iter().find(|shard| lies_in(shard, out)) {
+        None => Ok(()),
+        Some(shard) => Err(Failure::usage(format!(
+            "--out is {}, where the result {} lies, which is to be merged; give another folder",
+            out.display(),
+            shard.display()
+        ))),
+    }
+}
+
+/// Whether a result, which its folder may stand for, is the one that lies in this folder.
+fn lies_in(result: &Path, folder: &Path) -> bool {
+    let file = if result.is_dir() { result.join("result.json") } else { result.to_owned() };
+    let known = [file, folder.join("result.json")].map(|path| path.canonicalize().ok());
+    known[0].is_some() && known[0] == known[1]
 }
 
 /// Names the file where one is to blame.

@@ -92,6 +92,41 @@ fn shards_of_several_machines_are_merged_to_the_bytes_of_one() {
     assert!(text(&many.stderr).contains("there is no run for it"), "{many:?}");
 }
 
+/// By a typo of --out a part would be gone, and with it the rest could not be merged again.
+#[test]
+fn a_merged_result_takes_the_place_of_none_of_its_parts() {
+    let folder = Folder::new("merged");
+    let file = folder.write("small.toml", SMALL);
+    let shards = ["0/2", "1/2"].map(|shard| {
+        let out = folder.0.join(shard.replace('/', " of "));
+        let flag = out.display().to_string();
+        let found = simulate(&file, &["--shard", shard, "--out", &flag]);
+        assert!(found.status.success(), "{}", text(&found.stderr));
+        out
+    });
+    let read = |of: &Path| std::fs::read(of.join("result.json")).expect("a result");
+    let before = shards.each_ref().map(|shard| read(shard));
+    let merge = |parts: [&Path; 2], out: &Path| {
+        tailwater(&["merge"], &parts).arg("--out").arg(out).output().expect("it starts")
+    };
+    // Files and folders, however they are called.
+    let by_file = shards[1].join("result.json");
+    for (parts, out) in [
+        ([&*shards[0], &*shards[1]], shards[0].join(".")),
+        ([&*shards[0], &*by_file], folder.0.join("0 of 2").join("../1 of 2")),
+    ] {
+        let refused = merge(parts, &out);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(text(&refused.stderr).contains("which is to be merged"), "{refused:?}");
+    }
+    assert_eq!(shards.each_ref().map(|shard| read(shard)), before);
+    let whole = folder.0.join("whole");
+    let [first, second] = shards.each_ref().map(|shard| &**shard);
+    assert!(merge([first, second], &whole).status.success());
+    // One that was merged before is replaced.
+    assert!(merge([first, second], &whole).status.success());
+}
+
 #[test]
 fn the_same_comes_out_on_any_number_of_threads() {
     let folder = Folder::new("threads");

@@ -108,6 +108,17 @@ impl Marked {
         (self.child.wait().expect("our child"), said, complained)
     }
 
+    /// Until one of its runs is done.
+    fn does_a_run(&self) {
+        let mut jobs = BTreeSet::new();
+        // A run is tried three times at most: the fifth job is of the second run.
+        eventually("a run is done", || {
+            let started = self.processes().into_iter().filter(|(_, verb)| verb == "job");
+            jobs.extend(started.map(|(pid, _)| pid));
+            jobs.len() > 4
+        });
+    }
+
     /// A second after its end no process of it is left.
     fn nothing_is_left(&self, context: &str) {
         let mut left = self.processes();
@@ -182,13 +193,7 @@ fn what_was_measured_before_a_signal_is_told() {
         [(&[][..], "It was cut short: ended by SIGTERM, after"), (&["--json"], "\"cut_short\"")]
     {
         let mut run = Marked::start("part", flags);
-        let mut jobs = BTreeSet::new();
-        // A run is tried three times at most: the fifth job is of the second run.
-        eventually("a run is done", || {
-            let started = run.processes().into_iter().filter(|(_, verb)| verb == "job");
-            jobs.extend(started.map(|(pid, _)| pid));
-            jobs.len() > 4
-        });
+        run.does_a_run();
         run.send(Signal::TERM);
         let (status, said, complained) = run.say();
         assert_eq!(code(status), 143, "{complained}");
@@ -200,6 +205,43 @@ fn what_was_measured_before_a_signal_is_told() {
             assert!(!result["runs"].as_array().expect("a list").is_empty(), "{said}");
         }
     }
+}
+
+/// What takes hours would be given for what took a moment.
+#[test]
+fn what_was_run_before_a_signal_lies_beside_an_earlier_whole_result() {
+    let folder = Folder::new("signals-earlier");
+    let (out, long) = (folder.0.join("out"), folder.write("long.toml", LONG));
+    let short = folder.write("short.toml", &LONG.replace("1000\n\n[server]", "1\n\n[server]"));
+    let whole = || {
+        let mut command = Command::new(TAILWATER);
+        command.args(["run", "--on", "sim"]).arg(&short).arg("--out").arg(&out);
+        let output = command.output().expect("the program starts");
+        let complained = String::from_utf8_lossy(&output.stderr);
+        fs::read(out.join("result.json")).expect(&complained)
+    };
+    let files = || {
+        let entries = fs::read_dir(&out).expect("a folder").flatten();
+        entries.map(|entry| entry.file_name()).collect::<BTreeSet<_>>()
+    };
+    let (earlier, before) = (whole(), files());
+    let mut command = Command::new(TAILWATER);
+    command.arg("run").arg(long).arg("--out").arg(&out);
+    let mut run = Marked::of(folder, command);
+    run.does_a_run();
+    run.send(Signal::TERM);
+    let (status, _, complained) = run.say();
+    assert_eq!(code(status), 143, "{complained}");
+    assert!(complained.contains("result-cut-short.json, as the folder held a"), "{complained}");
+    assert_eq!(fs::read(out.join("result.json")).ok().as_ref(), Some(&earlier));
+    let part = out.join("result-cut-short.json");
+    let found: Value = serde_json::from_slice(&fs::read(&part).expect("it is written"))
+        .expect("one JSON object");
+    assert!(found["cut_short"].as_str().is_some_and(|why| why.contains("SIGTERM")), "{found}");
+    let added: Vec<_> = files().difference(&before).cloned().collect();
+    assert_eq!(added, ["result-cut-short.json"], "neither page nor picture");
+    // A whole one takes the place of both.
+    assert_eq!((whole(), files()), (earlier, before));
 }
 
 /// Of two services, the first of which has no data to prepare and the second has.

@@ -23,7 +23,7 @@ mod unchanged;
 mod watch;
 
 use crate::failure::{Failure, complain};
-use crate::folder::Folder;
+use crate::folder::{Folder, PARTIAL};
 use crate::interrupt::Interrupt;
 use crate::prepare::prepare;
 use crate::progress::Progress;
@@ -135,9 +135,14 @@ pub(crate) fn play(
     if let Some(ended) = &ended {
         experiment = cut_short(&scenario, experiment, ended)?;
     }
-    let out = out.as_ref().map(|folder| (folder, options.pictures.look()));
     let text = serde_json::to_string_pretty(&experiment).map_err(Failure::work)?;
-    output::deliver((&experiment, &text), tell, options.json, out)?;
+    // What something has ended is less than an earlier whole result, which stays as it is.
+    let aside = out.as_ref().filter(|folder| ended.is_some() && folder.holds_whole_result());
+    let own = out.as_ref().filter(|_| aside.is_none());
+    let own = own.map(|folder| (folder, options.pictures.look()));
+    let told = output::deliver((&experiment, &text), tell, options.json, own);
+    aside.map_or(Ok(()), |folder| folder.write(PARTIAL, &text))?;
+    told?;
     if let Some(blame) = blame {
         // Standard error may be closed, which changes nothing.
         let _ = writeln!(std::io::stderr(), "tailwater: {blame}");
@@ -147,7 +152,13 @@ pub(crate) fn play(
             counts: experiment.runs.iter().any(|run| run.valid),
             wrong_answers: experiment.runs.iter().map(|run| run.wrong_answers).sum(),
         }),
-        Some(ended) => Err(ended.and("the result holds what was run before")),
+        Some(ended) => Err(ended.and(&match aside {
+            None => "the result holds what was run before".to_owned(),
+            Some(folder) => format!(
+                "what was run before is in {}, as the folder held a whole result",
+                folder.path().join(PARTIAL).display()
+            ),
+        })),
     }
 }
 

@@ -22,7 +22,11 @@ pub(crate) fn new(options: &NewOptions) -> Result<(), Failure> {
         _ => Failure::usage(format!("{shown}: {error}")),
     };
     let mut written = fs::File::create_new(&file).map_err(trouble)?;
-    written.write_all(TEMPLATE.as_bytes()).map_err(Failure::work)?;
+    written.write_all(TEMPLATE.as_bytes()).map_err(|error| {
+        // A part of it would be in the way of the next try.
+        let _ = fs::remove_file(&file);
+        Failure::work(format!("{shown}: {error}"))
+    })?;
     let typed = quoted(&shown.to_string());
     say(&format!(
         "Written: {shown}\nNext: change it; tailwater check {typed}; tailwater run {typed} --on sim"

@@ -62,6 +62,20 @@ fn a_file_that_is_there_is_never_overwritten() {
     assert_eq!(kept, "precious");
 }
 
+/// As on a full disk: a part of it would be in the way of the next try.
+#[test]
+fn a_file_that_cannot_be_written_whole_is_not_left() {
+    let folder = Folder::new("new-full");
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" new mine";
+    let mut command = Command::new("sh");
+    let output = command.args(["-c", script, TAILWATER]).current_dir(&folder.0).output();
+    let output = output.expect("there is a shell");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("mine.toml: ") && !folder.0.join("mine.toml").exists(), "{said}");
+    assert_eq!(tailwater(&["new", "mine"], &folder.0).status.code(), Some(0));
+}
+
 #[test]
 fn what_is_to_be_typed_next_can_be_typed_as_it_is() {
     let folder = Folder::new("new-typed");

@@ -1,6 +1,10 @@
 //! The program that measures deaths, with memcached, which `make test` installs; no time is judged.
 
-use std::process::{Command, Output};
+use crate::common::eventually;
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
 
 fn failover(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater-router-failover"));
@@ -54,4 +58,45 @@ fn without_memcached_it_says_what_to_type() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("apt-get install memcached, or say --memcached PROGRAM"), "{said}");
+}
+
+/// Processes that this one has started and that it has not waited for.
+fn children(of: u32) -> BTreeSet<PathBuf> {
+    let parent = format!("PPid:\t{of}");
+    let is_child = |process: &PathBuf| {
+        let status = std::fs::read_to_string(process.join("status")).unwrap_or_default();
+        status.lines().any(|line| line == parent)
+    };
+    let entries = std::fs::read_dir("/proc").expect("this is Linux").flatten();
+    entries.map(|entry| entry.path()).filter(is_child).collect()
+}
+
+/// Memcacheds and router would go on for ever, and what was measured would be lost.
+#[test]
+fn a_signal_ends_all_that_was_started_and_what_was_found_by_then_is_told() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater-router-failover"));
+    command.args(["--deaths", "1000", "--rate", "500", "--keys", "100", "--before", "50"]);
+    command.args(["--after", "100", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    let mut started = BTreeSet::new();
+    // Three nodes, a router, and two that were started again: the first of these after a whole round.
+    eventually("two nodes have died", || {
+        started.extend(children(child.id()));
+        started.len() > 5
+    });
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::TERM).expect("it is our child");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("a signal ended it after "), "{said}");
+    let found = json(&output);
+    assert!(found["deaths"].as_u64().is_some_and(|deaths| (1..1_000).contains(&deaths)), "{found}");
+    let is_node = |process: &&PathBuf| {
+        let name = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
+        // The kernel keeps 15 letters.
+        ["memcached\n", "tailwater-route\n"].contains(&&*name)
+    };
+    let left: Vec<_> = started.iter().filter(is_node).collect();
+    assert!(left.is_empty(), "{left:?}");
 }

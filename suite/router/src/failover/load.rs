@@ -17,6 +17,9 @@ const BURST: usize = 16;
 /// How long the router may take for what is open.
 const DRAIN: Duration = Duration::from_secs(5);
 
+/// Whether nothing more is to be asked, since a signal came. It ends waits, too.
+pub(super) type IsOver<'a> = &'a dyn Fn() -> bool;
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Asks {
@@ -85,15 +88,15 @@ impl Load {
     }
 
     /// Sets each key, and says what the router has against it.
-    pub(super) fn fill(&mut self) -> Result<(), String> {
+    pub(super) fn fill(&mut self, is_over: IsOver<'_>) -> Result<(), String> {
         for key in 0..self.asks.keys {
             let connection = key as usize % self.connections.len();
             self.ask(connection, now(), (key, true))?;
             if key % 64 == 63 {
-                self.drain()?;
+                self.drain(is_over)?;
             }
         }
-        self.drain()?;
+        self.drain(is_over)?;
         let ended = std::mem::take(&mut self.ended);
         if let Some((key, wrong)) = ended.wrong.first() {
             return Err(format!("k{key}: {wrong:?} before any node died"));
@@ -107,8 +110,9 @@ impl Load {
     }
 
     /// Asks at the rate until then.
-    pub(super) fn go_on(&mut self, until: Instant) -> Result<(), String> {
+    pub(super) fn go_on(&mut self, until: Instant, is_over: IsOver<'_>) -> Result<(), String> {
         while now() < until {
+            goes_on(is_over)?;
             self.send_due(until)?;
             self.take(self.next.min(until))?;
         }
@@ -116,9 +120,10 @@ impl Load {
     }
 
     /// Until everything is answered.
-    pub(super) fn drain(&mut self) -> Result<(), String> {
+    pub(super) fn drain(&mut self, is_over: IsOver<'_>) -> Result<(), String> {
         let until = now() + DRAIN;
         while self.connections.iter().any(|it| !it.open.is_empty()) {
+            goes_on(is_over)?;
             if now() >= until {
                 return Err(format!("the router did not answer for {} s", DRAIN.as_secs()));
             }
@@ -270,6 +275,10 @@ impl Connection {
         self.input.drain(..at);
         Ok(())
     }
+}
+
+fn goes_on(is_over: IsOver<'_>) -> Result<(), String> {
+    if is_over() { Err("a signal ended it before the first death".into()) } else { Ok(()) }
 }
 
 /// Waits until one has something, or has room for what is unsent; until then at most.

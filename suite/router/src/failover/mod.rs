@@ -13,7 +13,7 @@ pub use load::Asks;
 
 use crate::oracle::REQUESTS_MAX;
 use curve::{Curve, Sample};
-use load::Load;
+use load::{Ended, IsOver, Load};
 use node::{Memcached, RouterProcess};
 use recovery::{Pair, Recovery};
 use serde::Serialize;
@@ -72,7 +72,7 @@ impl Plan {
 /// What was found.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Found {
-    /// Deaths.
+    /// Deaths: fewer than were asked for where a signal ended it.
     pub deaths: usize,
     /// Requests, in and beside what was looked at.
     pub requests: usize,
@@ -94,12 +94,17 @@ pub struct Found {
     pub recoveries: [Recovery; 2],
 }
 
-/// Kills nodes and looks what becomes of requests. `tell` hears of each death.
+/// Kills nodes and looks what becomes of requests. `tell` hears of each death. Once `is_over`, what was found by then is told;
+/// all programs that were started end in any case.
 ///
 /// # Errors
 /// When more is asked for than the oracle can keep. When a program does not start or ends, and when the router gives what is
-/// no answer.
-pub fn measure(plan: &Plan, mut tell: impl FnMut(usize)) -> Result<Found, String> {
+/// no answer. When it is over before the first death.
+pub fn measure(
+    plan: &Plan,
+    mut tell: impl FnMut(usize),
+    is_over: &dyn Fn() -> bool,
+) -> Result<Found, String> {
     plan.check()?;
     let start = |_| Memcached::start(&plan.memcached);
     let mut nodes = (0..plan.nodes).map(start).collect::<Result<Vec<_>, _>>()?;
@@ -111,17 +116,29 @@ pub fn measure(plan: &Plan, mut tell: impl FnMut(usize)) -> Result<Found, String
     for death in 0..plan.deaths {
         let node = death % nodes.len();
         let mut round = |victim: Option<&mut Memcached>| {
-            load.fill()?;
-            let samples = around(plan, &mut load, victim)?;
+            load.fill(is_over)?;
+            let samples = around(plan, &mut load, victim, is_over)?;
             found.add(&mut load);
             Ok::<_, String>(samples)
         };
-        let before = if coin.chance(0.5) { Some(round(None)?) } else { None };
-        let died = round(Some(&mut nodes[node]))?;
-        nodes[node].start_again(&plan.memcached)?;
-        router.until_up(nodes[node].address)?;
-        let control = before.map_or_else(|| round(None), Ok)?;
-        pairs.push(Pair { death: died, control });
+        let is_control_first = coin.chance(0.5);
+        let mut pair = || {
+            let before = if is_control_first { Some(round(None)?) } else { None };
+            let died = round(Some(&mut nodes[node]))?;
+            nodes[node].start_again(&plan.memcached)?;
+            router.until_up(nodes[node].address)?;
+            let control = before.map_or_else(|| round(None), Ok)?;
+            Ok::<_, String>(Pair { death: died, control })
+        };
+        match pair() {
+            Ok(pair) => pairs.push(pair),
+            // Half a pair is held against nothing. What is wrong stays wrong.
+            Err(_) if is_over() && !pairs.is_empty() => {
+                found.add_wrong(&load.ended);
+                break;
+            }
+            Err(why) => return Err(why),
+        }
         tell(death + 1);
     }
     let hedge = |name: &str| router.stat(name).unwrap_or_default();
@@ -134,12 +151,13 @@ fn around(
     plan: &Plan,
     load: &mut Load,
     victim: Option<&mut Memcached>,
+    is_over: IsOver<'_>,
 ) -> Result<Vec<Sample>, String> {
     load.begin();
-    load.go_on(now() + plan.before * 2)?;
+    load.go_on(now() + plan.before * 2, is_over)?;
     let died = victim.map_or_else(|| Ok(now()), |node| kill(plan, node))?;
-    load.go_on(died + plan.after)?;
-    load.drain()?;
+    load.go_on(died + plan.after, is_over)?;
+    load.drain(is_over)?;
     Ok(load.ended.since(died))
 }
 
@@ -169,9 +187,13 @@ impl Tally {
         let (requests, failed) = ended.counts();
         self.requests += requests;
         self.failed += failed;
+        self.add_wrong(&ended);
         self.error = self.error.take().or(ended.error);
-        self.wrong.extend(ended.wrong.iter().map(|(key, wrong)| format!("k{key}: {wrong:?}")));
         self.lateness_ns.extend(ended.lateness.iter().map(|late| late.nanos()));
+    }
+
+    fn add_wrong(&mut self, ended: &Ended) {
+        self.wrong.extend(ended.wrong.iter().map(|(key, wrong)| format!("k{key}: {wrong:?}")));
     }
 
     fn found(mut self, plan: &Plan, hedges: [String; 3], pairs: &[Pair]) -> Found {
@@ -189,7 +211,7 @@ impl Tally {
         let within = BACK_WITHIN_MS.min(after);
         let windows = [0..within, within..after];
         Found {
-            deaths: plan.deaths,
+            deaths: pairs.len(),
             requests,
             failed,
             error,
@@ -225,7 +247,7 @@ mod tests {
             after,
             bin_ms: 10,
         };
-        let error = |deaths| measure(&plan(deaths), |_| {}).expect_err("neither can be");
+        let error = |deaths| measure(&plan(deaths), |_| {}, &|| false).expect_err("neither can be");
         assert!(error(2_000).contains("/nowhere/memcached"), "{}", error(2_000));
         let told = error(10_000);
         assert!(told.contains("the oracle keeps 33554432; fewer deaths, a lower rate"), "{told}");

@@ -4,8 +4,11 @@
 
 use clap::Parser;
 use indicatif::ProgressBar;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tailwater_program::{concluded, print};
 use tailwater_router::failover::curve::Bin;
@@ -93,7 +96,8 @@ const EXAMPLES: &str = "Examples:
   target/release/tailwater-router-failover --deaths 100 --json > deaths.json
   target/release/tailwater-router-failover --hang -- --timeout 40 --hedge p95
 
-Exit codes: 0 all answers were right, 2 one was wrong, or it could not be measured.";
+Exit codes: 0 all answers were right, 2 one was wrong, it could not be measured, or a signal ended it: what was measured by then \
+is printed, and all that it has started ends.";
 
 fn at_least_one(most: u64) -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=most)
@@ -104,18 +108,42 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
+    let is_over = noted()?;
+    // Relaxed: nothing is read because of it.
+    let is_over = || is_over.load(Ordering::Relaxed);
     let bar = ProgressBar::new(arguments.deaths);
-    let found = measure(&plan(arguments)?, |deaths| bar.set_position(deaths as u64))?;
+    let found = measure(&plan(arguments)?, |deaths| bar.set_position(deaths as u64), &is_over)?;
     bar.finish_and_clear();
     if arguments.json {
         print(&serde_json::to_string_pretty(&found).map_err(|error| error.to_string())?)?;
     } else {
         table(&found)?;
     }
-    match found.wrong.first() {
-        None => Ok(()),
-        Some(first) => Err(format!("{} answers were wrong; the first: {first}", found.wrong.len())),
+    match (found.wrong.first(), arguments.deaths) {
+        (Some(first), _) => {
+            Err(format!("{} answers were wrong; the first: {first}", found.wrong.len()))
+        }
+        (None, asked) if (found.deaths as u64) < asked => {
+            Err(format!("a signal ended it after {} of {asked} deaths", found.deaths))
+        }
+        (None, _) => Ok(()),
     }
+}
+
+/// Set once one of the signals comes that end programs. Memcacheds and router would go on without this one, so it ends them
+/// first. What was ignored when it started, as under nohup, stays so.
+fn noted() -> Result<Arc<AtomicBool>, String> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        if ignored >> (signal - 1) & 1 == 0 {
+            signal_hook::flag::register(signal, is_over.clone())
+                .map_err(|error| format!("signals cannot be noted: {error}"))?;
+        }
+    }
+    Ok(is_over)
 }
 
 fn plan(arguments: &Arguments) -> Result<Plan, String> {

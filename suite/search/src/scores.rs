@@ -31,6 +31,11 @@ impl TermScores {
         &self.frequencies
     }
 
+    /// How many documents hold the term.
+    pub(crate) fn count(&self) -> usize {
+        varint::all(&self.frequencies).count()
+    }
+
     /// Whether somebody has asked.
     pub(crate) const fn are_kept(&self) -> bool {
         !self.scores.is_empty()

@@ -39,7 +39,8 @@ impl Segment {
         if let Ok(place) = self.terms.binary_search(&term) {
             let mut document = 0;
             self.read.extend(varint::all(self.lists.get(place)).map(|distance| {
-                document += distance;
+                // Whether they rise is looked at where a file is read.
+                document = u32::wrapping_add(document, distance);
                 document
             }));
         }

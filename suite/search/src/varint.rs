@@ -17,7 +17,8 @@ pub(crate) fn all(bytes: &[u8]) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let (mut value, mut shift) = (0_u32, 0);
         for &byte in rest.by_ref() {
-            value |= u32::from(byte & 0x7f) << shift;
+            // Bytes of a file may go on for longer than a number has bits.
+            value |= u32::from(byte & 0x7f).wrapping_shl(shift);
             if byte < 0x80 {
                 return Some(value);
             }

@@ -3,7 +3,7 @@
 use crate::baseline::Biases;
 use crate::factors::Factors;
 use crate::model::{Model, Rule};
-use crate::ratings::{Rating, Ratings, Split, by_lines};
+use crate::ratings::{RATINGS_MAX, Rating, Ratings, Split, by_lines};
 use std::sync::Arc;
 use tailwater_data::numbers::{
     bytes_of_f32, bytes_of_f64, bytes_of_u32, f32_of_bytes, f64_of_bytes, u32_of_bytes,
@@ -63,13 +63,20 @@ impl Learnt {
         slices: Option<u32>,
     ) -> Result<Self, DataError> {
         let shape = u32_of_bytes(&data.section(SHAPE)?);
-        let Some([users, items]) = shape.and_then(|shape| <[u32; 2]>::try_from(shape).ok()) else {
+        let shape = shape.and_then(|shape| <[u32; 2]>::try_from(shape).ok());
+        // Both are numbered as ratings name them; a table has a place for each.
+        let is_matrix = |shape: &[u32; 2]| shape.iter().all(|&it| it as usize <= RATINGS_MAX);
+        let Some([users, items]) = shape.filter(is_matrix) else {
             return Err(data.damaged("it has no users and items".into()));
         };
         let (users, items) = (users as usize, items as usize);
         let seen = Ratings::try_new(users, items, read_ratings(data, SEEN)?);
         let seen = seen.ok_or_else(|| data.damaged("its ratings are none".into()))?;
         let held_out = read_ratings(data, HELD_OUT)?;
+        let is_known = |it: &Rating| (it.user as usize) < users && (it.item as usize) < items;
+        if !held_out.iter().all(is_known) {
+            return Err(data.damaged("its ratings held out are of other users or items".into()));
+        }
         let of = |(number, ratings): (usize, Arc<Ratings>)| {
             let model = read_model(data, number, ratings, rule)?;
             model.ok_or_else(|| data.damaged(format!("its model {number} is none")))
@@ -131,4 +138,39 @@ pub(super) fn read_biases(numbers: &[f64], users: usize) -> Option<Biases> {
     let (mean, rest) = numbers.split_first()?;
     let (of_users, of_items) = rest.split_at_checked(users)?;
     Some(Biases::of_parts(*mean, of_users.to_vec(), of_items.to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_data::Origin;
+
+    /// What is expected of them is looked up by user and item.
+    #[test]
+    fn ratings_held_out_of_users_and_items_that_are_not_there_are_refused() {
+        let name = format!("tailwater-recommend-learnt-{}.data", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let read = |user: u32, item: u32, more: &dyn Fn(Content) -> Content| {
+            let one = |user, item| Rating { user, item, value: 3.0 };
+            let seen = Ratings::new(2, 3, vec![one(0, 0), one(1, 2)]);
+            let split = Split { seen, held_out: vec![one(user, item)] };
+            let text = String::new;
+            let origin = Origin { about: text(), source: text(), licence: text(), stamp: text() };
+            let learnt = Learnt { split, models: Vec::new() };
+            // Of two sections of one name the first is read.
+            learnt.fill(more(Content::new(KIND, origin))).write(&path).expect("written");
+            let mut data = Data::open_as(&path, KIND).expect("its sums are right");
+            let read = Learnt::read(&mut data, Rule::default(), None);
+            read.map(drop).expect_err("it has no model").to_string()
+        };
+        for (user, item) in [(2, 0), (0, 3), (u32::MAX, u32::MAX)] {
+            let why = read(user, item, &|content| content);
+            assert!(why.contains("held out are of other users or items"), "{why}");
+        }
+        assert!(read(1, 1, &|content| content).contains("no section factors of users 0"));
+        let many = bytes_of_u32(&[RATINGS_MAX as u32 + 1, 3]);
+        let why = read(1, 1, &|content| content.with(SHAPE, many.clone()));
+        assert!(why.contains("it has no users and items"), "{why}");
+        std::fs::remove_file(path).expect("removed");
+    }
 }

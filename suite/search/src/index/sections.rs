@@ -50,16 +50,73 @@ impl Index {
         let segments = (0..segments).map(|number| Segment::read(number, data));
         let mut segments = segments.collect::<Result<Vec<Segment>, _>>()?;
         let mut documents = Vec::new();
+        // Everything that could make a search go astray is looked at here, once.
+        for (term, scores) in (0..).zip(&scores) {
+            of_all(&mut segments, term, &mut documents);
+            let rise = documents.is_sorted_by(|one, next| one < next);
+            let last = documents.last().map_or(0, |&last| last as usize);
+            let are_there = documents.is_empty() || last < lengths.tokens().len();
+            if !(rise && are_there && scores.count() == documents.len()) {
+                return Err(data.damaged(format!("the documents of its term {term} are none")));
+            }
+        }
         for term in data.numbers(SCORED)? {
             let Some(scores) = scores.get_mut(term as usize) else {
                 return Err(data.damaged(format!("it has scores of term {term}, and no such term")));
             };
-            documents.clear();
-            for segment in &mut segments {
-                documents.extend_from_slice(segment.documents(term));
-            }
+            of_all(&mut segments, term, &mut documents);
             scores.of(&documents, &lengths);
         }
         Ok(Self::of(terms, lengths, segments, scores))
+    }
+}
+
+/// The documents of all segments that hold a term.
+fn of_all(segments: &mut [Segment], term: u32, documents: &mut Vec<u32>) {
+    documents.clear();
+    for segment in segments {
+        documents.extend_from_slice(segment.documents(term));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_data::Origin;
+
+    /// As another program may have written it, with sums that are right.
+    #[test]
+    fn documents_that_would_lead_a_search_astray_are_refused() {
+        let name = format!("tailwater-search-sections-{}.data", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let read = |instead: Option<(&str, [u8; 5])>| {
+            let text = String::new;
+            let origin = Origin { about: text(), source: text(), licence: text(), stamp: text() };
+            // Of two sections of one name the first is read.
+            let content = Content::new("test", origin);
+            let content = instead.into_iter().fold(content, |content, (name, bytes)| {
+                content.with(name, bytes.to_vec())
+            });
+            let index = Index::build(["boat sail", "boat", "sail boat sail"], 1);
+            index.fill(content).write(&path).expect("written");
+            let mut data = Data::open_as(&path, "test").expect("its sums are right");
+            Index::read(1, &mut data).map(drop).map_err(|why| why.to_string())
+        };
+        assert_eq!(read(None), Ok(()));
+        let (lists, counts) = ("documents of segment 0", FREQUENCIES);
+        // Of the first term documents 0, 1 and 2, by their distances, and of the second 0 and 2.
+        assert_eq!(read(Some((lists, [0, 1, 1, 0, 2]))), Ok(()));
+        for (name, bytes) in [
+            (lists, [0, 1, 0, 0, 2]),
+            (lists, [0, 1, 2, 0, 2]),
+            (lists, [0, 1, 1, 0, 0x80]),
+            (lists, [0, 1, 1, 0x80, 2]),
+            (counts, [1, 1, 1, 0x81, 2]),
+            (counts, [0x80, 0x80, 0x80, 1, 2]),
+        ] {
+            let why = read(Some((name, bytes))).expect_err("it leads astray");
+            assert!(why.contains("the documents of its term"), "{bytes:?}: {why}");
+        }
+        std::fs::remove_file(path).expect("removed");
     }
 }

@@ -1,7 +1,7 @@
 //! Lists as bytes, for files.
 
-use super::Lists;
 use super::block::BLOCK;
+use super::{EMPTY, Lists};
 use tailwater_data::numbers::{bytes_of_u32, u32_of_bytes};
 
 /// Arrays of numbers, each with its length in front; then the packed bytes.
@@ -64,6 +64,20 @@ impl Lists {
                 };
                 packed.first().is_some_and(|&width| fits(width))
             })
+            && self.is_as_its_skips_say(list)
+    }
+
+    /// Whether documents rise, and each block ends with the one that its skip names: numbers among all documents are
+    /// bounded by that.
+    fn is_as_its_skips_say(&self, list: usize) -> bool {
+        let (list, mut read, mut former) = (self.list(list), EMPTY, None);
+        list.skips().iter().enumerate().all(|(block, &last)| {
+            let length = list.read(block, &mut read);
+            let documents = &read[..length];
+            let follows = documents.first().is_some_and(|first| Some(*first) > former);
+            former = documents.last().copied();
+            follows && documents.is_sorted_by(|one, next| one < next) && former == Some(last)
+        })
     }
 }
 
@@ -84,9 +98,15 @@ mod tests {
             let mut changed = bytes.clone();
             changed[at] ^= 0x81;
             if let Some(lists) = Lists::of_bytes(&changed) {
-                let mut read = Vec::new();
-                (0..lists.count()).for_each(|list| lists.list(list).read_all(&mut read));
-                assert_eq!(read.len(), 302, "byte {at}");
+                let mut count = 0;
+                for list in (0..lists.count()).map(|list| lists.list(list)) {
+                    let mut read = Vec::new();
+                    list.read_all(&mut read);
+                    assert!(read.is_sorted_by(|one, next| one < next), "byte {at}: {read:?}");
+                    assert_eq!(read.last(), list.skips().last(), "byte {at}");
+                    count += read.len();
+                }
+                assert_eq!(count, 302, "byte {at}");
             }
         }
     }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use tailwater_control::catalog::{self, Spec};
 use tailwater_core::pace::{Pace, Scheduling};
 use tailwater_rt::{Address, Introspection, Model, Placement, Reception};
+use tailwater_workload::limits::CLIENTS_MAX;
 use tailwater_workload::scenario::LockPolicy;
 use tailwater_workload::{Arrivals, Distribution};
 
@@ -441,7 +442,7 @@ pub(crate) struct LoadOptions {
     #[command(flatten)]
     pub(crate) controller: ControllerOptions,
     /// Logical clients, each with a connection of its own.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=CLIENTS_MAX as i64))]
     pub(crate) clients: u32,
     /// Requests per second of all clients together; left out: find the capacity in closed loop.
     #[arg(long, value_name = "RPS")]
@@ -482,7 +483,7 @@ pub(crate) struct LoadOptions {
     #[arg(long = "core", value_name = "CORE", value_delimiter = ',')]
     pub(crate) cores: Vec<usize>,
     /// Threads of the generator.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: u32,
     /// How they wait for the next intended time: spin, which needs a core for each, or sleep, which leaves it to
     /// others and is later by a wake-up.

@@ -257,3 +257,16 @@ fn locked_memory_is_locked_or_what_gives_the_right_is_told() {
     drop(heard);
     child.wait().expect("nothing reads it any more");
 }
+
+/// In closed loop no client was divided by, and the program panicked.
+#[test]
+fn a_load_without_clients_or_threads_is_refused_before_it_connects() {
+    for flag in ["--clients", "--threads"] {
+        let mut command = Command::new(TAILWATER);
+        let output = command.args(["load", "--connect", "127.0.0.1:1", flag, "0"]).output();
+        let output = output.expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(flag), "{said}");
+    }
+}

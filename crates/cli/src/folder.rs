@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
-use tailwater_report::{Look, plots};
+use tailwater_report::{Look, TITLE_END, plots};
 use tailwater_stats::result::Experiment;
 
 /// What changed within runs, bin by bin; only of scenarios whose demand does.
@@ -52,8 +52,9 @@ impl<'a> Folder<'a> {
     /// The same for a result with pictures, where those of an earlier one may lie.
     ///
     /// # Errors
-    /// As above, and for pictures that are of no result there.
+    /// As above, and for a page or pictures that are of no result there.
     pub(crate) fn prepare_for_result(path: &'a Path) -> Result<Self, Failure> {
+        refuse_foreign_page(path)?;
         let folder = Self::prepare(path)?;
         let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
         let is_picture = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "svg");
@@ -84,7 +85,7 @@ impl<'a> Folder<'a> {
     /// The same for what is no result of a run, whose page would take the place of that.
     ///
     /// # Errors
-    /// As above, and where the result of a run lies.
+    /// As above, and where the result of a run or the page of another program lies.
     pub(crate) fn prepare_for_more(path: &'a Path) -> Result<Self, Failure> {
         if path.join("result.json").exists() {
             return Err(Failure::usage(format!(
@@ -92,6 +93,7 @@ impl<'a> Folder<'a> {
                 path.display()
             )));
         }
+        refuse_foreign_page(path)?;
         Self::prepare(path)
     }
 
@@ -127,6 +129,20 @@ impl<'a> Folder<'a> {
             fs::rename(&draft, &path)
         };
         whole().map_err(|error| Failure::work(format!("{}: {error}", path.display())))
+    }
+}
+
+/// Refuses the folder of a site, whose page ours would take the place of.
+fn refuse_foreign_page(folder: &Path) -> Result<(), Failure> {
+    let page = folder.join("index.html");
+    let end = format!("{TITLE_END}</title>");
+    let is_foreign = |text: &[u8]| !String::from_utf8_lossy(text).contains(&end);
+    match fs::read(&page) {
+        Ok(text) if is_foreign(&text[..]) => Err(Failure::usage(format!(
+            "{} is no page of tailwater's, and would be replaced; give another folder by --out",
+            page.display()
+        ))),
+        _ => Ok(()),
     }
 }
 

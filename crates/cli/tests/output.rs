@@ -221,6 +221,30 @@ fn a_folder_that_cannot_be_written_is_refused_before_anything_runs() {
     }
 }
 
+/// As where --out names the folder of a site.
+#[test]
+fn a_page_that_is_not_tailwaters_is_not_replaced() {
+    let folder = Folder::new("site");
+    let file = folder.write("small.toml", SMALL);
+    let (site, own) = (folder.0.join("site"), folder.0.join("own"));
+    std::fs::create_dir(&site).expect("a folder");
+    let page = site.join("index.html");
+    std::fs::write(&page, "<title>Mine</title>").expect("a file");
+    let run = |out: &Path| simulate(&file, &["--out", &out.display().to_string()]);
+    assert!(run(&own).status.success() && run(&own).status.success(), "its own is");
+    let compare = |out: &Path| {
+        tailwater(&["compare", "--out"], &[out, &own, &own]).output().expect("it starts")
+    };
+    for refused in [run(&site), compare(&site)] {
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(text(&refused.stderr).contains("index.html is no page of"), "{refused:?}");
+    }
+    assert_eq!(std::fs::read_dir(&site).expect("a folder").count(), 1);
+    assert_eq!(std::fs::read_to_string(&page).expect("it stays"), "<title>Mine</title>");
+    let compared = folder.0.join("compared");
+    assert!(compare(&compared).status.success() && compare(&compared).status.success());
+}
+
 /// A result was lost, its table too, where a file could not be written at the end.
 #[test]
 fn the_table_is_told_before_a_file_that_cannot_be_written_fails_the_work() {

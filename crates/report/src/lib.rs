@@ -49,7 +49,7 @@ pub use illustrated::{illustrated, timelines};
 pub use picture::{AxisKind, LineStyle, Picture, PictureAxis, PictureLine, Stated};
 pub use plots::{Plot, plots};
 pub use sentences::line_summary;
-pub use shell::STYLE;
+pub use shell::{STYLE, TITLE_END};
 pub use svg::escape;
 pub use svg::heat::{Heat, HeatRow};
 pub use svg::look::{Look, Width};

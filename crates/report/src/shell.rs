@@ -23,9 +23,12 @@ fn policy() -> String {
     )
 }
 
+/// How the title of every page ends: by that a page is known to be one of these.
+pub const TITLE_END: &str = " · tailwater";
+
 /// A whole page of what is in the middle.
 pub(crate) fn page(title: &str, body: &str) -> String {
-    let title = format!("{title} · tailwater");
+    let title = format!("{title}{TITLE_END}");
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\

@@ -240,6 +240,12 @@ fn what_was_run_before_a_signal_lies_beside_an_earlier_whole_result() {
     assert!(found["cut_short"].as_str().is_some_and(|why| why.contains("SIGTERM")), "{found}");
     let added: Vec<_> = files().difference(&before).cloned().collect();
     assert_eq!(added, ["result-cut-short.json"], "neither page nor picture");
+    let mut command = Command::new(TAILWATER);
+    let drawn = command.arg("draw").arg(&part).arg("--out").arg(&out).output();
+    let drawn = drawn.expect("the program starts");
+    let complained = String::from_utf8_lossy(&drawn.stderr);
+    assert_eq!(drawn.status.code(), Some(2), "{complained}");
+    assert!(complained.contains("holds a whole result"), "{complained}");
     // A whole one takes the place of both.
     assert_eq!((whole(), files()), (earlier, before));
 }

@@ -12,7 +12,8 @@ const KEYS_MAX: usize = 1_000;
 /// Longest delay of `flush_all` in seconds; memcached takes more for a Unix time.
 const DELAY_MAX: i64 = 60 * 60 * 24 * 30;
 /// memcached's words for a line that it cannot read, and why this one is none.
-const BAD_EXPTIME: &str = "CLIENT_ERROR bad command line format: an expiry time of 32 bits is needed";
+const BAD_EXPTIME: &str =
+    "CLIENT_ERROR bad command line format: an expiry time of 32 bits is needed";
 
 /// What a command needs that is on its way: the nodes, and its own name.
 pub(super) struct Way<'a> {

@@ -109,7 +109,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let is_over = noted()?;
-    // Relaxed: nothing is read because of it.
+    // Relaxed: the flag is all there is to know.
     let is_over = || is_over.load(Ordering::Relaxed);
     let bar = ProgressBar::new(arguments.deaths);
     let found = measure(&plan(arguments)?, |deaths| bar.set_position(deaths as u64), &is_over)?;

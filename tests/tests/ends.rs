@@ -40,6 +40,19 @@ fn a_drain_may_be_watched_while_it_goes_on() {
     assert_eq!(served.server.drain(Duration::MAX), Drained::default());
 }
 
+/// The loop had ended, and said for ever that the connection was open.
+#[test]
+fn nothing_is_left_of_a_drain_whose_client_does_not_close() {
+    let served = Served::start(ServerConfig::default(), controller("none", &[]));
+    let mut peer = served.peer();
+    peer.greet();
+    let one = Remaining { connections: 1, unanswered: 0 };
+    eventually("it is there", || served.server.remaining() == one);
+    served.server.begin_drain(Duration::ZERO);
+    eventually("nothing is left", || served.server.remaining() == Remaining::default());
+    assert_eq!(peer.farewell(), GoodbyeCode::Draining);
+}
+
 #[test]
 fn a_server_whose_loop_panics_ends_and_says_why() {
     let observe = |index| -> Box<dyn tailwater_core::Observer + Send> {
@@ -62,6 +75,9 @@ fn a_server_whose_loop_panics_ends_and_says_why() {
         assert_eq!(peer.farewell(), GoodbyeCode::Internal);
     }
     eventually("it is told", || server.failure().is_some());
-    let failure = server.drain(Duration::MAX).failure.expect("it has failed");
+    eventually("nothing is left", || server.remaining() == Remaining::default());
+    let Drained { unanswered, failure, .. } = server.drain(Duration::MAX);
+    assert_eq!(unanswered, 1, "the request in which it died");
+    let failure = failure.expect("it has failed");
     assert!(failure.contains("loop 1") && failure.contains("gives up"), "{failure}");
 }

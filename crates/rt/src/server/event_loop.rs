@@ -141,8 +141,6 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     /// From its first turn to its last. If it panics, its clients are told before the panic goes on.
     pub(super) fn live<S: Service<Future = F>>(mut self, service: &S) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run(service))) {
-            self.inbox().close();
-            self.shared.models.ends(self.index);
             self.abandon();
             resume_unwind(panic);
         }
@@ -155,8 +153,6 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         }
         self.watch_own_sources();
         while !self.turn(service) {}
-        self.inbox().close();
-        self.shared.models.ends(self.index);
         self.publish(true);
     }
 

@@ -59,9 +59,11 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         self.say_goodbye(key, code, why);
     }
 
-    /// The loop has panicked: its clients are told, and nothing else is touched.
+    /// The loop has panicked: its clients are told, what they have no answers to is counted, and nothing else is touched.
     pub(super) fn abandon(&mut self) {
         let now = self.clock.now();
+        // Relaxed: as in `give_up`.
+        self.shared.unanswered.fetch_add(self.unanswered, Relaxed);
         for key in self.connections.keys(is_there) {
             let Some(connection) = self.connections.get_mut(key) else { continue };
             let goodbye = Goodbye::new(GoodbyeCode::Internal, "the server has failed");

@@ -84,7 +84,7 @@ pub struct Server {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[must_use = "what was not answered is told here alone"]
 pub struct Drained {
-    /// Requests that were accepted and not answered within the caller's patience.
+    /// Requests that were accepted and not answered within the caller's patience, or before the server failed.
     pub unanswered: u64,
     /// Connections that had not taken all their answers by then.
     pub unsent: u64,
@@ -95,7 +95,7 @@ pub struct Drained {
 /// What is left to do until a server has drained; at most a millisecond or a turn old.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Remaining {
-    /// Connections that are open.
+    /// Connections that are open, of loops that have not ended.
     pub connections: u64,
     /// Requests that wait or run.
     pub unanswered: u64,

@@ -71,7 +71,7 @@ impl Models {
         self.followed[index].store(epoch, SeqCst);
     }
 
-    /// A loop has ended, or will have: it follows every model.
+    /// A loop has ended: it follows every model.
     pub(super) fn ends(&self, index: usize) {
         self.follows(index, u64::MAX);
     }

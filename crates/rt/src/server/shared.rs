@@ -83,6 +83,15 @@ impl Shared {
         self.left[index].unanswered.store(left.unanswered, Relaxed);
     }
 
+    /// A loop has ended, however: it has nothing left to do, and takes nothing more.
+    pub(super) fn ends(&self, index: usize) {
+        self.models.ends(index);
+        self.inboxes[index].close();
+        // Relaxed: as they are published. The loop publishes no more.
+        self.left[index].connections.store(0, Relaxed);
+        self.left[index].unanswered.store(0, Relaxed);
+    }
+
     /// A loop waits for what the caller has freed; which one is not known.
     pub(super) fn wake_loops(&self) {
         for inbox in &*self.inboxes {

@@ -110,6 +110,7 @@ impl Threads {
         let life = move || {
             let name = format!("loop {index}");
             shared.guard(&name, || EventLoop::new(start, observer).live(&*service));
+            shared.ends(index);
             // One order of all ends: exactly one is the last, and comes after what the others did.
             if shared.running.fetch_sub(1, SeqCst) == 1 {
                 stop(pool.as_deref(), crew.as_deref());

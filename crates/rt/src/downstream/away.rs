@@ -45,7 +45,7 @@ impl Away {
             return;
         }
         let fan = (terms.deadline, self.number());
-        let count = Arc::new(Countdown::new(state.least()));
+        let count = Arc::new(Countdown::new(state.least(), state.answers_max()));
         let way_back = WayBack { home: self.post.home.clone(), fan, count };
         state.leaves(Trip { post: self.post.clone(), fans: self.fans.clone(), key: fan });
         self.fans.add(fan, state.clone());

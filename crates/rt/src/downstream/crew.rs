@@ -75,6 +75,7 @@ pub(super) struct WayBack {
 
 impl WayBack {
     pub(super) fn tell(&self, place: usize, outcome: Outcome, lent: Lent) {
+        let outcome = self.count.bounded(outcome);
         self.home.tell(Returned { fan: self.fan, place, outcome, _room: lent }, &self.count);
     }
 }

@@ -9,14 +9,16 @@
 //! A countdown is changed by read-modify-writes, so the one that ends it comes after all others, whose outcomes it makes
 //! visible by its ring. It rings by the rules of [`crate::bell`]: the thread that sleeps then is woken, and finds them all.
 //! Outcomes before that wait for the thread, at most until it is woken for the last: nobody could go on by them. A call that
-//! the thread takes back is counted off as well, or the last outcome would be taken for one of several.
+//! the thread takes back is counted off as well, or the last outcome would be taken for one of several. Answers that wait have
+//! no more bytes than those of a fan may have.
 
 use super::call::Outcome;
 use super::room::Lent;
 use crate::bell::{Bell, Doorbell};
+use crate::client::CallError;
 use crate::primitive::{AtomicUsize, Queue};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use tailwater_core::Instant;
 
 /// Names one fan of a home: its deadline, and a number that no other has.
@@ -40,18 +42,38 @@ pub(crate) struct Returned {
     pub(super) _room: Lent,
 }
 
-/// How many more outcomes a fan needs before anybody can go on by them.
-pub(crate) struct Countdown(AtomicUsize);
+/// How many more outcomes a fan needs before anybody can go on by them, and what its answers may bring.
+pub(crate) struct Countdown {
+    outcomes: AtomicUsize,
+    /// Bytes that its answers may have yet, of so many.
+    answers_left: AtomicUsize,
+    answers_max: usize,
+}
 
 impl Countdown {
-    pub(super) fn new(outcomes: usize) -> Self {
-        Self(AtomicUsize::new(outcomes))
+    /// `answers_max`: bytes that its answers may have together.
+    pub(super) fn new(outcomes: usize, answers_max: usize) -> Self {
+        let [outcomes, answers_left] = [outcomes, answers_max].map(AtomicUsize::new);
+        Self { outcomes, answers_left, answers_max }
+    }
+
+    /// An answer for whose bytes there is no room any more is not kept. The thread would drop it only once it is rung for
+    /// the last one.
+    pub(super) fn bounded(&self, outcome: Outcome) -> Outcome {
+        let bytes = outcome.as_ref().map_or(0, |answer| answer.payload.len());
+        let less = |left: usize| left.checked_sub(bytes);
+        // Relaxed: a bound on a number; nothing else is read because of it.
+        if bytes > 0 && self.answers_left.fetch_update(Relaxed, Relaxed, less).is_err() {
+            return Err(CallError::AnswersTooLong { most: self.answers_max });
+        }
+        outcome
     }
 
     /// One more is there, or will never come. True if no further one is needed.
     pub(super) fn count_off(&self) -> bool {
         // Rule 1: one order of all, and each sees what was pushed before the others. It stays at zero.
-        self.0.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).unwrap_or(1) == 1
+        let less = |left: usize| left.checked_sub(1);
+        self.outcomes.fetch_update(SeqCst, SeqCst, less).unwrap_or(1) == 1
     }
 }
 
@@ -91,7 +113,6 @@ impl Home {
 mod models {
     use super::super::room::Room;
     use super::*;
-    use crate::client::CallError;
     use crate::models::{Rings, model};
     use loom::thread;
 
@@ -119,7 +140,7 @@ mod models {
             let bell = Rings::new();
             let thread = Arc::new(Doorbell::new(Box::new(Rings::new())));
             let home = Arc::new(Home::new(thread, bell.clone()));
-            let count = Arc::new(Countdown::new(2));
+            let count = Arc::new(Countdown::new(2, 0));
             let room = Room::new(2, 1);
             let members = [0, 1].map(|place| {
                 let (home, count, it) = (home.clone(), count.clone(), returned(place, &room));
@@ -140,7 +161,7 @@ mod models {
             let bell = Rings::new();
             let thread = Arc::new(Doorbell::new(Box::new(Rings::new())));
             let home = Arc::new(Home::new(thread, bell.clone()));
-            let count = Arc::new(Countdown::new(2));
+            let count = Arc::new(Countdown::new(2, 0));
             let member = {
                 let (home, count) = (home.clone(), count.clone());
                 let it = returned(0, &Room::new(1, 1));

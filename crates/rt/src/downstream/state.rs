@@ -92,6 +92,11 @@ impl State {
         if self.fails_fast { 1 } else { self.wanted.get().min(self.open.get()) }
     }
 
+    /// Bytes that its answers may have together.
+    pub(super) const fn answers_max(&self) -> usize {
+        self.answers_max
+    }
+
     /// Sets what is woken when the fan is done; returns what was to be woken so far.
     pub(super) fn set_waker(&self, waker: Option<Waker>) -> Option<Waker> {
         self.waker.replace(waker)

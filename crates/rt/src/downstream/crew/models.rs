@@ -64,7 +64,7 @@ fn member(crew: &Arc<Crew>, index: usize, bell: Rings, begun: &Begun) -> JoinHan
 fn leg(number: u64, room: &Room) -> Arc<Leg> {
     let thread = Arc::new(Doorbell::new(Box::new(Rings::new())));
     let home = Arc::new(Home::new(thread, Rings::new()));
-    let way_back = WayBack { home, fan: (Instant::ZERO, 0), count: Arc::new(Countdown::new(1)) };
+    let way_back = WayBack { home, fan: (Instant::ZERO, 0), count: Arc::new(Countdown::new(1, 0)) };
     let (deadline, priority, tenant) = (Instant::ZERO, 128, 0);
     let caller = tailwater_marks::Caller::NONE;
     let terms = Terms { deadline, priority, tenant, caller, reached_only: false, hedged: false };

@@ -7,14 +7,14 @@ use super::super::post::Post;
 use super::super::{Tier, TierConfig};
 use super::*;
 use crate::bell::Doorbell;
-use crate::client::Caller;
-use crate::client::{CallError, ChannelConfig};
+use crate::client::{Answer, CallError, Caller, ChannelConfig};
 use crate::poll::EventBell;
 use bytes::Bytes;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_core::threads::Completion;
 
@@ -142,6 +142,25 @@ fn a_member_has_no_bound_of_its_own() {
         assert_eq!(poll(fan), Poll::Ready(vec![lost.clone(), lost]));
         assert!(!refused(tier));
     }
+}
+
+/// A thread is rung for the last of a fan's outcomes: until then all of them were kept, however long together.
+#[test]
+fn answers_that_wait_for_their_thread_have_no_more_bytes_than_a_fan_may_have() {
+    let crew = crew(1);
+    let tier = home(&crew, 0, config().answers_max(250));
+    let fan = sent((0..4).fold(plan(&tier), |fan, _| fan.call(0, 1, "")));
+    let (_, cargo) = crew.next(0, false).expect("it waits");
+    let Cargo { calls, way_back, .. } = cargo;
+    for (place, _, lent) in calls {
+        let answer = Answer { status: 0, payload: vec![7; 100], sojourn: Duration::ZERO };
+        way_back.tell(place, Ok(answer), lent);
+    }
+    let kept = std::iter::from_fn(|| way_back.home.take());
+    let kept: Vec<_> = kept.map(|it| it.outcome.map(|answer| answer.payload.len())).collect();
+    let too_long = Err(CallError::AnswersTooLong { most: 250 });
+    assert_eq!(kept, [Ok(100), Ok(100), too_long, too_long]);
+    drop(fan);
 }
 
 #[test]

@@ -113,9 +113,9 @@ impl Fan {
     }
 
     /// Makes the calls, and lets the handler go on and end before them. They end by `deadline`, whatever the request's
-    /// own is. `then` has the outcomes, on this thread, in a turn between two handlers, or while one holds the thread. Where the
-    /// server ends before, it may be dropped without a call. No [`Completion`](tailwater_core::threads::Completion) holds the
-    /// thread for them.
+    /// own is. `then` has the outcomes, on this thread, in a turn between two handlers, or while one holds the thread. It has no
+    /// request's budget at locks. Where the server ends before, it may be dropped without a call. No
+    /// [`Completion`](tailwater_core::threads::Completion) holds the thread for them.
     ///
     /// # Panics
     /// After the fan was polled.

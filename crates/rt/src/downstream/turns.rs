@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_core::threads::Completion;
+use tailwater_sync::budget::exempt;
 
 /// A thread's way to its tiers, before it is on the thread.
 pub(crate) struct Trunk {
@@ -160,7 +161,8 @@ impl Turns {
         let left = self.hold.longest.saturating_sub(held());
         if !left.is_zero() {
             let began = now();
-            self.wait(desk, began, left, is_done);
+            // What is told or dropped meanwhile may be another request's: it has no part in this one's budget and locks.
+            exempt(|| self.wait(desk, began, left, is_done));
             add_held(now().since(began));
         }
     }

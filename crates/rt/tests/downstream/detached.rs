@@ -4,6 +4,9 @@ use super::models::started;
 use super::*;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
+use tailwater_control::asqm::{Asqm, Policy};
+use tailwater_rt::LockRules;
+use tailwater_sync::budget;
 
 /// What was told: the answers of each fan, `!` for what failed.
 type Told = Arc<Mutex<Vec<Vec<u8>>>>;
@@ -140,4 +143,51 @@ fn what_is_told_may_panic_and_may_ask_again() {
     assert!(client.call(1, "").wait().is_ok());
     eventually("ten rounds", || rounds.load(Ordering::Relaxed) == 10);
     connected(&client);
+}
+
+/// Answers once it is opened.
+fn gated(open: &Arc<AtomicBool>) -> Server {
+    let open = open.clone();
+    let service = move |_: Request| {
+        let open = open.clone();
+        async move {
+            while !open.load(Ordering::Relaxed) {
+                sleep(Duration::from_millis(1)).await;
+            }
+            Reply::ok(Vec::new())
+        }
+    };
+    Server::start(ServerConfig::default(), controller().admission, boxed(service)).unwrap()
+}
+
+/// It was refused at locks, or not, by what the handler had left, and its waits were deducted there.
+#[test]
+fn what_is_told_while_a_handler_holds_its_thread_has_no_part_in_its_budget() {
+    let (told, open) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+    let leaves = [leaf(0), gated(&open)];
+    let tells = told.clone();
+    let service = move |request: Request| {
+        let (told, open) = (tells.clone(), open.clone());
+        async move {
+            assert!(budget::current().is_some(), "requests have budgets");
+            let until = now() + Duration::from_secs(60);
+            fan(&request).call(0, NAME, "").detach(until, move |_| {
+                told.lock().unwrap().push(budget::current());
+                open.store(true, Ordering::Relaxed);
+            });
+            // Its answer comes behind what is told, which finds the thread held.
+            let held = fan(&request).call(1, NAME, "").await;
+            assert!(budget::current().is_some(), "it has its own again");
+            Reply::ok(vec![u8::from(held[0].is_ok())])
+        }
+    };
+    let hour = Duration::from_secs(3_600);
+    let locks = LockRules { policy: Policy::Asqm(Asqm::DEFAULT), target: hour, budget: Some(hour) };
+    // A worker is held for as long as it takes.
+    let model = "sdb:1".parse().unwrap();
+    let (_server, client) =
+        middle(ServerConfig { model, locks: Some(locks), ..with(tier_of(&leaves)) }, service);
+    let options = CallOptions { deadline: Duration::from_secs(60), ..CallOptions::default() };
+    assert_eq!(client.call_with(1, "", options).wait().unwrap().payload, [1]);
+    assert!(matches!(told.lock().unwrap()[..], [None]), "{told:?}");
 }

@@ -14,6 +14,9 @@ use tailwater_wire::{Goodbye, GoodbyeCode, Ping};
 const LEAVING: Duration = Duration::from_secs(1);
 /// And this long to close, once it has been sent everything.
 const LINGER: Duration = Duration::from_millis(250);
+/// Connections that a turn looks at for what they owe: as many as the poller tells of at once. Clients that fall silent
+/// together are due together.
+const LOOKS_PER_TURN: usize = crate::poll::BATCH;
 
 impl<F: Future<Output = Reply>> EventLoop<F> {
     /// Something of a connection has ended. Its output is sent at once when nothing more of it is to run in
@@ -136,7 +139,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
     pub(super) fn sweep(&mut self) {
         // A handler may have kept the loop from reading what came in time.
         let now = self.clock.looked();
-        while let Some(key) = self.liveness.pop(now) {
+        for _ in 0..LOOKS_PER_TURN {
+            let Some(key) = self.liveness.pop(now) else { break };
             if let Some(connection) = self.connections.get_mut(key)
                 && let Some(overdue) = self.liveness.judge(connection, now)
             {
@@ -187,5 +191,36 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if !connection.watch(&self.poller, high) {
             self.close(key);
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::testing::{event_loop, streams};
+    use super::*;
+    use crate::config::ServerConfig;
+    use std::future::Ready;
+    use tailwater_control::Site;
+    use tailwater_control::catalog::Spec;
+
+    #[test]
+    fn connections_that_owe_something_together_are_looked_at_in_several_turns() {
+        let none = Spec::named("none").build(&Site::one_loop(Duration::from_millis(1), 0)).unwrap();
+        let config = ServerConfig { patience: Duration::from_nanos(1), ..ServerConfig::default() };
+        let mut it: EventLoop<Ready<Reply>> = event_loop(config, none.admission);
+        let all = LOOKS_PER_TURN + 6;
+        let mut clients = Vec::new();
+        for _ in 0..all {
+            let (server, client) = streams();
+            it.adopt(server);
+            clients.push(client);
+        }
+        it.clock.begin_turn(true);
+        // Each is told that its HELLO is overdue.
+        it.sweep();
+        assert_eq!(it.totals.frames_out, LOOKS_PER_TURN as u64);
+        it.sweep();
+        assert_eq!(it.totals.frames_out, all as u64);
+        drop(clients);
     }
 }

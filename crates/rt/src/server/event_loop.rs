@@ -8,7 +8,7 @@ use super::control::Control;
 use super::drain::Drain;
 use super::egress::Egress;
 use super::inbox::{Inbox, Questions};
-use super::intake::Intake;
+use super::intake::{FRAMES_PER_GO, Intake};
 use super::liveness::Liveness;
 use super::model::Followed;
 use super::run_queue::RunQueue;
@@ -34,6 +34,9 @@ pub(super) const BELL: u64 = u64::MAX - 1;
 /// The longest that a handler holds its loop for the calls of all its fans: then they go on asynchronously. Clients give a
 /// server up that answers no PING for some seconds, and the first loop lets all of them in.
 const HELD_MAX: Duration = Duration::from_secs(1);
+/// Requests that a turn ends at most because workers bring their answers, and as many because their handlers are overdue: as many
+/// as a connection may bring in one go. Of thousands that end together the rest is due in the next turn, behind the sockets.
+const ENDS_PER_TURN: usize = FRAMES_PER_GO;
 /// How often the counts are published while busy.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 
@@ -213,7 +216,8 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             self.adopt(stream);
             worked = true;
         }
-        while let Some(done) = self.inbox().done.pop() {
+        for _ in 0..ENDS_PER_TURN {
+            let Some(done) = self.inbox().done.pop() else { break };
             worked = true;
             if let Some(landed) = self.runner.collect(done, &mut self.connections) {
                 self.land(landed);
@@ -228,7 +232,9 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
 
     /// Ends handlers that have run for longer than they may.
     fn end_overdue(&mut self) {
-        while let Some(cut) = self.runner.cut_overdue(self.clock.now(), &mut self.connections) {
+        for _ in 0..ENDS_PER_TURN {
+            let now = self.clock.now();
+            let Some(cut) = self.runner.cut_overdue(now, &mut self.connections) else { break };
             self.time_out(&cut);
             self.settle(cut.origin.key.connection);
         }
@@ -303,5 +309,66 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
             let left = Remaining { connections, unanswered: self.unanswered };
             self.shared.publish(self.index, &self.totals, left);
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::inbox::{Done, Unbegun};
+    use super::super::key::FlightKey;
+    use super::super::testing::{event_loop, job, open};
+    use super::*;
+    use crate::config::ServerConfig;
+    use crate::service::Request;
+    use std::future::{Pending, pending};
+    use tailwater_control::Site;
+    use tailwater_control::catalog::Spec;
+
+    const ALL: u64 = ENDS_PER_TURN as u64 + 44;
+
+    fn loop_of(config: ServerConfig) -> EventLoop<Pending<Reply>> {
+        let none = Spec::named("none").build(&Site::one_loop(Duration::from_millis(1), 0)).unwrap();
+        event_loop(config, none.admission)
+    }
+
+    /// As where a tier hangs that thousands of handlers wait for.
+    #[test]
+    fn handlers_that_are_overdue_together_end_in_several_turns() {
+        let handler_max = Some(Duration::from_nanos(1));
+        let mut it = loop_of(ServerConfig { handler_max, ..ServerConfig::default() });
+        let (connection, _client) = open(&mut it.connections);
+        let key = connection.key;
+        for id in 0..ALL {
+            let mut job = job(0, id, 1);
+            job.origin.key.connection = key;
+            let work = &mut it.connections.get_mut(key).unwrap().work;
+            (work.pending, work.queued) = (work.pending + 1, work.queued + 1);
+            work.bytes += job.origin.bytes;
+            it.unanswered += 1;
+            it.queue.push(job);
+        }
+        let hang = |_: Request| pending();
+        while !it.queue.is_empty() {
+            it.clock.begin_turn(false);
+            it.run_queue(&hang);
+        }
+        it.clock.look();
+        it.end_overdue();
+        assert_eq!(it.totals.timed_out, ENDS_PER_TURN as u64);
+        assert_eq!(it.timeout(), Some(Duration::ZERO), "the rest is due");
+        it.end_overdue();
+        assert_eq!((it.totals.timed_out, it.unanswered), (ALL, 0));
+    }
+
+    #[test]
+    fn answers_that_workers_bring_together_are_taken_in_several_turns() {
+        let mut it = loop_of(ServerConfig::default());
+        for number in 0..ALL {
+            let flight = FlightKey::new(0, number);
+            it.inbox().done.push(Done { flight, end: Err(Unbegun::Cancelled) });
+        }
+        assert!(it.collect() && !it.inbox().is_empty());
+        assert_eq!(it.timeout(), Some(Duration::ZERO), "the rest is there");
+        assert!(it.collect() && it.inbox().is_empty());
     }
 }

@@ -191,7 +191,7 @@ impl<F: Future<Output = Reply>> EventLoop<F> {
         if work.recalled {
             return;
         }
-        let Some(mut job) = work.parked.pop_front() else { return };
+        let Some(mut job) = work.next_parked() else { return };
         self.queue.unpark(&job);
         (job.recalled, job.origin.ready) = (true, now);
         (work.recalled, work.queued) = (true, work.queued + 1);

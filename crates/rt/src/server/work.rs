@@ -28,6 +28,9 @@ pub(super) struct Work {
     running: BTreeMap<(RequestId, u64), u32>,
 }
 
+/// Parked requests for which a connection keeps the memory when none is left.
+const KEPT: usize = 64;
+
 impl Work {
     /// Requests that run.
     pub(super) fn running(&self) -> usize {
@@ -81,6 +84,16 @@ impl Work {
     pub(super) fn was_cancelled(&mut self, id: RequestId) -> bool {
         // Nearly always it is empty.
         !self.cancelled.is_empty() && self.cancelled.remove(&id)
+    }
+
+    /// Takes the first of those that are parked. A crowd's memory goes with the last of it: each of many connections would
+    /// keep that of its own for as long as it lasts.
+    pub(super) fn next_parked(&mut self) -> Option<Job> {
+        let job = self.parked.pop_front()?;
+        if self.parked.is_empty() && self.parked.capacity() > KEPT {
+            self.parked = VecDeque::new();
+        }
+        Some(job)
     }
 
     /// A request left the run queue.
@@ -173,6 +186,18 @@ mod tests {
         work.forget_cancelled();
         assert!(!work.was_cancelled(RequestId(0)));
         assert!(!Work::default().cancel_waiting(RequestId(0)), "nothing waits");
+    }
+
+    /// A client could have each of its connections keep as much, one after the other.
+    #[test]
+    fn a_connection_whose_parked_requests_have_gone_on_keeps_no_memory_for_them() {
+        let mut work = Work::default();
+        for crowd in [1_000, 4] {
+            work.parked.extend((0..crowd).map(|id| job(1, id, 1)));
+            let gone_on = std::iter::from_fn(|| work.next_parked());
+            assert!(gone_on.map(|job| job.origin.key.id.0).eq(0..crowd), "in their order");
+            assert!(work.parked.capacity() <= KEPT, "{crowd}: {}", work.parked.capacity());
+        }
     }
 
     #[test]

@@ -17,6 +17,9 @@ pub(super) struct Waiting {
     pub(super) since: Instant,
 }
 
+/// Places that are kept although nothing waits: a client has a queue for each of its connections.
+const KEPT: usize = 1_024;
+
 impl Queue {
     pub(super) fn new(max: usize) -> Self {
         Self { waiting: VecDeque::new(), max: max.max(1) }
@@ -38,14 +41,25 @@ impl Queue {
     }
 
     pub(super) fn pop(&mut self) -> Option<Waiting> {
-        self.waiting.pop_front()
+        let first = self.waiting.pop_front();
+        self.give_back();
+        first
     }
 
     /// Takes a call out of the middle: its caller gave it up. Looks from the front, where those are that
     /// have waited for long.
     pub(super) fn remove(&mut self, id: tailwater_core::RequestId) -> bool {
         let place = self.waiting.iter().position(|waiting| waiting.call.id == id);
-        place.is_some_and(|place| self.waiting.remove(place).is_some())
+        let removed = place.is_some_and(|place| self.waiting.remove(place).is_some());
+        self.give_back();
+        removed
+    }
+
+    /// Gives the memory of a crowd back once it is gone.
+    fn give_back(&mut self) {
+        if self.waiting.is_empty() && self.waiting.capacity() > KEPT {
+            self.waiting = VecDeque::new();
+        }
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "bounded by max, a small number")]
@@ -55,5 +69,28 @@ impl Queue {
 
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_core::RequestId;
+
+    #[test]
+    fn a_queue_that_is_empty_again_keeps_few_places() {
+        let mut queue = Queue::new(8 * KEPT);
+        for pops in [true, false] {
+            for id in 0..4 * KEPT as u64 {
+                let call = Call { id: RequestId(id), deadline: None, priority: 128 };
+                assert!(queue.push(Instant::ZERO, call).is_none(), "there is room");
+            }
+            for id in 0..4 * KEPT as u64 {
+                let id = RequestId(id);
+                let is_gone = if pops { queue.pop().is_some() } else { queue.remove(id) };
+                assert!(is_gone, "{id:?}");
+            }
+            assert!(queue.waiting.capacity() <= KEPT, "{} places", queue.waiting.capacity());
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Times at which something is due for a call.
 
+use super::slots::KEPT;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tailwater_core::Instant;
@@ -25,6 +26,7 @@ impl Alarms {
         self.0.push(Reverse((at, token)));
         if self.0.len() > 2 * calls + SPARE {
             self.0.retain(|&Reverse((at, token))| is_due(at, token));
+            self.give_back();
         }
     }
 
@@ -34,7 +36,19 @@ impl Alarms {
         if at > now {
             return None;
         }
-        self.0.pop().map(|Reverse(entry)| entry)
+        let first = self.0.pop().map(|Reverse(entry)| entry);
+        if self.0.is_empty() {
+            self.give_back();
+        }
+        first
+    }
+
+    /// Gives the memory of a burst back, as the calls' own table does.
+    fn give_back(&mut self) {
+        let used = self.0.len();
+        if self.0.capacity() > KEPT.max(4 * used) {
+            self.0.shrink_to(2 * used);
+        }
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
@@ -54,6 +68,21 @@ mod tests {
             alarms.add(Instant::from_nanos(1_000_000 + call), call, 1, |_, due| due == call);
         }
         assert!(alarms.0.capacity() <= 16, "{} places", alarms.0.capacity());
+    }
+
+    #[test]
+    fn a_list_whose_burst_is_over_is_short_again() {
+        let (at, all) = (Instant::from_nanos, 4 * KEPT as u64);
+        for are_due in [true, false] {
+            let mut alarms = Alarms::default();
+            (0..all).for_each(|token| alarms.add(at(token), token, KEPT * 4, |_, _| true));
+            if are_due {
+                while alarms.next_due(at(all)).is_some() {}
+            } else {
+                alarms.add(at(all), all, 1, |_, due| due == all);
+            }
+            assert!(alarms.0.capacity() <= KEPT, "{} places", alarms.0.capacity());
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::event::{End, Event, NewCall};
 use super::over::Over;
-use super::slots::Slots;
+use super::slots::{KEPT, Slots};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -175,7 +175,12 @@ impl Calls {
     }
 
     pub(super) fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        if self.events.is_empty() && self.events.capacity() > KEPT {
+            // As with the entries: all may have ended at once.
+            self.events = VecDeque::new();
+        }
+        event
     }
 
     pub(super) fn on_connected(&mut self, now: Instant) {
@@ -272,4 +277,35 @@ fn request<'a>(now: Instant, dispatch: &Dispatch, call: &'a NewCall) -> Request<
 
 const fn offer(grant: Grant) -> Offer {
     Offer { window: grant.window, seq: grant.seq, level: grant.level, pause: grant.pause }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use tailwater_control::catalog::default_client;
+    use tailwater_core::MethodId;
+    use tailwater_marks::Caller;
+
+    /// Each of a thousand connections kept what its worst moment had taken.
+    #[test]
+    fn a_connection_whose_calls_have_ended_keeps_little_memory_for_them() {
+        let mut calls = Calls::new(default_client(), 0, true);
+        let (now, all) = (Instant::from_nanos(1), 4 * KEPT as u64);
+        for token in 0..all {
+            let call = NewCall {
+                method: MethodId(1),
+                payload: Bytes::new(),
+                deadline: None,
+                priority: 128,
+                tenant: 0,
+                caller: Caller::NONE,
+            };
+            calls.submit(now, token, call);
+        }
+        assert_eq!(calls.poll(Instant::FAR_FUTURE, false), None, "what waits has expired");
+        assert_eq!(calls.load(), 0);
+        let ended = std::iter::from_fn(|| calls.poll_event()).count();
+        assert_eq!(ended as u64, all, "each once");
+        assert!(calls.events.capacity() <= KEPT, "{} places", calls.events.capacity());
+    }
 }

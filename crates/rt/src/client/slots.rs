@@ -16,6 +16,9 @@ impl<T> Default for Slots<T> {
     }
 }
 
+/// Places that are kept although none has a value. There is a table for each connection, and each may once have had all calls.
+pub(super) const KEPT: usize = 1_024;
+
 impl<T> Slots<T> {
     /// Keeps a value. Its key comes again after 2^32 insertions at the earliest.
     pub(super) fn insert(&mut self, value: T) -> u64 {
@@ -37,7 +40,12 @@ impl<T> Slots<T> {
 
     pub(super) fn remove(&mut self, key: u64) -> Option<T> {
         self.get(key)?;
-        self.places.try_remove(split(key).0).map(|(_, value)| value)
+        let (_, value) = self.places.try_remove(split(key).0)?;
+        if self.places.is_empty() && self.places.capacity() > KEPT {
+            // Generations go on, so that keys of before find nothing.
+            self.places = Slab::new();
+        }
+        Some(value)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
@@ -73,6 +81,18 @@ mod tests {
         assert_eq!(slots.remove(first), None);
         assert_eq!(slots.get(second), Some(&'b'));
         assert_eq!(slots.len(), 1);
+    }
+
+    #[test]
+    fn a_table_that_is_empty_again_keeps_few_places_and_no_key() {
+        let mut slots = Slots::default();
+        let keys: Vec<_> = (0..2 * KEPT).map(|value| slots.insert(value)).collect();
+        let all = keys.iter().filter_map(|&key| slots.remove(key));
+        assert!(all.eq(0..2 * KEPT));
+        assert!(slots.places.capacity() <= KEPT, "{} places", slots.places.capacity());
+        let next = slots.insert(7);
+        assert!(!keys.iter().any(|&key| slots.get(key).is_some()));
+        assert_eq!(slots.get(next), Some(&7));
     }
 
     #[test]

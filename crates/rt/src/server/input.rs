@@ -116,6 +116,11 @@ impl Input {
         if let Some(until) = self.paused.take_if(|until| *until <= now) {
             // The pause is the client's own doing, and no delay of ours. So is what was unread beyond it.
             self.held_since = self.held_since.max(until);
+            // The rest of a frame may have been in the socket all the time. What comes in drips is not excused: each of its pauses
+            // would begin its patience anew.
+            if self.drips == 0 {
+                self.excuse(now);
+            }
         }
     }
 
@@ -326,6 +331,39 @@ mod tests {
         input.resume(until + Duration::from_secs(9));
         assert!(!input.is_paused());
         assert_eq!(input.held_since, until + Duration::from_secs(9));
+    }
+
+    /// It was due as if it had been read meanwhile. A client was sent away for what the server had not taken.
+    #[test]
+    fn the_rest_of_a_frame_has_its_time_from_a_pause_on_unless_it_comes_in_drips() {
+        let pace = Pace { patience: Duration::from_millis(10), rate_min: 1_024 };
+        let mut input = Input::new(at(0));
+        let bytes = pings(2);
+        input.on_bytes(at(0), bytes.len());
+        let mut reading = input.feed(&bytes[..24]);
+        let Next::Frame(_, length) = input.next(reading.rest(), &Limits::default(), at(0)) else {
+            panic!("one frame is whole");
+        };
+        reading.take(length);
+        while !input.is_paused() {
+            input.fine(at(0));
+        }
+        input.keep(reading, 24, Stop::Dry, at(0));
+        let until = input.paused_until().expect("it is paused");
+        input.resume(until);
+        assert_eq!(go(&mut input, &[], usize::MAX, 500), 0, "half a frame");
+        assert_eq!(input.rest_due(pace), Some(until + pace.patience));
+
+        let (mut dripping, mut frame) = (Input::new(at(0)), Vec::new());
+        sent(1).encode(&Limits::default(), &mut frame).expect("it fits");
+        let mut drips = frame.iter();
+        while !dripping.is_paused() {
+            let drip = *drips.next().expect("it is paused before the frame's end");
+            assert_eq!(go(&mut dripping, &[drip], usize::MAX, 0), 0);
+        }
+        dripping.resume(dripping.paused_until().expect("it is paused"));
+        assert_eq!(go(&mut dripping, &[], usize::MAX, 500), 0);
+        assert_eq!(dripping.rest_due(pace), Some(at(10)));
     }
 
     #[test]

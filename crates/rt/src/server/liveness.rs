@@ -100,6 +100,7 @@ impl Liveness {
         let (input, output) = (&connection.input, &connection.output);
         // Blocked output is watched by its own progress: while its peer does not read, no PONG is due.
         let life = match input.pinged {
+            _ if input.is_paused() => Instant::FAR_FUTURE,
             Some(pinged) => pinged + self.pace.patience,
             None => input.heard() + self.ping_after,
         };
@@ -129,6 +130,10 @@ impl Liveness {
         }
         if connection.input.is_too_slow(now, self.pace, &connection.limits) {
             return Some(Overdue::Rest);
+        }
+        // It is not read: what it says is in the socket.
+        if connection.input.is_paused() {
+            return None;
         }
         match connection.input.pinged {
             Some(pinged) => (pinged + self.pace.patience <= now).then_some(Overdue::Life),
@@ -232,6 +237,25 @@ mod tests {
         let until = it.input.paused_until().expect("it is paused");
         assert_eq!(liveness.next(), Some(until));
         assert_eq!(liveness.pop(until), Some(it.key));
+        assert_eq!(liveness.judge(it, until), Some(Overdue::Resume));
+    }
+
+    /// The longest pause may be longer than both times together.
+    #[test]
+    fn a_client_owes_no_sign_of_life_while_it_is_paused() {
+        let brief = Duration::from_millis(100);
+        let config = ServerConfig { patience: brief, ping_after: brief, ..ServerConfig::default() };
+        let (mut liveness, mut connections) = (Liveness::new(&config), Connections::default());
+        let (it, _client) = open(&mut connections);
+        while it.input.paused_until().is_none_or(|until| until < at(1_000)) {
+            it.input.fine(at(0));
+        }
+        liveness.refresh(it);
+        let until = it.input.paused_until().expect("it is paused");
+        assert_eq!(liveness.next(), Some(until));
+        for ms in [100, 200, 1_000] {
+            assert_eq!(liveness.judge(it, at(ms)), None, "{ms}");
+        }
         assert_eq!(liveness.judge(it, until), Some(Overdue::Resume));
     }
 

@@ -90,7 +90,9 @@ impl<F: Fill> Exchange<F> {
     /// Ends the calls that wait for a connection which was lost, where they may not. Behind what has just been lost, and what
     /// came too late to be sent.
     fn end_unreached(&mut self, time: Instant) {
-        if !self.callers.has_hasty() || self.trouble().is_none() {
+        // Asked of the few servers first: one that is lost for long would have each turn walk over all calls.
+        let is_awaited = |it: &Channel| it.failure().is_some() && it.load(time).has_waiting;
+        if !self.callers.has_hasty() || !self.channels.iter().any(is_awaited) {
             return;
         }
         // Of a loss in this turn the next one knows, which comes at once and may find another replica.

@@ -19,12 +19,21 @@ const AFTER: Duration = Duration::from_millis(1);
 #[derive(Clone)]
 struct Wish {
     is_wanted: Rc<Cell<bool>>,
+    /// It waits for no connection that was lost.
+    is_hasty: bool,
+    /// How often that was asked.
+    asked: Rc<Cell<usize>>,
     outcomes: Rc<RefCell<Vec<Result<Answer, CallError>>>>,
 }
 
 impl Fill for Wish {
     fn take_on(&self, _: u64) -> bool {
         true
+    }
+
+    fn awaits_connection(&self) -> bool {
+        self.asked.set(self.asked.get() + 1);
+        !self.is_hasty
     }
 
     fn may_run_twice(&self) -> bool {
@@ -75,7 +84,8 @@ impl Pair {
         let replicas = Replicas::new(retry, 2, 0);
         let replicas = replicas.hedged(HedgeConfig { after, ..HedgeConfig::default() });
         let exchange = Exchange::new(servers.each_ref().map(replica).into(), replicas, 0);
-        let wish = Wish { is_wanted: Rc::new(Cell::new(true)), outcomes: Rc::default() };
+        let (is_wanted, is_hasty) = (Rc::new(Cell::new(true)), false);
+        let wish = Wish { is_wanted, is_hasty, asked: Rc::default(), outcomes: Rc::default() };
         let poller = Poller::new().unwrap();
         let mut pair = Self { exchange, poller, wish, time: now(), servers: servers.into() };
         pair.connect();
@@ -218,6 +228,19 @@ fn of_two_tries_the_one_that_goes_on_leaves_a_lost_replica_where_it_waits() {
     let token = pair.exchange.callers.which(|_| true)[0];
     let place = pair.exchange.callers.get(token).expect("it waits").place;
     assert_eq!(place.replica, 0);
+}
+
+/// For as long as one server was lost, each turn walked over all calls of the other.
+#[test]
+fn calls_that_wait_for_no_lost_connection_are_looked_at_only_where_one_waits() {
+    let mut pair = Pair::reached(64);
+    pair.wish.is_hasty = true;
+    pair.turn(32);
+    pair.lose_second();
+    pair.wish.asked.set(0);
+    pair.turn(0);
+    assert!(pair.exchange.trouble().is_some(), "the second is lost");
+    assert_eq!((pair.wish.asked.get(), pair.exchange.unfinished()), (0, 32));
 }
 
 /// Both of its tries counted, so that it had none left.

@@ -319,8 +319,10 @@ impl Endpoint {
 
     fn send(&mut self, now: Instant, dispatch: Dispatch, space: &mut Space) {
         self.registered = true;
-        space.tell(Fact::Sent { connection: self.connection, registers: dispatch.register });
         let key = Key::of(dispatch.id);
+        let request = space.requests.get(key).map_or(0, |request| request.number);
+        let (connection, registers) = (self.connection, dispatch.register);
+        space.tell(Fact::Sent { request, connection, registers });
         if let Some(request) = space.request(key, "at sending") {
             (request.sent, request.incarnation) = (now, self.incarnation);
             request.dispatch = Some(Dispatch { demand: self.claimed(dispatch.demand), ..dispatch });

@@ -42,8 +42,8 @@ pub(crate) enum Fact {
     /// node, and what its books say of that time.
     Settled { held: usize, stage: Stage, there: Duration, spent: Duration },
 
-    /// A client, or a node that calls, sent a request within its window.
-    Sent { connection: Connection, registers: bool },
+    /// A client, or a node that calls, sent a request within its window. Calls between nodes have the number 0.
+    Sent { request: u64, connection: Connection, registers: bool },
     /// It heard of an offer, which may have come with an answer.
     Heard { connection: Connection, offer: Offer, answers: bool },
     /// It gave its credits back.
@@ -65,7 +65,7 @@ pub(crate) enum Fact {
     Tried { request: u64, connection: Connection, now: Instant, deadline: Instant },
     /// A request goes on to another replica after a shed by the one of this connection.
     Retried { connection: Connection },
-    /// A request goes on that had no try over this connection: that is lost and the request unsent, or not begun.
+    /// A request goes on that had no try over this connection: that is lost, and the request was not sent.
     Untried { request: u64, connection: Connection },
     /// What became of a request was counted.
     Ended { request: u64 },

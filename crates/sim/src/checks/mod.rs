@@ -58,7 +58,8 @@ pub enum Rule {
     /// request has one that waits for them.
     Threads,
     /// A request is tried at no replica twice, at as many as it may be, and never anew after its
-    /// deadline; retries after a shed keep to the client's budget.
+    /// deadline; retries after a shed keep to the client's budget. No try counts as none that was sent, or over a
+    /// connection that stands.
     Retries,
 }
 

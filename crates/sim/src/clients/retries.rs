@@ -228,6 +228,7 @@ impl Clients<'_> {
         let is_lost = self.all[connection.index()].state() != ConnectionState::Up;
         match failure {
             Failure::Shed(_) => space.tell(Fact::Retried { connection }),
+            // No node says so yet. One that drains needs a fact of its own, by which the referee can judge this.
             Failure::NotBegun => space.tell(Fact::Untried { request, connection }),
             Failure::Unsent if is_lost => space.tell(Fact::Untried { request, connection }),
             Failure::Unsent | Failure::Lost => {}

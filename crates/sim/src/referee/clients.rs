@@ -35,6 +35,8 @@ struct End {
     /// Once the connection was accepted.
     conduct: Option<Conduct>,
     stranded: Stranded,
+    /// The connection is lost, and the next one is not there yet.
+    lost: bool,
     /// It has lied, and the server may believe it still.
     lied: bool,
     /// It has flooded, and is held to no rule any more.
@@ -63,25 +65,37 @@ impl ClientBooks {
                 let conduct = &mut self.ends[connection.index()].conduct;
                 conduct.get_or_insert(Conduct::new(offer.window));
             }
-            Fact::Sent { connection, registers } => {
+            Fact::Sent { request, connection, registers } => {
+                let (_, replica) = connection.ends(self.clients);
+                if let Some(visits) = self.visits.get_mut(&request) {
+                    visits.send(replica);
+                }
                 let end = &mut self.ends[connection.index()];
                 let finding = end.conduct.as_mut().and_then(|conduct| conduct.on_sent(registers));
                 let finding = finding.filter(|_| !end.rogue);
                 let of_client = |what| format!("client {}: {what}", connection.0);
                 ruling.judge(Rule::Honest, finding.map(of_client));
             }
-            Fact::Heard { connection, offer, answers } => self.conduct(connection, |conduct| {
-                if answers {
-                    conduct.on_answered(offer);
-                } else {
-                    conduct.on_offer(offer);
-                }
-            }),
+            Fact::Heard { connection, offer, answers } => {
+                // The first that is heard after a loss is the WELCOME of the next connection.
+                self.ends[connection.index()].lost = false;
+                self.conduct(connection, |conduct| {
+                    if answers {
+                        conduct.on_answered(offer);
+                    } else {
+                        conduct.on_offer(offer);
+                    }
+                });
+            }
             Fact::Resigned { connection } => self.conduct(connection, Conduct::on_deregistered),
-            Fact::Disconnected { connection } => self.conduct(connection, Conduct::on_disconnected),
+            Fact::Disconnected { connection } => {
+                self.ends[connection.index()].lost = true;
+                self.conduct(connection, Conduct::on_disconnected);
+            }
             Fact::Crashed { connection } => {
                 self.conduct(connection, Conduct::on_disconnected);
-                self.ends[connection.index()].stranded = Stranded::default();
+                let end = &mut self.ends[connection.index()];
+                (end.stranded, end.lost) = (Stranded::default(), true);
                 // Its budget is forgotten with all that it knew.
                 let (client, replica) = connection.ends(self.clients);
                 if replica == 0
@@ -111,8 +125,9 @@ impl ClientBooks {
             }
             Fact::Untried { request, connection } => {
                 let (_, replica) = connection.ends(self.clients);
+                let is_lost = self.ends[connection.index()].lost;
                 if let Some(visits) = self.visits.get_mut(&request) {
-                    visits.leave(replica);
+                    ruling.judge(Rule::Retries, visits.leave(replica, is_lost));
                 }
             }
             Fact::Ended { request } => {

@@ -100,3 +100,37 @@ fn the_first_finding_stands() {
     let facts = [astray(Thing::Lock, "first"), astray(Thing::Call, "second")];
     assert_eq!(finding(&facts, Gauges::default()), Some((Rule::Locks, "first".into())));
 }
+
+/// What the referee says of a request that leaves the first of two replicas behind these facts.
+fn left_untried(facts: &[Fact]) -> Option<(Rule, String)> {
+    let mut referee = Referee::new(&World { clients: 1, replicas: 2, ..World::paper(1) });
+    let (request, connection, deadline) = (1, Connection(0), Instant::FAR_FUTURE);
+    let tried = Fact::Tried { request, connection, now: NOW, deadline };
+    let left = Fact::Untried { request, connection };
+    for fact in [Fact::Intended, tried].iter().chain(facts).chain([&left]) {
+        referee.hear(NOW, fact);
+    }
+    referee.ruling.0
+}
+
+/// It was believed, whatever had become of the request.
+#[test]
+fn that_a_request_had_no_try_is_believed_of_a_lost_connection_to_which_it_was_not_sent() {
+    let connection = Connection(0);
+    let sent = |request| Fact::Sent { request, connection, registers: true };
+    let (lost, crashed) = (Fact::Disconnected { connection }, Fact::Crashed { connection });
+    let back = Fact::Heard { connection, offer: Offer::OPEN, answers: false };
+    let other = Fact::Disconnected { connection: Connection(1) };
+    for sound in [vec![lost.clone()], vec![crashed], vec![sent(2), lost.clone()]] {
+        assert_eq!(left_untried(&sound), None, "{sound:?}");
+    }
+    for (facts, words) in [
+        (vec![], "whose connection stands"),
+        (vec![other], "whose connection stands"),
+        (vec![lost.clone(), back], "whose connection stands"),
+        (vec![sent(1), lost], "was sent there"),
+    ] {
+        let (rule, what) = left_untried(&facts).expect("a broken rule");
+        assert!(rule == Rule::Retries && what.contains(words), "{facts:?}: {what}");
+    }
+}

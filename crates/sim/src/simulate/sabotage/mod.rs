@@ -90,6 +90,7 @@ const BUGS: &[(Rule, Bug)] = &[
     (Rule::Retries, Bug::Retry(RetryBug::TriesTheSame)),
     (Rule::Retries, Bug::Retry(RetryBug::ForgetsTheBudget)),
     (Rule::Retries, Bug::Retry(RetryBug::TriesTooLate)),
+    (Rule::Retries, Bug::Retry(RetryBug::ForgetsTheTry)),
     (Rule::Fates, Bug::Retry(RetryBug::LosesTheRetried)),
     (Rule::Fates, Bug::Thread(ThreadBug::ForgetsTheHanded)),
     (Rule::Fates, Bug::Thread(ThreadBug::HandsOverAgain)),

@@ -1,9 +1,10 @@
 //! Clients that try again where, when and as often as they may not.
 
 use crate::mechanics::Mechanics;
-use crate::space::{Event, Packet};
+use crate::space::{Event, Packet, Request};
 use crate::world::World;
 use tailwater_control::retry::Tries;
+use tailwater_control::{Outcome, Reason};
 use tailwater_core::{Instant, Ratio};
 
 /// What is wrong with retries.
@@ -17,6 +18,8 @@ pub(super) enum RetryBug {
     TriesTooLate,
     /// A request that is tried again is lost on its way.
     LosesTheRetried,
+    /// What was sent and refused counts as not tried.
+    ForgetsTheTry,
 }
 
 impl RetryBug {
@@ -38,9 +41,19 @@ impl RetryBug {
         match (self, event) {
             (Self::TriesTheSame, Event::Reply(_)) => request.tries = Tries::NONE,
             (Self::TriesTooLate, Event::Reply(_)) => request.deadline = Instant::FAR_FUTURE,
+            (Self::ForgetsTheTry, Event::Reply(_)) => forget_the_try(request),
             (Self::LosesTheRetried, Event::Packet(_)) if request.tries.count() > 1 => return None,
             _ => {}
         }
         Some(event)
+    }
+}
+
+/// A refusal is heard as that of a server which goes away, and has not begun the request.
+fn forget_the_try(request: &mut Request) {
+    if let Some(answer) = &mut request.answer
+        && let Outcome::Shed(_) = answer.outcome
+    {
+        answer.outcome = Outcome::Shed(Reason::Draining);
     }
 }

@@ -16,7 +16,7 @@ use crate::task::Stage;
 use shard::{Ended, Shard};
 use std::ops::Add;
 use std::time::Duration;
-use tailwater_control::retry::{Failure, HedgeCounts, Tries};
+use tailwater_control::retry::{Failure, HedgeCounts, Lateness, Tries};
 use tailwater_control::{Call, Client, DropReason, Outcome, Reason, Replicas};
 use tailwater_core::{Instant, Rng};
 
@@ -113,7 +113,8 @@ impl Callers {
             let shard = &mut route.nodes[node][route.turn % count];
             route.turn = route.turn.wrapping_add(1);
             let (index, tries) = shard.first(now, &self.all);
-            let late = shard.late_after().map(|after| now + after.max(Duration::from_nanos(1)));
+            let wait = shard.late_after().map(|after| after.max(Duration::from_nanos(1)));
+            let late = wait.map(|wait| Lateness::new(now, wait));
             let Asked { deadline, priority, parent, .. } = *asked;
             let seed = rng.u64();
             let errand = Errand { seed, priority, began: now, late, other: None, second: false };
@@ -121,7 +122,7 @@ impl Callers {
             let request = Request { deadline, tries, ..Request::call(now, parent, errand) };
             let key = self.insert(now, index, request, space);
             self.drive(now, index, space);
-            late.into_iter().for_each(|at| space.calendar.at(at, Event::Late(key)));
+            late.into_iter().for_each(|it| space.calendar.at(it.at(), Event::Late(key)));
         }
     }
 
@@ -151,7 +152,12 @@ impl Callers {
     pub(crate) fn on_late(&mut self, now: Instant, key: Key, space: &mut Space) {
         // A try that has ended has left its time to the next one.
         let Some(request) = space.requests.get_mut(key) else { return };
-        request.errand.iter_mut().for_each(|errand| errand.late = None);
+        let Some(errand) = &mut request.errand else { return };
+        let Some(late) = &mut errand.late else { return };
+        if let Some(again) = late.look(now) {
+            return space.calendar.at(again, Event::Late(key));
+        }
+        errand.late = None;
         if request.dispatch.is_none() {
             // It is at no server.
             return;
@@ -466,7 +472,7 @@ impl Callers {
         let again = self.insert(now, to, again, space);
         self.drive(now, to, space);
         // The call is late when it would have been: as on sockets, another try has no time of its own.
-        errand.late.into_iter().for_each(|at| space.calendar.at(at, Event::Late(again)));
+        errand.late.into_iter().for_each(|it| space.calendar.at(it.at(), Event::Late(again)));
     }
 
     /// A call was served by another try of it.

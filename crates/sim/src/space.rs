@@ -8,7 +8,7 @@ use crate::facts::{Fact, Thing};
 use crate::slab::{Key, Slab};
 use crate::task::Task;
 use std::time::Duration;
-use tailwater_control::retry::Tries;
+use tailwater_control::retry::{Lateness, Tries};
 use tailwater_control::{Dispatch, Offer, Outcome};
 use tailwater_core::{Instant, Stamp};
 use tailwater_workload::scenario::Direction;
@@ -155,7 +155,7 @@ pub(crate) struct Errand {
     /// When its first try was made.
     pub(crate) began: Instant,
     /// When it is late, whichever try is under way then; `None` once it was, or where nothing is.
-    pub(crate) late: Option<Instant>,
+    pub(crate) late: Option<Lateness>,
     /// Another try that is under way.
     pub(crate) other: Option<Key>,
     /// Of the two it is the later.

@@ -9,7 +9,7 @@ use crate::asqm::Quantile;
 use crate::config_error::{ConfigError, above_zero, within};
 use std::ops::Add;
 use std::time::Duration;
-use tailwater_core::Ratio;
+use tailwater_core::{Instant, Ratio};
 
 /// When a call that may be carried out twice is tried at a second replica, though the first has not failed.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -147,11 +147,46 @@ impl Hedges {
     }
 }
 
+/// When a call is to be looked at as late. Both drivers of hedged calls, on sockets and in simulation, ask here.
+///
+/// To a caller that stood still all its calls are late at once, and their answers may be there unread. One that is looked at too late
+/// by more than its wait is waited for anew. So a stop is followed by no burst of second tries for calls that were answered
+/// meanwhile. That happens once to a call: to a caller whose turns are always so long it would happen without end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lateness {
+    at: Instant,
+    wait: Duration,
+    is_anew: bool,
+}
+
+impl Lateness {
+    /// Of a call that is made now, and whose first try is waited for so long.
+    #[must_use]
+    pub fn new(now: Instant, wait: Duration) -> Self {
+        Self { at: now + wait, wait, is_anew: false }
+    }
+
+    /// When to look.
+    #[must_use]
+    pub const fn at(self) -> Instant {
+        self.at
+    }
+
+    /// It is looked at now, then or later. `None`: it is time for its second try. Else it is to be looked at again at the given time.
+    pub fn look(&mut self, now: Instant) -> Option<Instant> {
+        if self.is_anew || now.since(self.at) <= self.wait {
+            return None;
+        }
+        (self.at, self.is_anew) = (now + self.wait, true);
+        Some(self.at)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Load, Replicas, RetryConfig};
     use super::*;
-    use tailwater_core::{Instant, Rng};
+    use tailwater_core::Rng;
 
     fn idle(_: usize) -> Load {
         Load::default()
@@ -231,6 +266,19 @@ mod tests {
             replicas.hedge_counts(),
             HedgeCounts { sent, won: 0, over_budget: 10_000 - sent }
         );
+    }
+
+    #[test]
+    fn what_is_looked_at_too_late_by_more_than_its_wait_is_waited_for_anew_once() {
+        let wait = Duration::from_micros(5);
+        let new = Lateness::new(at(2), wait);
+        assert_eq!(new.at(), at(7));
+        for (now, again) in [(7, None), (12, None), (13, Some(at(18))), (900, Some(at(905)))] {
+            let mut late = new;
+            assert_eq!(late.look(at(now)), again, "{now} µs");
+            assert_eq!(late.at(), again.unwrap_or(at(7)));
+            assert_eq!(late.look(at(9_000)), if again.is_some() { None } else { Some(at(9_005)) });
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod hedge;
 #[cfg(test)]
 mod tests;
 
-pub use hedge::{HedgeAfter, HedgeConfig, HedgeCounts, Hedges};
+pub use hedge::{HedgeAfter, HedgeConfig, HedgeCounts, Hedges, Lateness};
 
 use crate::client::Reply;
 use crate::server::Reason;
@@ -325,7 +325,7 @@ impl Replicas {
     }
 
     /// A new call that may be carried out twice: after how long without an end the driver shall ask
-    /// [`Replicas::hedge`]. `None`: it need not ask.
+    /// [`Replicas::hedge`]. `None`: it need not ask. [`Lateness`] is for drivers that may come late to it.
     pub fn hedge_after(&mut self) -> Option<Duration> {
         self.hedges.as_mut()?.on_call()
     }

@@ -4,7 +4,7 @@ use super::alarms::Alarms;
 use super::answer::{Answer, CallError};
 use super::event::NewCall;
 use super::slots::Slots;
-use tailwater_control::retry::Tries;
+use tailwater_control::retry::{Lateness, Tries};
 use tailwater_core::{Instant, RequestId};
 
 /// What waits for the answer to one call: it hears of the call's end once. Dropped without it, it says that
@@ -70,7 +70,7 @@ pub(super) struct Caller<F> {
 struct Hedge {
     began: Instant,
     /// When it is late, and what is sent then.
-    copy: Option<(Instant, NewCall)>,
+    copy: Option<(Lateness, NewCall)>,
     /// Where its second try is.
     second: Option<Place>,
     /// Of its two tries one has failed, and may have been carried out.
@@ -181,22 +181,31 @@ impl<F: Fill> Callers<F> {
         &mut self,
         token: u64,
         began: Instant,
-        copy: Option<(Instant, NewCall)>,
+        copy: Option<(Lateness, NewCall)>,
     ) {
         let Some(caller) = self.slots.get_mut(token) else { return };
-        let late = copy.as_ref().map(|(at, _)| *at);
+        let late = copy.as_ref().map(|(late, _)| late.at());
         caller.hedge = Some(Box::new(Hedge { began, copy, second: None, may_have_run: false }));
         if let Some(at) = late {
-            let slots = &self.slots;
-            self.lateness.add(at, token, slots.len(), |_, token| slots.get(token).is_some());
+            self.look_at(at, token);
         }
+    }
+
+    /// Whether the call is late is to be looked at then.
+    fn look_at(&mut self, at: Instant, token: u64) {
+        let slots = &self.slots;
+        self.lateness.add(at, token, slots.len(), |_, token| slots.get(token).is_some());
     }
 
     /// A call that is late, and what its second try sends.
     pub(super) fn next_late(&mut self, now: Instant) -> Option<(u64, NewCall)> {
         while let Some((_, token)) = self.lateness.next_due(now) {
             let hedge = self.slots.get_mut(token).and_then(|caller| caller.hedge.as_mut());
-            if let Some((_, call)) = hedge.and_then(|hedge| hedge.copy.take()) {
+            let Some(hedge) = hedge else { continue };
+            let Some((late, _)) = &mut hedge.copy else { continue };
+            if let Some(again) = late.look(now) {
+                self.look_at(again, token);
+            } else if let Some((_, call)) = hedge.copy.take() {
                 return Some((token, call));
             }
         }

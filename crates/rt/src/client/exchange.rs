@@ -11,7 +11,7 @@ use super::event::{End, Event, NewCall};
 use super::routes::{Failed, Routes};
 use crate::net::DialError;
 use crate::poll::{Poller, Readiness};
-use tailwater_control::retry::{Failure, HedgeCounts};
+use tailwater_control::retry::{Failure, HedgeCounts, Lateness};
 use tailwater_control::{Client as Control, Replicas};
 use tailwater_core::Instant;
 
@@ -285,8 +285,9 @@ impl<F: Fill> Exchange<F> {
         let Some(caller) = self.callers.get_mut(token) else { return };
         caller.tries = tries;
         if self.routes.hedges() && caller.may_run_twice() {
-            let late = self.routes.hedge_after().map(|after| (time + after, call.clone()));
-            self.callers.may_hedge(token, time, late);
+            let wait = self.routes.hedge_after();
+            let copy = wait.map(|wait| (Lateness::new(time, wait), call.clone()));
+            self.callers.may_hedge(token, time, copy);
         }
         self.submit(time, token, replica, call);
     }

@@ -2,6 +2,7 @@
 //!
 //! Each request that can go on by what was heard goes to the end of the run queue.
 
+use super::cores::Core;
 use super::{Node, Work};
 use crate::callers::Asked;
 use crate::connection::{Connection, Incarnation};
@@ -56,14 +57,32 @@ impl Node {
         self.assign(now, space);
     }
 
-    /// A call of this node has been out for as long as most take. A process that stands still learns it from the answer.
+    /// A call of this node has been out for as long as most take.
     pub(crate) fn on_call_late(&mut self, now: Instant, key: Key, space: &mut Space) {
         if self.is_stopped(now) {
+            // What stands still looks when it goes on. A process that is gone has no calls.
+            if !self.down {
+                space.calendar.at(self.back_at(), Event::Late(key));
+            }
+            return;
+        }
+        // Behind a stop a loop first reads what has come, and then looks.
+        let late = space.requests.get(key).and_then(|call| call.errand.as_ref()?.late);
+        if late.is_some_and(|late| late.at() < now) && self.has_answer(key) {
             return;
         }
         self.walk.callers.on_late(now, key, space);
         self.wake_callers(now, space);
         self.assign(now, space);
+    }
+
+    /// Whether the answer to a call has come, and was not heard yet.
+    fn has_answer(&self, key: Key) -> bool {
+        let of_loops = self.loops.iter().flat_map(|it| &it.packets);
+        let threads = self.staff.iter().flat_map(|it| &it.threads);
+        let packets = of_loops.chain(threads.flat_map(|it| &it.inbox));
+        let waiting = packets.filter_map(|(_, packet)| packet.key());
+        waiting.chain(self.cores.iter().flat_map(Core::keys)).any(|it| it == key)
     }
 
     /// Second tries of this node's calls to a tier so far.

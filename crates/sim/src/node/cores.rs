@@ -130,6 +130,12 @@ impl Node {
         }
     }
 
+    /// When something can run again in a process that stands still.
+    pub(super) fn back_at(&self) -> Instant {
+        let cores = self.cores.iter().map(|core| core.stopped_until).min();
+        self.frozen_until.max(cores.unwrap_or_default())
+    }
+
     /// A core is back: deadlines may have come while the loop had none.
     fn start_with_cores(&mut self, at: usize, now: Instant, space: &mut Space) {
         if !self.is_stopped(now) {

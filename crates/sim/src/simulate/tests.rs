@@ -82,3 +82,56 @@ fn holders_that_run_first_are_found_at_the_end() {
         assert_eq!(played.err(), None, "{:?}", world.measure);
     }
 }
+
+/// A front whose call to a leaf is late after 300 µs.
+const HEDGED: &str = r#"
+slo = "20ms"
+warm_up = "1ms"
+duration = "10ms"
+clients.count = 1
+demand.requests_per_second = 100
+controller = { name = "none" }
+sim = { cores = 1, rtt = "30us", jitter = "0us" }
+[[server.path]]
+probability = 1.0
+steps = [{ compute = "5us" }, { call = "leaf" }]
+[[tier]]
+name = "leaf"
+replicas = 2
+service = "SERVICE"
+hedge = { after = "300us", share = 1 }
+[[fault]]
+kind = "server-pause"
+at = "1100us"
+for = "PAUSE"
+"#;
+
+/// Second tries of a call that takes so long, while its caller stands still for so long as it is late.
+fn second_tries(service: &str, pause: &str) -> f64 {
+    let text = HEDGED.replace("SERVICE", service).replace("PAUSE", pause);
+    let scenario = Scenario::parse("x.toml", &text).unwrap();
+    let world = world_of(&scenario, &scenario.configurations().remove(0), 1);
+    let mut build = |_: usize| Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();
+    // 100 µs before the pause.
+    let at = Instant::ZERO + Duration::from_millis(2);
+    let due = Intended { at, client: 0, service: Duration::ZERO };
+    let (run, _) = simulate_with(&world, &mut [due].into_iter(), &mut build).unwrap();
+    // Where there was none, nothing is told.
+    run.tiers[1].hedges.map_or(0.0, |it| it.sent_per_s) * world.measure.as_secs_f64()
+}
+
+/// Such calls had no second try at all. The rule is the runtime's.
+#[test]
+fn a_call_that_is_late_while_its_caller_stands_still_is_looked_at_when_that_goes_on() {
+    for (service, pause, sent) in [
+        // What came meanwhile is heard first.
+        ("250us", "400us", 0.0),
+        ("1ms", "400us", 1.0),
+        // It is waited for anew, and answered by then.
+        ("1ms", "900us", 0.0),
+        ("2ms", "900us", 1.0),
+    ] {
+        let found = second_tries(service, pause);
+        assert!((found - sent).abs() < 0.01, "{service}, a pause of {pause}: {found}");
+    }
+}

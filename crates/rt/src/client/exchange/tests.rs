@@ -162,6 +162,24 @@ fn refused(reason: Reason) -> End {
     End::Rejected { reason: Some(reason), reply: reply(Outcome::Shed(reason)) }
 }
 
+/// All that were out got second tries, as far as the budget went, before the answers were heard.
+#[test]
+fn behind_a_stop_late_calls_are_waited_for_anew() {
+    for (stop, second_tries) in [(AFTER, [3, 3]), (AFTER + Duration::from_nanos(1), [0, 2])] {
+        let mut pair = Pair::reached(9);
+        pair.turn(3);
+        pair.time = pair.time + AFTER + stop;
+        pair.turn(0);
+        let at_once = pair.sent();
+        let token = pair.exchange.callers.which(|_| true)[0];
+        let answer = Event { token, at: pair.time, call: call(), end: response() };
+        pair.exchange.on_event(0, answer);
+        pair.time = pair.time + AFTER;
+        pair.turn(0);
+        assert_eq!([at_once, pair.sent()], second_tries, "{stop:?} late");
+    }
+}
+
 /// It had been asked at once whether it is there, and calls left it until it said so.
 #[test]
 fn a_second_try_that_is_given_up_casts_no_doubt_on_its_replica() {

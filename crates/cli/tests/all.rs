@@ -7,6 +7,7 @@ mod accelerate;
 mod check;
 mod data_fetch;
 mod deploy;
+mod first_failures;
 mod keys;
 mod locks;
 mod members;

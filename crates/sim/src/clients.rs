@@ -142,6 +142,7 @@ impl<'a> Clients<'a> {
         let (client, replica) = self.ends(connection);
         let endpoint = &mut self.all[connection.index()];
         let Some(reply) = endpoint.on_reply(now, &request, &self.clocks, space) else {
+            self.on_request_lost(&request);
             space.tell(Fact::Ended { request: request.number });
             self.tally.lost(request.intended);
             return None;
@@ -221,6 +222,7 @@ impl<'a> Clients<'a> {
             match space.requests.get(key).map(|request| (request.connection, request.number)) {
                 Some((connection, number)) if of_clients.contains(&connection) => {
                     if let Some(request) = space.requests.remove(key) {
+                        self.on_request_lost(&request);
                         self.tally.lost(request.intended);
                     }
                     space.tell(Fact::Ended { request: number });
@@ -285,12 +287,15 @@ mod tests {
     use super::*;
     use crate::connection::Incarnation;
     use crate::fabric::Fabric;
+    use crate::faults::Members;
     use crate::space::Packet;
     use crate::space::testing::{refuse, taken, welcome};
     use crate::world::Link;
     use tailwater_control::catalog::Spec;
     use tailwater_control::{Reason, RetryConfig, Site};
+    use tailwater_core::Ratio;
     use tailwater_stats::TallySpec;
+    use tailwater_workload::scenario::{Chosen, Fault, FaultKind, Struck};
 
     const SLO: Duration = Duration::from_micros(200);
 
@@ -427,6 +432,62 @@ mod tests {
         let (tried, failed_us) = refused(1..2, &[(Reason::Draining, 0), (Reason::Lock, 0)]);
         assert_eq!(tried, [first, first], "it waited for the next server");
         assert!((9.8..10.3).contains(&failed_us), "{failed_us}: until then it had not failed");
+    }
+
+    /// The only request of a client of two replicas, as it arrives at the first.
+    fn arrived() -> (Space, Clients<'static>, Instant, Key) {
+        let mut space = space();
+        let mut clients = bereft(0..0, None, &mut space);
+        clients.submit(Instant::ZERO, 0, Duration::ZERO, &mut space);
+        while let Some((now, event)) = space.calendar.pop() {
+            if let Event::Packet(Packet::Request(key)) = event {
+                return (space, clients, now, key);
+            }
+        }
+        panic!("a request was needed");
+    }
+
+    fn lose(now: Instant, key: Key, clients: &mut Clients<'_>, space: &mut Space) {
+        space.abandoned.push(key);
+        clients.bury(now, space);
+    }
+
+    fn failure_us(clients: &Clients<'_>) -> f64 {
+        clients.retries.report().expect("there are replicas").failure_p99_us
+    }
+
+    /// The generator counted those. The simulator meets some before their client knows of the loss, and some later.
+    #[test]
+    fn a_request_that_is_lost_has_failed_when_its_client_knows_that_the_connection_is() {
+        let (mut space, mut clients, now, key) = arrived();
+        lose(now, key, &mut clients, &mut space);
+        assert!(failure_us(&clients) < 1.0, "its client does not know");
+        clients.on_lost(now + us(2), Connection(0), Incarnation::FIRST, &mut space);
+        assert!((6.8..7.3).contains(&failure_us(&clients)), "{}", failure_us(&clients));
+        let (mut space, mut clients, now, key) = arrived();
+        clients.on_lost(now + us(2), Connection(0), Incarnation::FIRST, &mut space);
+        lose(now + us(50), key, &mut clients, &mut space);
+        assert!((6.8..7.3).contains(&failure_us(&clients)), "{}", failure_us(&clients));
+    }
+
+    #[test]
+    fn of_a_crashed_clients_requests_nobody_knows_that_they_have_failed() {
+        let (mut space, mut clients, now, key) = arrived();
+        lose(now, key, &mut clients, &mut space);
+        let crash = Fault {
+            at: Duration::ZERO,
+            length: Duration::ZERO,
+            clients: Chosen::Share(Ratio(1.0)),
+            nodes: Struck::default(),
+            way: None,
+            kind: FaultKind::ClientCrash,
+        };
+        let all = Members::of(&crash, 0, (1, 2), &Rng::from_seed(1));
+        clients.crash(now, &all, &mut space);
+        clients.revive(now, &all, &mut space);
+        open(now, Connection(0), &mut clients, &mut space);
+        clients.on_lost(now + us(2), Connection(0), Incarnation::FIRST.next(), &mut space);
+        assert!(failure_us(&clients) < 1.0, "{}", failure_us(&clients));
     }
 
     /// An unregistered client may send one request; the second waits and expires at its deadline.

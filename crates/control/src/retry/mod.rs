@@ -150,11 +150,13 @@ impl Tries {
         self.seen.count_ones()
     }
 
-    /// Whether it is still at the replica where it went first, or has ended there: what fails now fails there. For drivers
-    /// that tell how soon that is known. One for which [`Replicas::next`] gives the same replica waits, and has not failed yet.
+    /// Whether the call has failed where it went first, now that its try at `here` has ended without an answer, and it goes to
+    /// `next`, if anywhere. That is known once of each call: these are its tries before [`Replicas::next`]. Every failure counts,
+    /// that of a connection too. A call that stays waits, and has not failed yet. For drivers that tell how soon they know.
     #[must_use]
-    pub const fn is_first(self) -> bool {
-        !self.has_left
+    pub const fn fails_first(self, here: usize, next: Option<usize>) -> bool {
+        let stays = matches!(next, Some(next) if next == here);
+        !self.has_left && !stays
     }
 
     /// Of two tries at once the one at `here` has failed, and the other goes on. As after [`Replicas::next`], what a server

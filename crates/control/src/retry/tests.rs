@@ -223,15 +223,19 @@ fn a_call_that_waits_where_it_is_turned_away_without_end_ends() {
 
 /// By the number of tries it would be at its first replica all the time.
 #[test]
-fn a_call_is_at_its_first_replica_until_it_leaves_that() {
+fn a_call_fails_once_where_it_went_first_as_it_leaves_that_or_ends_there() {
     let mut replicas = Replicas::new(config(2), 2, 0);
     replicas.set_up(1, false);
     let (_, mut tries) = replicas.first(idle);
     for (waits, here) in [(true, 0), (false, 1)] {
+        let before = tries;
+        assert!(before.fails_first(0, None), "as one that is lost");
         let next = replicas.next(at(0), None, &mut tries, (0, Failure::NotBegun), idle);
-        assert_eq!((next, tries.count(), tries.is_first()), (Ok(here), 1, waits));
+        let fails = before.fails_first(0, next.ok());
+        assert_eq!((next, tries.count(), fails), (Ok(here), 1, !waits));
         replicas.set_up(1, true);
     }
+    assert!(!tries.fails_first(1, None), "it is at another");
 }
 
 /// Of two tries one is left then, and may come back to where the call was not begun.

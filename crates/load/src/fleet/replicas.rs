@@ -154,12 +154,12 @@ impl Retries {
             self.of[client].on_reply(replica, reply);
         }
         let Some(failure) = event.end.failure() else { return self.ended(client, event) };
-        let flight = self.flights.get(&event.token).filter(|flight| flight.tries.is_first());
-        let entered = flight.map(|flight| flight.entered);
+        let flight = self.flights.get(&event.token).map(|flight| (flight.tries, flight.entered));
         let next = self.next(now, event.token, failure, channels);
-        // One that waits where it was has not failed there yet.
-        let counts = next != Some(index) && now >= self.from;
-        if let Some(entered) = entered.filter(|_| counts) {
+        if let Some((tries, entered)) = flight
+            && tries.fails_first(replica, next.map(|index| index / self.clients))
+            && now >= self.from
+        {
             self.told.failures.record(now.since(entered));
         }
         match next {

@@ -20,8 +20,12 @@ impl Clients<'_> {
         space: &mut Space,
     ) {
         let endpoint = &mut self.all[connection.index()];
+        let stood = endpoint.state() == ConnectionState::Up;
         if endpoint.on_lost(now, incarnation, |_| self.rng.unit(), space) {
             let (client, replica) = self.ends(connection);
+            if stood {
+                self.retries.on_lost(now, connection, incarnation);
+            }
             self.retries.set_up(client, replica, false);
             self.leave_all(now, connection, space);
             self.drive(now, connection, space);
@@ -63,6 +67,7 @@ impl Clients<'_> {
                 continue;
             }
             endpoint.die(now, fresh, space);
+            self.retries.on_crashed(connection);
             if replica == 0 {
                 self.retries.forget(client);
             }

@@ -4,13 +4,14 @@
 //! replica. A request is at one of them at a time, and has one fate.
 
 use super::Clients;
-use crate::connection::Connection;
+use crate::connection::{Connection, Incarnation};
 use crate::endpoint::{ConnectionState, Endpoint, plain_call};
 use crate::facts::Fact;
 use crate::faults::Clocks;
 use crate::slab::Key;
 use crate::space::{Event, Request, Space};
 use crate::world::World;
+use std::collections::BTreeMap;
 use std::ops::Add;
 use std::time::Duration;
 use tailwater_control::retry::{Failure, Load, RetryCounts, Tries};
@@ -28,6 +29,11 @@ pub(super) struct Retries {
     /// From handing a request to its first replica to knowing that it failed there.
     failures: Histogram,
     from: Instant,
+    /// Of requests that are lost at their first replica, when each was intended: by connection, until the client knows that this
+    /// is lost. Of what is under way at most.
+    unknown: BTreeMap<Connection, Vec<Instant>>,
+    /// By connection: which one was lost last, and when its client knew.
+    losses: BTreeMap<Connection, (Incarnation, Instant)>,
 }
 
 impl Retries {
@@ -41,6 +47,8 @@ impl Retries {
             of,
             failures: Histogram::coarse(),
             from: world.window().0,
+            unknown: BTreeMap::new(),
+            losses: BTreeMap::new(),
         }
     }
 
@@ -54,6 +62,29 @@ impl Retries {
         if let Some(replicas) = self.of.get_mut(client as usize) {
             replicas.on_reply(replica as usize, reply);
         }
+    }
+
+    /// A request has failed at its first replica, as its client knows by now.
+    fn failed(&mut self, now: Instant, intended: Instant) {
+        if now >= self.from {
+            self.failures.record(now.since(intended));
+        }
+    }
+
+    /// The client knows that a connection is lost, and with it what was under way.
+    pub(super) fn on_lost(&mut self, now: Instant, connection: Connection, lost: Incarnation) {
+        if self.of.is_empty() {
+            return;
+        }
+        for intended in self.unknown.remove(&connection).unwrap_or_default() {
+            self.failed(now, intended);
+        }
+        self.losses.insert(connection, (lost, now));
+    }
+
+    /// Nobody learns what became of this connection's requests: the client has crashed.
+    pub(super) fn on_crashed(&mut self, connection: Connection) {
+        self.unknown.remove(&connection);
     }
 
     /// The client forgets what it knew.
@@ -209,10 +240,10 @@ impl Clients<'_> {
         }
         let stands = (request.connection, request.tries, request.deadline);
         let next = self.next(now, stands, failure);
-        // One that waits where it was has not failed there yet. It came there when it was intended.
-        let waits = next.is_some_and(|(to, _)| to == request.connection);
-        if request.tries.is_first() && !waits && now >= self.retries.from {
-            self.retries.failures.record(now.since(request.intended));
+        let to = next.map(|(to, _)| self.ends(to).1);
+        if self.fails_first(request, to) {
+            // It came there when it was intended.
+            self.retries.failed(now, request.intended);
         }
         let Some((to, tries)) = next else {
             return false;
@@ -220,6 +251,29 @@ impl Clients<'_> {
         self.tell_of(request, failure, space);
         self.move_on(now, request.clone(), (to, tries), space);
         true
+    }
+
+    /// See [`Tries::fails_first`].
+    fn fails_first(&self, request: &Request, to: Option<u32>) -> bool {
+        let (_, here) = self.ends(request.connection);
+        request.tries.fails_first(here as usize, to.map(|to| to as usize))
+    }
+
+    /// A request that was sent gets no answer, and has failed. Its client knows that when it knows that the connection is lost:
+    /// from then on, or since then.
+    pub(super) fn on_request_lost(&mut self, request: &Request) {
+        let was_sent = request.dispatch.is_some() && !request.forced;
+        if self.retries.of.is_empty() || !was_sent || !self.fails_first(request, None) {
+            return;
+        }
+        let (connection, intended) = (request.connection, request.intended);
+        if request.incarnation == self.all[connection.index()].incarnation() {
+            self.retries.unknown.entry(connection).or_default().push(intended);
+        } else if let Some(&(lost, known)) = self.retries.losses.get(&connection)
+            && lost == request.incarnation
+        {
+            self.retries.failed(known, intended);
+        }
     }
 
     /// A request whose try has failed goes on.

@@ -107,7 +107,7 @@ pub struct RetryReport {
     pub moved: f64,
     /// Sheds that only the budget kept from being tried again.
     pub over_budget: f64,
-    /// From handing a request to its first replica to knowing that it failed there, 99th percentile
+    /// From handing a request to its first replica to knowing that it failed there, lost ones included, 99th percentile
     /// since the measured window began; 0 when none did.
     pub failure_p99_us: f64,
 }

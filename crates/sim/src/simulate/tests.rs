@@ -91,7 +91,7 @@ duration = "10ms"
 clients.count = 1
 demand.requests_per_second = 100
 controller = { name = "none" }
-sim = { cores = 1, rtt = "30us", jitter = "0us" }
+sim = { cores = 1, rtt = "30us" }
 [[server.path]]
 probability = 1.0
 steps = [{ compute = "5us" }, { call = "leaf" }]

@@ -9,7 +9,8 @@ use tailwater_core::{Instant, Nanos, SessionId};
 ///
 /// How long a client held a stamp is its word. So readings of several sessions are never mixed: each session has one
 /// voice, and the lower median of the voices counts. Ours; the paper has one percentile of all round trips, which one
-/// reading in a hundred moves. The sessions number at most the loop's connections, and each takes 14 bytes.
+/// reading in a hundred moves. The sessions number at most the loop's connections, and each takes 24 bytes. At each reading
+/// eight of them are looked at for their age.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
     /// By session.
@@ -18,14 +19,18 @@ pub(super) struct Network {
     counts: Vec<u32>,
     /// Sessions that have said something.
     speakers: u32,
+    /// The voice that was looked at last for its age.
+    hand: usize,
     until_update: u32,
     /// The bucket that counts now.
     level: Option<usize>,
 }
 
 /// What a session's round trips are like. All values are buckets.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Voice {
+    /// The last block was whole then; until one is whole, the first reading came then.
+    since: Instant,
     /// The lower median of its last three whole blocks; until one is whole, the longest of all readings.
     said: Option<u16>,
     longest: u16,
@@ -41,14 +46,26 @@ struct Voice {
 const BLOCK: u8 = 69;
 /// One event that all sessions meet is in one block of each. Of three blocks the median leaves it out.
 const BLOCKS: usize = 3;
+/// A block is whole within this, or its session's voice ends: one second for each reading. Clients return no stamp
+/// that they held for longer (`docs/protocol.md`), so one that calls steadily and returns stamps has a block by then.
+const BLOCK_TIME: Duration = Duration::from_secs(BLOCK as u64);
+/// Voices that are looked at for each reading. A silent one is found within an eighth as many readings as there are
+/// sessions.
+const LOOKED_AT: usize = 8;
 /// What is taken goes this part of the way to the median at each update. The longest of one session's block varies by a
 /// quarter where round trips are exponential, so that of few sessions a single median says little.
 const PART: usize = 4;
 
 impl Network {
     pub(super) fn new() -> Self {
-        let counts = vec![0; BUCKETS];
-        Self { voices: Vec::new(), counts, speakers: 0, until_update: UPDATE_EVERY, level: None }
+        Self {
+            voices: Vec::new(),
+            counts: vec![0; BUCKETS],
+            speakers: 0,
+            hand: 0,
+            until_update: UPDATE_EVERY,
+            level: None,
+        }
     }
 
     /// A session returned a stamp that it was sent.
@@ -58,12 +75,18 @@ impl Network {
         let Some(rtt) = echo.rtt(arrived) else {
             return;
         };
-        if self.voices.len() <= session.index() {
-            self.voices.resize(session.index() + 1, Voice::default());
+        let index = session.index();
+        if self.voices.len() <= index {
+            self.voices.resize(index + 1, Voice::NONE);
         }
-        let voice = &mut self.voices[session.index()];
+        self.end_if_old(arrived, index);
+        for _ in 0..LOOKED_AT.min(self.voices.len()) {
+            self.hand = (self.hand + 1) % self.voices.len();
+            self.end_if_old(arrived, self.hand);
+        }
+        let voice = &mut self.voices[index];
         let before = voice.said;
-        voice.hear(bucket(rtt.nanos()) as u16);
+        voice.hear(arrived, bucket(rtt.nanos()) as u16);
         let after = voice.said;
         self.recount(before, after);
         self.until_update -= 1;
@@ -76,9 +99,8 @@ impl Network {
 
     /// The session's voice ends with it.
     pub(super) fn on_close(&mut self, session: SessionId) {
-        if let Some(voice) = self.voices.get_mut(session.index()) {
-            let before = std::mem::take(voice).said;
-            self.recount(before, None);
+        if session.index() < self.voices.len() {
+            self.end(session.index());
         }
         if self.speakers == 0 {
             self.voices = Vec::new();
@@ -95,6 +117,17 @@ impl Network {
         of_rank(&self.counts, self.speakers.div_ceil(2))
     }
 
+    fn end_if_old(&mut self, now: Instant, index: usize) {
+        if self.voices[index].is_old(now) {
+            self.end(index);
+        }
+    }
+
+    fn end(&mut self, index: usize) {
+        let before = std::mem::replace(&mut self.voices[index], Voice::NONE).said;
+        self.recount(before, None);
+    }
+
     fn recount(&mut self, before: Option<u16>, after: Option<u16>) {
         if let Some(bucket) = before {
             self.counts[usize::from(bucket)] -= 1;
@@ -108,14 +141,31 @@ impl Network {
 }
 
 impl Voice {
-    fn hear(&mut self, reading: u16) {
+    /// Nothing was said.
+    const NONE: Self = Self {
+        since: Instant::ZERO,
+        said: None,
+        longest: 0,
+        blocks: [0; BLOCKS],
+        whole: 0,
+        readings: 0,
+    };
+
+    fn is_old(&self, now: Instant) -> bool {
+        self.said.is_some() && now.since(self.since) > BLOCK_TIME
+    }
+
+    fn hear(&mut self, now: Instant, reading: u16) {
+        if self.said.is_none() {
+            self.since = now;
+        }
         self.longest = self.longest.max(reading);
         self.readings += 1;
         if self.readings == BLOCK {
             self.blocks.rotate_right(1);
             self.blocks[0] = self.longest;
             self.whole = (self.whole + 1).min(BLOCKS as u8);
-            (self.longest, self.readings) = (0, 0);
+            (self.since, self.longest, self.readings) = (now, 0, 0);
             let mut whole = self.blocks;
             let whole = &mut whole[..usize::from(self.whole)];
             whole.sort_unstable();
@@ -142,8 +192,13 @@ mod tests {
         Duration::from_micros(count)
     }
 
+    const START: Instant = Instant::from_nanos(5_000_000_000);
+
     fn hear(network: &mut Network, session: u32, rtt: Duration) {
-        let stamped = Instant::from_nanos(5_000_000_000);
+        hear_at(network, START, session, rtt);
+    }
+
+    fn hear_at(network: &mut Network, stamped: Instant, session: u32, rtt: Duration) {
         let echo = Echo { stamp: stamped.stamp(), hold: Duration::ZERO };
         network.on_echo(stamped + rtt, SessionId(session), echo);
     }
@@ -210,18 +265,19 @@ mod tests {
 
     #[test]
     fn one_late_round_trip_is_forgotten_with_its_block() {
-        let mut voice = Voice::default();
-        voice.hear(300);
-        (1..69).for_each(|_| voice.hear(100));
+        let mut voice = Voice::NONE;
+        let hear = |voice: &mut Voice, reading| voice.hear(START, reading);
+        hear(&mut voice, 300);
+        (1..69).for_each(|_| hear(&mut voice, 100));
         assert_eq!(voice.said, Some(300));
-        (1..69).for_each(|_| voice.hear(100));
+        (1..69).for_each(|_| hear(&mut voice, 100));
         assert_eq!(voice.said, Some(300), "the next block is not whole");
-        voice.hear(100);
+        hear(&mut voice, 100);
         assert_eq!(voice.said, Some(100), "the lower of two");
-        (0..138).for_each(|_| voice.hear(100));
-        voice.hear(300);
+        (0..138).for_each(|_| hear(&mut voice, 100));
+        hear(&mut voice, 300);
         (0..207).for_each(|_| {
-            voice.hear(100);
+            hear(&mut voice, 100);
             assert_eq!(voice.said, Some(100), "one of three blocks");
         });
     }
@@ -248,6 +304,51 @@ mod tests {
         hear(&mut network, 1, us(20));
         let found = network.value().unwrap();
         assert!(found >= us(20) && found <= us(22), "{found:?}");
+    }
+
+    /// A hundred sessions were far away and have a voice. Then three others speak.
+    #[test]
+    fn silent_sessions_count_for_69_seconds() {
+        for (after, least, most) in [(60, 500, 532), (70, 20, 22)] {
+            let mut network = Network::new();
+            for _ in 0..69 {
+                (0..100).for_each(|session| hear(&mut network, session, us(500)));
+            }
+            let now = START + Duration::from_secs(after);
+            for _ in 0..700 {
+                (100..103).for_each(|session| hear_at(&mut network, now, session, us(20)));
+            }
+            let found = network.value().unwrap();
+            assert!(found >= us(least) && found <= us(most), "after {after} s: {found:?}");
+        }
+    }
+
+    /// The route changes, and each session speaks only every other second from then on.
+    #[test]
+    fn a_change_of_route_is_known_after_69_seconds_however_little_is_said() {
+        let mut network = Network::new();
+        for _ in 0..69 {
+            (0..100).for_each(|session| hear(&mut network, session, us(500)));
+        }
+        for second in (2..130).step_by(2) {
+            let now = START + Duration::from_secs(second);
+            (0..100).for_each(|session| hear_at(&mut network, now, session, us(20)));
+            let found = network.value().unwrap();
+            assert!(second > 69 || found >= us(500), "{second} s: {found:?}");
+        }
+        let found = network.value().unwrap();
+        assert!(found >= us(20) && found <= us(22), "{found:?}");
+    }
+
+    #[test]
+    fn the_voices_of_silent_sessions_are_found_by_a_few_readings() {
+        let mut network = Network::new();
+        (0..800).for_each(|session| hear(&mut network, session, us(20)));
+        let now = START + Duration::from_secs(70);
+        (0..99).for_each(|_| hear_at(&mut network, now, 0, us(20)));
+        assert!(network.speakers > 1, "792 of them were looked at");
+        (0..9).for_each(|_| hear_at(&mut network, now, 0, us(20)));
+        assert_eq!(network.speakers, 1, "only one has spoken since");
     }
 
     proptest! {

@@ -27,7 +27,7 @@ use tailwater_load::meter::Metered;
 use tailwater_load::scheduling::schedule;
 use tailwater_load::tiers::TierProcesses;
 use tailwater_load::work::ServiceTime;
-use tailwater_load::{Application, Fleet, ThreadClients, closed};
+use tailwater_load::{Application, Cut, Fleet, ThreadClients, closed};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::Run;
@@ -117,7 +117,7 @@ pub(crate) struct Begins {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     Open(Box<OpenOutcome>),
-    /// Requests in flight and answers per second of each point.
+    /// Requests in flight and answers per second of each point; of those before its end where it was cut short.
     Closed {
         points: Vec<(u32, f64)>,
     },
@@ -131,6 +131,8 @@ pub(crate) enum Outcome {
 pub(crate) struct OpenOutcome {
     /// Filled but for what only the orchestrator knows: names, capacity, bound, ratios, validity.
     pub(crate) run: Run,
+    /// Length of the window: less than asked for where the load was cut short.
+    pub(crate) measured_ns: u64,
     /// Offset and latency in µs (negative: none) of each request of a stepped run.
     pub(crate) points: Vec<(f32, f32)>,
     /// As in [`Run::latency_counts_ns`].
@@ -234,7 +236,8 @@ pub(crate) fn from_standard_input() -> Result<(), Failure> {
     let job: Job = serde_json::from_reader(std::io::stdin())
         .map_err(|error| Failure::usage(format!("the job on standard input: {error}")))?;
     let tell = |begins: Begins| say(&serde_json::to_string(&begins).map_err(Failure::work)?);
-    let outcome = job.perform(&tell).unwrap_or_else(|failure| match failure {
+    // The orchestrator ends what it cuts short.
+    let outcome = job.perform(&tell, &|| Ok(Cut::never())).unwrap_or_else(|failure| match failure {
         Failure::Usage(why) => Outcome::Failed { usage: true, why },
         Failure::Work(why) | Failure::Signal(_, why) => Outcome::Failed { usage: false, why },
     });
@@ -244,18 +247,21 @@ pub(crate) fn from_standard_input() -> Result<(), Failure> {
 /// Hears when the measured window of an open loop begins.
 type Tell<'a> = &'a dyn Fn(Begins) -> Result<(), Failure>;
 
+/// Asked once all connections stand: what may end the load early.
+type MakeCut<'a> = &'a dyn Fn() -> Result<Cut, Failure>;
+
 impl Job {
     /// Does it on threads of this process.
-    pub(crate) fn perform(&self, tell: Tell<'_>) -> Result<Outcome, Failure> {
+    pub(crate) fn perform(&self, tell: Tell<'_>, cut: MakeCut<'_>) -> Result<Outcome, Failure> {
         allow_many_descriptors();
         let slo = Duration::from_nanos(self.slo_ns);
         let controller =
             self.controller.build(&Site::one_loop(slo, self.seed)).map_err(Failure::usage)?;
         match &self.kind {
-            Kind::Open(open) => self.open(open, &controller, tell),
+            Kind::Open(open) => self.open(open, &controller, (tell, cut)),
             Kind::Closed { in_flight, settle_ns, measure_ns } => {
                 let lengths = [*settle_ns, *measure_ns].map(Duration::from_nanos);
-                self.closed(in_flight.clone(), lengths, &controller)
+                self.closed(in_flight.clone(), lengths, (&controller, cut))
             }
         }
     }
@@ -277,7 +283,7 @@ impl Job {
         &self,
         in_flight: Vec<u32>,
         [settle, measure]: [Duration; 2],
-        controller: &Controller,
+        (controller, cut): (&Controller, MakeCut<'_>),
     ) -> Result<Outcome, Failure> {
         self.take_place(0)?;
         // What all replicas do together, whichever clients ask first under control.
@@ -286,8 +292,8 @@ impl Job {
             Fleet::connect_to(servers, ThreadClients::all(self.clients), controller, &[])
                 .map_err(Failure::work)?;
         let (application, service) = self.asks.application()?;
-        let (pace, seed) = (self.pace, self.seed);
-        let plan = ClosedPlan { application, service, in_flight, settle, measure, pace, seed };
+        let (pace, seed, cut) = (self.pace, self.seed, Arc::new(cut()?));
+        let plan = ClosedPlan { application, service, in_flight, settle, measure, pace, seed, cut };
         let start = now();
         let points = closed::run(&mut fleet, &plan).map_err(|error| {
             // Missing answers of a server that has gone are its end, not its answers.

@@ -1,7 +1,8 @@
-//! `tailwater load`: load on any server, from flags.
+//! `tailwater load`: load on any server, from flags. A signal cuts it short, and what was measured before is told.
 
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
+use crate::interrupt::Interrupt;
 use crate::job::{
     Asks, Begins, Job, Kind, Loses, OpenJob, OpenOutcome, Outcome, ServiceJob, Waiting, Watching,
 };
@@ -9,10 +10,13 @@ use crate::machine;
 use crate::prepare::prepare;
 use crate::scenarios::{self, Said};
 use crate::terminal;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::sync::Arc;
+use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
 use tailwater_experiment::{capacity, drain};
+use tailwater_load::Cut;
 use tailwater_load::application::Whose;
 use tailwater_load::meter::Metered;
 use tailwater_report::table;
@@ -29,17 +33,38 @@ pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
         let generator = machine::generator(options.pace, options.scheduling);
         let mark = LoadMark {
             measured_from_unix_ms: machine::unix_ms_at(measured_from_ns),
-            measured_ms: options.duration.as_secs_f64() * 1e3,
             asks: asks.clone(),
+            ..LoadMark::default()
         };
         begun.replace((Manifest { generator, ..machine::here() }, Some(mark)));
         Ok(())
     };
-    match job.perform(&begins)? {
-        Outcome::Closed { points } => report_capacity(options, &points),
-        Outcome::Open(outcome) => report(options, *outcome, data, begun.into_inner()),
+    let interrupt: OnceCell<Arc<Interrupt>> = OnceCell::new();
+    let outcome = job.perform(&begins, &|| cut(&interrupt));
+    let ended = interrupt.get().and_then(|noted| noted.signal()).map(Failure::signal);
+    let outcome = outcome.map_err(|failure| match &ended {
+        Some(ended) => ended.clone().and(&failure.to_string()),
+        None => failure,
+    })?;
+    match outcome {
+        Outcome::Closed { points } => {
+            let asked = match &job.kind {
+                Kind::Closed { in_flight, .. } => in_flight.len(),
+                Kind::Open(_) => 0,
+            };
+            report_capacity(options, (&points, asked), ended)
+        }
+        Outcome::Open(outcome) => report(options, *outcome, (data, ended), begun.into_inner()),
         Outcome::Failed { why, .. } => Err(Failure::work(why)),
     }
+}
+
+/// From now on a signal ends the load early. Before, it ended the program: nothing was measured.
+fn cut(interrupt: &OnceCell<Arc<Interrupt>>) -> Result<Cut, Failure> {
+    let noted = Arc::new(Interrupt::watch()?);
+    // A job asks for it once.
+    let _ = interrupt.set(noted.clone());
+    Ok(Cut::when(move || noted.signal().is_some()))
 }
 
 /// With what a result must tell of the data that it is made with.
@@ -126,15 +151,48 @@ fn said_capacity(asks: &Asks) -> Result<Capacity, Failure> {
     }
 }
 
-fn report_capacity(options: &LoadOptions, points: &[(u32, f64)]) -> Result<(), Failure> {
+/// Of so many points that were asked for.
+fn report_capacity(
+    options: &LoadOptions,
+    (points, asked): (&[(u32, f64)], usize),
+    ended: Option<Failure>,
+) -> Result<(), Failure> {
+    let cut_short = match &ended {
+        Some(ended) if points.is_empty() => {
+            return Err(ended.clone().and("no point was measured"));
+        }
+        Some(ended) if points.len() < asked => {
+            Some(format!("{ended}, after {} of {asked} points", points.len()))
+        }
+        _ => None,
+    };
     let plateau = capacity::plateau(points);
     if options.json {
-        return say(&serde_json::json!({ "capacity_rps": plateau, "points": points }).to_string());
+        let mut told = serde_json::json!({ "capacity_rps": plateau, "points": points });
+        if let Some(why) = &cut_short {
+            told["cut_short"] = why.as_str().into();
+        }
+        say(&told.to_string())?;
+    } else {
+        for (in_flight, rate) in points {
+            say(&format!("{in_flight:>6} in flight  {:>8.1} k requests/s", rate / 1e3))?;
+        }
+        say(&format!("{:>6} {:>19.1} k requests/s", "plateau", plateau / 1e3))?;
+        say_cut_short(cut_short.as_deref())?;
     }
-    for (in_flight, rate) in points {
-        say(&format!("{in_flight:>6} in flight  {:>8.1} k requests/s", rate / 1e3))?;
-    }
-    say(&format!("{:>6} {:>19.1} k requests/s", "plateau", plateau / 1e3))
+    ended.map_or(Ok(()), |ended| Err(told(ended, cut_short.as_deref())))
+}
+
+fn say_cut_short(why: Option<&str>) -> Result<(), Failure> {
+    why.map_or(Ok(()), |why| say(&format!("It was cut short: {why}.")))
+}
+
+/// A signal, which may have come when all was measured.
+fn told(ended: Failure, cut_short: Option<&str>) -> Failure {
+    ended.and(match cut_short {
+        Some(_) => "what was measured before is told",
+        None => "all was measured before",
+    })
 }
 
 /// Those of `run`. A server that is not known here cannot be held to any.
@@ -149,10 +207,16 @@ fn rules(options: &LoadOptions) -> Rules {
 fn report(
     options: &LoadOptions,
     outcome: OpenOutcome,
-    data: Vec<DataUsed>,
+    (data, ended): (Vec<DataUsed>, Option<Failure>),
     (manifest, load): (Manifest, Option<LoadMark>),
 ) -> Result<(), Failure> {
     let trouble = outcome.trouble();
+    let measured = Duration::from_nanos(outcome.measured_ns);
+    let is_part = measured < options.duration;
+    let cut_short = ended.as_ref().filter(|_| is_part).map(|ended| {
+        let [part, whole] = [measured, options.duration].map(|length| length.as_secs_f64());
+        format!("{ended}, after {part:.1} of {whole:.1} s")
+    });
     let mut run = outcome.run;
     run.latency_counts_ns = outcome.latency_counts_ns;
     let spec = options.controller.spec();
@@ -173,7 +237,8 @@ fn report(
         slo_us: run.slo_us,
         runs: vec![run],
         data,
-        load,
+        load: load.map(|mark| LoadMark { measured_ms: measured.as_secs_f64() * 1e3, ..mark }),
+        cut_short: cut_short.clone(),
         manifest,
         ..Experiment::default()
     };
@@ -181,6 +246,12 @@ fn report(
         say(&serde_json::to_string_pretty(&experiment).map_err(Failure::work)?)?;
     } else {
         say(table(&experiment, terminal::style()).trim_end())?;
+        say_cut_short(cut_short.as_deref())?;
     }
-    trouble.map_or(Ok(()), |why| Err(Failure::work(why)))
+    match (ended, trouble) {
+        (None, None) => Ok(()),
+        (None, Some(why)) => Err(Failure::work(why)),
+        (Some(ended), None) => Err(told(ended, cut_short.as_deref())),
+        (Some(ended), Some(why)) => Err(told(ended, cut_short.as_deref()).and(&why)),
+    }
 }

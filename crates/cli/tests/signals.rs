@@ -299,6 +299,68 @@ fn services_that_were_characterised_before_a_signal_are_kept_beside_an_earlier_w
     assert_eq!(String::from_utf8_lossy(&again.stdout), said);
 }
 
+/// Ten minutes of load on this server, which has begun when this returns.
+fn load_under_way(name: &str, serving: &Serving, flags: &[&str]) -> Marked {
+    let before = serving.cpu();
+    let mut command = Command::new(TAILWATER);
+    command.args(["load", "--connect", &serving.address, "--clients", "4", "--slo", "60s"]);
+    command.args(["--controller", "none", "--duration", "600s", "--pace", "sleep"]).args(flags);
+    let load = Marked::of(Folder::new(&format!("signals-load-{name}")), command);
+    let status = format!("/proc/{}/status", load.child.id());
+    // An open loop has a thread of its own, a closed one asks without pause. Both come after it has begun to note signals.
+    eventually("the load has begun", || {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let threads = status.lines().find_map(|line| line.strip_prefix("Threads:"));
+        let threads = threads.and_then(|count| count.trim().parse::<u32>().ok()).unwrap_or(0);
+        threads > 1 || serving.cpu() > before + Duration::from_millis(50)
+    });
+    load
+}
+
+#[test]
+fn a_load_that_a_signal_ends_tells_what_was_measured() {
+    let serving = Serving::start(&["--controller", "none"]);
+    let signals = [Signal::TERM, Signal::HUP, Signal::INT];
+    for signal in signals.into_iter().filter(|signal| !is_ignored(*signal)) {
+        let open = ["--rate", "1000", "--warm-up", "10ms"];
+        let mut load = load_under_way("table", &serving, &open);
+        load.send(signal);
+        let (status, said, complained) = load.say();
+        assert_eq!(code(status), 128 + signal.as_raw(), "{said}{complained}");
+        assert!(said.contains("It was cut short: ended by SIG"), "{said}{complained}");
+        assert!(complained.contains("what was measured before is told"), "{complained}");
+        let flags = [&open[..], &["--json"]].concat();
+        let mut load = load_under_way("json", &serving, &flags);
+        load.send(signal);
+        let (status, said, complained) = load.say();
+        assert_eq!(code(status), 128 + signal.as_raw(), "{said}{complained}");
+        let told: Value = serde_json::from_str(&said).expect("one JSON object");
+        let why = told["cut_short"].as_str().unwrap_or_default();
+        assert!(why.starts_with("ended by SIG") && why.ends_with("of 600.0 s"), "{said}");
+        let run = &told["runs"][0];
+        let ok = run["fates"]["ok"].as_f64().expect("a count");
+        let measured_ms = told["load"]["measured_ms"].as_f64().expect("a length");
+        let goodput_rps = run["goodput_rps"].as_f64().expect("a rate");
+        assert!(ok > 0.0 && measured_ms > 0.0 && measured_ms < 600_000.0, "{said}");
+        // Of the time that was measured, not of ten minutes.
+        assert!((goodput_rps * measured_ms / 1e3 / ok - 1.0).abs() < 1e-6, "{said}");
+    }
+}
+
+#[test]
+fn a_load_that_a_signal_ends_before_it_measured_says_so() {
+    let serving = Serving::start(&["--controller", "none"]);
+    let why = "its measured window had not begun";
+    let open = ["--rate", "10", "--warm-up", "600s"];
+    for (flags, why) in [(&open[..], why), (&[], "no point was measured")] {
+        let mut load = load_under_way("early", &serving, flags);
+        load.send(Signal::TERM);
+        let (status, said, complained) = load.say();
+        assert_eq!((code(status), said.as_str()), (143, ""), "{complained}");
+        assert!(complained.contains(&format!("ended by SIGTERM; {why}")), "{complained}");
+    }
+}
+
 #[test]
 fn a_simulation_that_a_signal_ends_tells_what_was_run() {
     let mut run = Marked::start("sim", &["--on", "sim"]);

@@ -1,6 +1,7 @@
 //! Closed loop: a fixed number of requests in flight, each answer starting the next. For capacity.
 
 use crate::application::{Application, Order};
+use crate::cut::{Cut, look_by};
 use crate::fleet::{self, Fleet};
 use std::fmt;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub struct ClosedPlan {
     pub pace: Pace,
     /// Decides the service times and all else about the requests.
     pub seed: u64,
+    /// What may end it early: between points, or in one, which then is none.
+    pub cut: Arc<Cut>,
 }
 
 impl fmt::Debug for ClosedPlan {
@@ -71,7 +74,7 @@ impl fmt::Display for ClosedError {
 impl std::error::Error for ClosedError {}
 
 /// Sweeps on this thread, which waits as the plan's pace says: requests in flight and answers per second of each point.
-/// The fleet must be one without control.
+/// The fleet must be one without control. A sweep that is cut short has the points before.
 ///
 /// # Errors
 /// When the server answers wrongly, refuses, or breaks connections; when there are more requests than the application's
@@ -79,8 +82,12 @@ impl std::error::Error for ClosedError {}
 pub fn run(fleet: &mut Fleet, plan: &ClosedPlan) -> Result<Vec<(u32, f64)>, ClosedError> {
     let rng = Rng::from_seed(plan.seed).split("capacity");
     let mut draws = Draws { rng, left: plan.application.requests_max() };
-    let point = |&in_flight| Ok((in_flight, point(fleet, plan, in_flight, &mut draws)?));
-    plan.in_flight.iter().map(point).collect()
+    let mut points = Vec::new();
+    for &in_flight in &plan.in_flight {
+        let Some(rate) = point(fleet, plan, in_flight, &mut draws)? else { break };
+        points.push((in_flight, rate));
+    }
+    Ok(points)
 }
 
 /// What decides the requests of all points, and how many more of them there may be.
@@ -89,12 +96,13 @@ struct Draws {
     left: usize,
 }
 
+/// `None` where it was cut short.
 fn point(
     fleet: &mut Fleet,
     plan: &ClosedPlan,
     in_flight: u32,
     draws: &mut Draws,
-) -> Result<f64, ClosedError> {
+) -> Result<Option<f64>, ClosedError> {
     let mut turns = Turns { next: 0, clients: fleet.clients(), tag: 0 };
     let mut round = Round::new(plan);
     for _ in 0..in_flight {
@@ -103,11 +111,14 @@ fn point(
     let from = now() + plan.settle;
     let to = from + plan.measure;
     let mut at_from = None;
-    while now() < to {
+    let mut is_cut = false;
+    while now() < to && !is_cut {
+        is_cut = plan.cut.at().is_some();
         if at_from.is_none() && now() >= from {
             at_from = Some((now(), round.right));
         }
-        fleet.wait(plan.pace, if at_from.is_none() { from } else { to });
+        let next = if at_from.is_none() { from } else { to };
+        fleet.wait(plan.pace, look_by(plan.pace, next));
         for _ in 0..round.take_events(fleet) {
             turns.call(fleet, plan, draws)?;
         }
@@ -128,7 +139,8 @@ fn point(
         _ => {}
     }
     #[expect(clippy::cast_precision_loss, reason = "counts of a second")]
-    Ok((after - before) as f64 / ended.since(began).as_secs_f64())
+    let rate = (after - before) as f64 / ended.since(began).as_secs_f64();
+    Ok((!is_cut).then_some(rate))
 }
 
 /// Goes round the clients, so that every connection is used.

@@ -10,6 +10,7 @@
 
 pub mod application;
 pub mod open;
+mod cut;
 mod alarm;
 pub mod scheduling;
 pub mod census;
@@ -27,6 +28,7 @@ pub mod work;
 pub mod paths;
 
 pub use application::Application;
+pub use cut::Cut;
 pub use fleet::{Fleet, FleetError, ThreadClients};
 pub use open::{Findings, OpenPlan};
 pub use spinner::{Spinner, Throttle};

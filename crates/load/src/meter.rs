@@ -151,6 +151,8 @@ pub(crate) struct Subject<'a> {
 pub(crate) struct Meters<'a> {
     subject: Subject<'a>,
     start: Instant,
+    /// Where the window ends early.
+    end: Option<Instant>,
     next: u32,
     before: Option<Reading>,
     after: Option<Reading>,
@@ -169,7 +171,7 @@ const PARTS: u32 = 10;
 
 impl<'a> Meters<'a> {
     pub(crate) const fn new(subject: Subject<'a>, start: Instant) -> Self {
-        Self { subject, start, next: 0, before: None, after: None }
+        Self { subject, start, end: None, next: 0, before: None, after: None }
     }
 
     fn parts(&self) -> u32 {
@@ -179,23 +181,29 @@ impl<'a> Meters<'a> {
     /// When the next look is due; nothing after the last.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         let Subject { warm_up, measure, .. } = self.subject;
-        let at = warm_up + measure * self.next / self.parts();
-        (self.next <= self.parts()).then(|| self.start + at)
+        let at = self.start + (warm_up + measure * self.next / self.parts());
+        (self.next <= self.parts()).then(|| self.end.map_or(at, |end| at.min(end)))
+    }
+
+    /// The window ends here, after its beginning: the last look is due then, if it was not before.
+    pub(crate) fn end_at(&mut self, end: Instant) {
+        self.end = Some(end);
     }
 
     /// The look that is due, where one is. Processes are read at the first and the last.
     pub(crate) fn look(&mut self) -> Option<(Instant, Look)> {
         let time = now();
-        self.next_due().filter(|due| time >= *due)?;
+        let due = self.next_due().filter(|due| time >= *due)?;
         self.next += 1;
         let reading = || Reading::take(time, self.subject.server, self.subject.tiers);
         if self.before.is_none() {
             self.before = Some(reading());
             return Some((time, Look::First));
         }
-        if self.next <= self.parts() {
+        if self.next <= self.parts() && self.end != Some(due) {
             return Some((time, Look::Between));
         }
+        self.next = self.parts() + 1;
         self.after = Some(reading());
         Some((time, Look::Last))
     }

@@ -2,6 +2,7 @@
 
 use crate::application::{Application, Order};
 use crate::census::{Census, Counted};
+use crate::cut::{Cut, look_by};
 use crate::fleet::{self, Fleet, Retried};
 use crate::meter::{Metered, Meters, Subject, Window};
 use std::fmt;
@@ -44,6 +45,8 @@ pub struct OpenPlan {
     pub server: Metered,
     /// The tiers' processes, for theirs.
     pub tiers: Vec<Metered>,
+    /// What may end it early. The window ends then, too.
+    pub cut: Arc<Cut>,
 }
 
 impl OpenPlan {
@@ -107,13 +110,21 @@ const SKIP_AFTER: Duration = Duration::from_millis(500);
 const BURST: usize = 16;
 
 /// Runs the plan on this thread, which waits as the plan's pace says. Several threads with a fleet each begin
-/// at the same `start`, a moment ahead.
+/// at the same `start`, a moment ahead. `None`: it was cut short before its window began.
 #[must_use]
-pub fn run(fleet: &mut Fleet, plan: &OpenPlan, start: Instant) -> Findings {
+pub fn run(fleet: &mut Fleet, plan: &OpenPlan, start: Instant) -> Option<Findings> {
     let mut record = Record::new(plan, start, fleet);
     let mut meters = Meters::new(plan.subject(), start);
-    fleet.count_retries_from(start + plan.warm_up);
+    let from = start + plan.warm_up;
+    fleet.count_retries_from(from);
     loop {
+        if let Some(end) = plan.cut.at() {
+            if end <= from {
+                return None;
+            }
+            record.end_at(end);
+            meters.end_at(end);
+        }
         if let Some((time, look)) = meters.look() {
             fleet.ask_for_counts(time, look.token());
         }
@@ -122,14 +133,14 @@ pub fn run(fleet: &mut Fleet, plan: &OpenPlan, start: Instant) -> Findings {
         let Some(next) = [record.next_due(), meters.next_due()].into_iter().flatten().min() else {
             break;
         };
-        fleet.wait(plan.pace, next);
+        fleet.wait(plan.pace, look_by(plan.pace, next));
     }
     let limit = now() + plan.drain;
     while (record.open > 0 || record.census.awaits()) && now() < limit {
         fleet.wait(plan.pace, limit);
         record.take_events(fleet);
     }
-    record.finish(meters.window(), fleet.retried(), fleet.connections(start))
+    Some(record.finish(meters.window(), fleet.retried(), fleet.connections(start)))
 }
 
 /// Everything that is noted while running. Tokens are indices of the schedule.
@@ -138,6 +149,8 @@ struct Record<'a> {
     start: Instant,
     from_ns: u64,
     to_ns: u64,
+    /// What is due from here on is never sent, nor missed by anyone.
+    until_ns: u64,
     tally: Tally,
     /// The request that is sent next.
     next: usize,
@@ -161,11 +174,14 @@ impl<'a> Record<'a> {
         let from = start + plan.warm_up;
         let spec = TallySpec { slo: plan.slo, from, to: from + plan.measure, bin: plan.bin };
         let from_ns = plan.warm_up.nanos();
+        let to_ns = from_ns + plan.measure.nanos();
         Self {
             plan,
             start,
             from_ns,
-            to_ns: from_ns + plan.measure.nanos(),
+            to_ns,
+            // What slips beyond the end.
+            until_ns: if plan.slips { to_ns } else { u64::MAX },
             tally: Tally::new(spec),
             next: 0,
             ended: vec![false; plan.schedule.entries.len()],
@@ -181,11 +197,17 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// The window ends here, if it would not have before, and nothing is sent beyond it.
+    fn end_at(&mut self, end: Instant) {
+        let end_ns = end.nanos_since(self.start);
+        self.to_ns = self.to_ns.min(end_ns);
+        self.until_ns = self.until_ns.min(end_ns);
+    }
+
     /// The intended time of the next request; nothing after the last.
     fn next_due(&self) -> Option<Instant> {
         let at_ns = self.plan.schedule.entries.get(self.next)?.at + self.slipped.nanos();
-        // What slips beyond the end is never sent, nor missed by anyone.
-        (!self.plan.slips || at_ns < self.to_ns).then(|| self.start + Duration::from_nanos(at_ns))
+        (at_ns < self.until_ns).then(|| self.start + Duration::from_nanos(at_ns))
     }
 
     /// When a request was to be sent: by the schedule, or where that had moved to.

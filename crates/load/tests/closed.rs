@@ -8,9 +8,12 @@ use tailwater_core::pace::Pace;
 use tailwater_load::application::{Ask, Order, Place};
 use tailwater_load::closed::{self, ClosedError, ClosedPlan};
 use tailwater_load::work::{self, ServiceTime};
-use tailwater_load::{Application, Fleet, Spinner};
+use tailwater_load::{Application, Cut, Fleet, Spinner};
 use tailwater_rt::{Router, Server, ServerConfig};
 use tailwater_workload::{Distribution, Service, Work};
+
+/// Longer than a test takes.
+const LONG: Duration = Duration::from_secs(3_600);
 
 /// Its oracle holds so many requests.
 struct Few(usize);
@@ -40,6 +43,10 @@ fn none() -> Controller {
 }
 
 fn swept(requests_max: usize, measure: Duration) -> Result<usize, ClosedError> {
+    swept_until(requests_max, measure, Cut::never())
+}
+
+fn swept_until(requests_max: usize, measure: Duration, cut: Cut) -> Result<usize, ClosedError> {
     let service = work::service(Spinner::of_speed(1.0));
     let server =
         Server::start(ServerConfig::default(), none().admission, service).expect("it starts");
@@ -53,6 +60,7 @@ fn swept(requests_max: usize, measure: Duration) -> Result<usize, ClosedError> {
         measure,
         pace: Pace::Sleep,
         seed: 1,
+        cut: Arc::new(cut),
     };
     closed::run(&mut fleet, &plan).map(|points| points.len())
 }
@@ -67,4 +75,9 @@ fn a_sweep_that_is_longer_than_the_oracle_can_hold_ends_as_an_error() {
     assert_eq!(error, ClosedError::TooMany(50));
     let told = error.to_string();
     assert!(told.contains("the 50 requests") && told.contains("capacity.duration"), "{told}");
+}
+
+#[test]
+fn a_point_that_is_cut_short_is_none() {
+    assert_eq!(swept_until(usize::MAX, LONG, Cut::when(|| true)), Ok(0));
 }

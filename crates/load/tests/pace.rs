@@ -1,5 +1,6 @@
 //! How the generator waits for the next intended time, on real sockets.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::Site;
@@ -10,7 +11,7 @@ use tailwater_load::Spinner;
 use tailwater_load::meter::Metered;
 use tailwater_load::open::{Findings, Seeds};
 use tailwater_load::work::{self, ServiceTime};
-use tailwater_load::{Fleet, OpenPlan, open};
+use tailwater_load::{Cut, Fleet, OpenPlan, open};
 use tailwater_rt::time::now;
 use tailwater_rt::{Server, ServerConfig};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Work};
@@ -30,25 +31,36 @@ fn server() -> Server {
 
 /// Sixty requests in 300 ms, all of which are measured.
 fn plan(pace: Pace, slips: bool) -> OpenPlan {
+    plan_for(300 * MS, pace, slips)
+}
+
+/// Two hundred requests a second for so long.
+fn plan_for(length: Duration, pace: Pace, slips: bool) -> OpenPlan {
     let service = Service { distribution: Distribution::Constant, mean: Duration::from_micros(1) };
-    let demand = DemandPlan::constant(Rate(200.0), 300 * MS, Arrivals::Periodic);
+    let demand = DemandPlan::constant(Rate(200.0), length, Arrivals::Periodic);
     OpenPlan {
         schedule: Schedule::build(&demand, 4, &service, 1).unwrap(),
         application: Arc::new(ServiceTime { work: Work::Spin, modes: None }),
         seeds: Seeds { run: 1, threads: 1, thread: 0 },
         slo: Duration::from_secs(30),
         warm_up: Duration::ZERO,
-        measure: 300 * MS,
+        measure: length,
         drain: Duration::from_secs(60),
         bin: None,
         pace,
         slips,
         server: Metered { pids: vec![std::process::id()], ..Metered::default() },
         tiers: Vec::new(),
+        cut: Arc::new(Cut::never()),
     }
 }
 
 fn run(plan: &OpenPlan, start: impl Fn() -> Instant) -> Findings {
+    begun(plan, start).expect("nothing cuts it short")
+}
+
+/// `None` where nothing was measured.
+fn begun(plan: &OpenPlan, start: impl Fn() -> Instant) -> Option<Findings> {
     let server = server();
     let mut fleet = Fleet::connect(server.address(), 4, &none(), &[]).unwrap();
     open::run(&mut fleet, plan, start())
@@ -121,4 +133,32 @@ fn a_schedule_that_slips_hides_what_a_late_generator_did() {
     let fates = hiding.tally.finish().fates;
     // Nothing is caught up: what slipped beyond the window was never sent, and nothing is missing.
     assert!(fates.total() <= 41 && fates.ok == fates.total(), "{fates:?}");
+}
+
+#[test]
+fn a_load_that_is_cut_short_has_what_was_due_before_its_end() {
+    for pace in [Pace::Sleep, Pace::Spin] {
+        let cut = Arc::new(Cut::when(|| true));
+        let plan = OpenPlan { cut, ..plan_for(Duration::from_secs(60), pace, false) };
+        let start = Cell::new(Instant::ZERO);
+        let begin = || {
+            start.set(now());
+            start.get()
+        };
+        let found = begun(&plan, begin).expect("it has begun");
+        let end_ns = plan.cut.at().expect("it was cut short").nanos_since(start.get());
+        let due = plan.schedule.entries.iter().filter(|entry| entry.at < end_ns).count();
+        let fates = found.tally.finish().fates;
+        assert!(due > 0 && due < plan.schedule.entries.len(), "{pace}: {due}");
+        assert_eq!((fates.ok, fates.total()), (due as u64, due as u64), "{pace}: {fates:?}");
+        assert_eq!(found.intended, due as u64, "{pace}");
+        assert!(found.counted[0].counts.is_some(), "{pace}: the server told its counts");
+    }
+}
+
+#[test]
+fn a_load_that_is_cut_short_before_its_window_has_measured_nothing() {
+    let cut = Arc::new(Cut::when(|| true));
+    let plan = OpenPlan { cut, ..plan(Pace::Sleep, false) };
+    assert!(begun(&plan, || now() + LONG).is_none());
 }

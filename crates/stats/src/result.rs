@@ -58,7 +58,7 @@ pub struct Experiment {
     /// The rules that runs were judged by, where the scenario departs from the usual ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<Rules>,
-    /// Why it ended before all its runs took place, where it did.
+    /// Why it ended before all its runs took place, or before its one load was over, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
     /// Which part of an experiment it is, where machines shared it.

@@ -172,6 +172,12 @@ impl Tally {
         Some((&mut self.classes[class], offset))
     }
 
+    /// The window ends at `to`, if it would not have before: rates are of the shorter time. Nothing that was intended later may
+    /// have been counted. Bins beyond it stay, and hold nothing.
+    pub fn end_at(&mut self, to: Instant) {
+        self.spec.to = self.spec.to.min(to);
+    }
+
     /// Adds what another thread counted.
     ///
     /// # Panics

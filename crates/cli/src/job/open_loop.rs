@@ -2,7 +2,7 @@
 
 use super::distribution::distribution;
 use super::watch::{Due, Place, Processes, Watch, Watching};
-use super::{Begins, Job, OpenJob, OpenOutcome, Outcome, Tell};
+use super::{Begins, Job, MakeCut, OpenJob, OpenOutcome, Outcome, Tell};
 use crate::failure::Failure;
 use crate::machine;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tailwater_load::counts::reading;
 use tailwater_load::fleet::Retried;
 use tailwater_load::open::Seeds;
 use tailwater_load::tiers;
-use tailwater_load::{Application, Fleet, OpenPlan, ThreadClients, open};
+use tailwater_load::{Application, Cut, Fleet, OpenPlan, ThreadClients, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::{ConnectionReading, ReplicasCompared, Run};
@@ -45,6 +45,12 @@ impl OpenJob {
         }
         Ok(left)
     }
+
+    /// The same with the window that was measured, where the load ended at `cut`.
+    fn until(&self, cut: Option<Instant>, from: Instant) -> Self {
+        let most_ns = cut.map_or(u64::MAX, |end| end.nanos_since(from));
+        Self { measure_ns: self.measure_ns.min(most_ns), ..self.clone() }
+    }
 }
 
 impl Job {
@@ -52,7 +58,7 @@ impl Job {
         &self,
         job: &OpenJob,
         controller: &Controller,
-        tell: Tell<'_>,
+        (tell, cut): (Tell<'_>, MakeCut<'_>),
     ) -> Result<Outcome, Failure> {
         let (application, service) = self.asks.application()?;
         // Before the schedule, which takes memory for each of them.
@@ -71,8 +77,10 @@ impl Job {
             let fleet = Fleet::connect_to((&servers, retry), whose, controller, &nodes);
             fleets.push(fleet.map_err(Failure::work)?);
         }
+        let cut = Arc::new(cut()?);
         let start = now() + job.rest()?;
-        tell(Begins { measured_from_ns: start.as_nanos() + job.warm_up_ns })?;
+        let from = start + Duration::from_nanos(job.warm_up_ns);
+        tell(Begins { measured_from_ns: from.as_nanos() })?;
         let watch =
             self.watching.opens_events().then(|| Watch::begin(self.watched(job, start, &schedule)));
         let mut findings = Vec::new();
@@ -81,10 +89,12 @@ impl Job {
                 .zip(fleets.iter_mut().zip(parts))
                 .map(|(index, (fleet, (_, schedule)))| {
                     let seeds = Seeds { run: self.request_seed(), threads, thread: index };
-                    let plan = self.open_plan(job, schedule, application.clone(), seeds);
+                    let with = (application.clone(), cut.clone());
+                    let plan = self.open_plan(job, schedule, with, seeds);
                     scope.spawn(move || {
                         self.take_place(index)?;
-                        Ok(open::run(fleet, &plan, start))
+                        open::run(fleet, &plan, start)
+                            .ok_or_else(|| Failure::work("its measured window had not begun"))
                     })
                 })
                 .collect();
@@ -93,7 +103,10 @@ impl Job {
                 findings.push(result.and_then(|result| result));
             }
         });
-        let findings: Vec<open::Findings> = findings.into_iter().collect::<Result<_, _>>()?;
+        let mut findings: Vec<open::Findings> = findings.into_iter().collect::<Result<_, _>>()?;
+        let job = &job.until(cut.at(), from);
+        let to = from + Duration::from_nanos(job.measure_ns);
+        findings.iter_mut().for_each(|part| part.tally.end_at(to));
         let connections = findings
             .iter()
             .map(|part| part.connections)
@@ -186,7 +199,7 @@ impl Job {
         &self,
         job: &OpenJob,
         schedule: Schedule,
-        application: Arc<dyn Application>,
+        (application, cut): (Arc<dyn Application>, Arc<Cut>),
         seeds: Seeds,
     ) -> OpenPlan {
         OpenPlan {
@@ -206,6 +219,7 @@ impl Job {
                 0 => self.tiers.iter().map(|it| it.metered.clone().unwrap_or_default()).collect(),
                 _ => Vec::new(),
             },
+            cut,
         }
     }
 
@@ -263,7 +277,14 @@ impl Job {
             let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
             audit(&sent, &self.audit_spec(job, asked))
         });
-        Ok(OpenOutcome { run, points, latency_counts_ns, differences: Vec::new(), uneven: None })
+        Ok(OpenOutcome {
+            run,
+            measured_ns: job.measure_ns,
+            points,
+            latency_counts_ns,
+            differences: Vec::new(),
+            uneven: None,
+        })
     }
 
     /// What was counted, all replicas of the server as one in front of all nodes.

@@ -50,8 +50,9 @@ pub(super) fn merge(loads: &[Experiment]) -> Result<Experiment, MergeError> {
     run.invalid_because.extend(apart(&marks));
     run.valid = run.invalid_because.is_empty();
     let title = format!("{} loads at the same time", loads.len());
+    let cut_short = loads.iter().find_map(|load| load.cut_short.clone());
     // Without a mark, it is no part of another: none is counted twice.
-    Ok(Experiment { title, runs: vec![run], load: None, ..first.clone() })
+    Ok(Experiment { title, runs: vec![run], cut_short, load: None, ..first.clone() })
 }
 
 /// What the second asked for and the first did not.
@@ -262,6 +263,16 @@ mod tests {
         let run = &merged.runs[0];
         assert_eq!((run.valid, run.wrong_answers), (false, 3));
         assert_eq!(run.invalid_because, ["load 2: 3 answers were wrong"]);
+    }
+
+    #[test]
+    fn of_loads_that_were_cut_short_the_merged_one_says_so() {
+        let cut = Experiment { cut_short: Some("ended by SIGTERM".into()), ..load(2, 100, &[1]) };
+        let whole = load(1, 100, &[1]);
+        for both in [[whole.clone(), cut.clone()], [cut, whole]] {
+            let merged = merge(&both).expect("two loads");
+            assert_eq!(merged.cut_short.as_deref(), Some("ended by SIGTERM"));
+        }
     }
 
     #[test]

@@ -51,6 +51,19 @@ fn a_known_run_is_filled_in_field_by_field() {
 }
 
 #[test]
+fn rates_of_a_window_that_ends_early_are_of_its_own_length() {
+    let mut tally = Tally::new(spec());
+    (0..40).for_each(|i| tally.served(at(1000 + i), US * 100));
+    tally.end_at(at(1400));
+    // Neither later than the window was to end, nor beyond its new end.
+    tally.end_at(at(5000));
+    tally.served(at(1400), US * 100);
+    let mut run = Run::default();
+    tally.finish().fill(&mut run, None);
+    assert_eq!((run.fates.ok, run.offered_rps, run.goodput_rps), (40, 100.0, 100.0));
+}
+
+#[test]
 fn partial_answers_are_no_goodput() {
     let mut tally = Tally::new(spec());
     (0..10).for_each(|i| tally.served(at(1000 + i), US * 100));

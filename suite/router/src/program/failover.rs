@@ -97,7 +97,7 @@ const EXAMPLES: &str = "Examples:
   target/release/tailwater-router-failover --hang -- --timeout 40 --hedge p95
 
 Exit codes: 0 all answers were right, 2 one was wrong, it could not be measured, or a signal ended it: what was measured by then \
-is printed, and all that it has started ends.";
+is printed, and all that it has started ends. After SIGKILL memcacheds and router go on: end them by hand.";
 
 fn at_least_one(most: u64) -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=most)

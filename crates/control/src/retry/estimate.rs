@@ -7,13 +7,15 @@ use std::time::Duration;
 use tailwater_core::Nanos;
 
 /// Smoothed network round trip and service; nothing before the first answer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     network: Option<Duration>,
     service: Option<Duration>,
 }
 
 impl Estimate {
+    pub(super) const NONE: Self = Self { network: None, service: None };
+
     /// A reject tells of the network alone.
     pub(super) fn on_reply(&mut self, reply: &Reply) {
         smooth(&mut self.network, reply.elapsed.saturating_sub(reply.sojourn));
@@ -48,7 +50,7 @@ mod tests {
 
     #[test]
     fn waiting_is_left_out_and_rejects_tell_of_the_network_alone() {
-        let mut estimate = Estimate::default();
+        let mut estimate = Estimate::NONE;
         assert_eq!(estimate.least(), Duration::ZERO);
         estimate.on_reply(&reply(Outcome::Shed(Reason::Delay), [12, 2, 2]));
         assert_eq!(estimate.least(), Duration::from_micros(10));

@@ -232,6 +232,25 @@ pub struct Replicas {
 struct Replica {
     up: bool,
     estimate: Estimate,
+    /// Calls that its estimate kept away since it was heard last.
+    passed_over: u32,
+}
+
+/// A replica that so many calls in a row did not go to, as its answers take too long, is believed to be as good as a new one.
+/// Its answers alone renew what is known of it, and where other replicas come first none would ever come.
+const PASSED_OVER_MAX: u32 = 256;
+
+impl Replica {
+    const fn pass_over(&mut self) {
+        self.passed_over += 1;
+        if self.passed_over == PASSED_OVER_MAX {
+            *self = Self::new(self.up);
+        }
+    }
+
+    const fn new(up: bool) -> Self {
+        Self { up, estimate: Estimate::NONE, passed_over: 0 }
+    }
 }
 
 impl Replicas {
@@ -245,7 +264,7 @@ impl Replicas {
             #[expect(clippy::cast_possible_truncation, reason = "below the count")]
             First::Own | First::LeastLoaded => (client % count as u64) as usize,
         };
-        let fresh = Replica { up: true, estimate: Estimate::default() };
+        let fresh = Replica::new(true);
         let budget = Budget::new(config.share, config.burst);
         let (counts, hedges) = (RetryCounts::default(), None);
         Self { config, budget, all: vec![fresh; count], home, counts, hedges }
@@ -293,7 +312,11 @@ impl Replicas {
         let is_left_unsent =
             failure == Failure::Unsent && !self.all[here].up && tries.may_be_spared();
         let used = if is_turned_away || is_left_unsent { tries.without(here) } else { *tries };
-        let replica = match self.candidate(now, deadline, used, (here, failure), load) {
+        let candidate = self.candidate(now, deadline, used, (here, failure), load);
+        if candidate == Err(Refusal::Deadline) {
+            self.pass_over(now, deadline, used);
+        }
+        let replica = match candidate {
             Err(_) if is_turned_away && self.all.len() > 1 => return Ok(here),
             candidate => candidate?,
         };
@@ -348,7 +371,10 @@ impl Replicas {
             let is_late = self.is_late(now, deadline, replica);
             self.all[replica].up && !is_paused && !has_waiting && !is_late
         };
-        let replica = self.pick(*tries, is_open, &load)?;
+        let Some(replica) = self.pick(*tries, is_open, &load) else {
+            self.pass_over(now, deadline, *tries);
+            return None;
+        };
         self.hedges.as_mut()?.take().then(|| {
             tries.seen |= 1 << replica;
             replica
@@ -377,7 +403,9 @@ impl Replicas {
 
     /// An answer or reject came from a replica: it tells how long answers take.
     pub fn on_reply(&mut self, replica: usize, reply: &Reply) {
-        self.all[replica].estimate.on_reply(reply);
+        let Replica { estimate, passed_over, .. } = &mut self.all[replica];
+        estimate.on_reply(reply);
+        *passed_over = 0;
     }
 
     /// Whether the connection to a replica stands.
@@ -423,6 +451,20 @@ impl Replicas {
         let may_go = |replica: usize| self.all[replica].up && left != Some(replica);
         let replica = self.pick(tries, may_go, load).ok_or(Refusal::Replicas)?;
         if self.is_late(now, deadline, replica) { Err(Refusal::Deadline) } else { Ok(replica) }
+    }
+
+    /// A call that is not late yet went to none of the replicas that it has not seen: those whose answers would come too late
+    /// were passed over.
+    fn pass_over(&mut self, now: Instant, deadline: Option<Instant>, tries: Tries) {
+        if deadline.is_some_and(|deadline| now >= deadline) {
+            return;
+        }
+        for replica in 0..self.all.len() {
+            let is_open = self.all[replica].up && !tries.has_seen(replica);
+            if is_open && self.is_late(now, deadline, replica) {
+                self.all[replica].pass_over();
+            }
+        }
     }
 
     /// An answer of this replica would come too late.

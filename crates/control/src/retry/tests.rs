@@ -107,6 +107,37 @@ fn a_retry_needs_time_for_the_network_and_the_service_of_where_it_goes() {
     assert_eq!(ask(171), Err(Refusal::Deadline));
 }
 
+/// An answer took 600 µs once, and calls have 100 µs. All go to the primary first.
+#[test]
+fn a_replica_that_was_slow_once_is_tried_again_some_day() {
+    let us = Duration::from_micros;
+    let (offer, stamp, sojourn) = (Offer::OPEN, Stamp(0), us(0));
+    let slow =
+        Reply { outcome: Outcome::Served, offer, stamp, elapsed: us(600), sojourn, waited: us(0) };
+    let config = RetryConfig { first: First::Primary, share: Ratio(1.0), ..config(2) };
+    let hedge = HedgeConfig { after: HedgeAfter::Delay(us(1)), share: Ratio(1.0), burst: 10 };
+    let mut replicas = Replicas::new(config, 2, 0).hedged(hedge);
+    replicas.on_reply(1, &slow);
+    let again = |replicas: &mut Replicas, now| {
+        let (first, mut tries) = replicas.first(idle);
+        replicas.next(at(now), Some(at(100)), &mut tries, (first, SHED), idle).is_ok()
+    };
+    let beside = |replicas: &mut Replicas, now| {
+        let (_, mut tries) = replicas.first(idle);
+        replicas.hedge_after();
+        replicas.hedge(at(now), Some(at(100)), &mut tries, idle).is_some()
+    };
+    let last = PASSED_OVER_MAX - 1;
+    assert!((0..10 * last).all(|_| !again(&mut replicas, 100)), "what is late itself says nothing");
+    assert!((0..last).all(|_| !again(&mut replicas, 0)));
+    replicas.on_reply(1, &slow);
+    assert!((0..last).all(|_| !again(&mut replicas, 0)), "it was heard meanwhile");
+    assert!(!beside(&mut replicas, 0), "a second try is another call that it does not get");
+    assert!(beside(&mut replicas, 0) && again(&mut replicas, 0));
+    replicas.on_reply(1, &slow);
+    assert!(!again(&mut replicas, 0) && !beside(&mut replicas, 0), "it has not changed");
+}
+
 #[test]
 fn moving_on_unsent_costs_no_token_and_the_wait_for_credit_ends_with_the_tries() {
     let wait = Some(Duration::from_micros(10));

@@ -396,9 +396,23 @@ impl Config {
             within("classes", least, 0.0..=1.0)?;
         }
         above_zero("target_delay", self.target_delay)?;
-        if self.window_max == 0 {
-            // No client could ever send.
-            return Err(ConfigError::new("window_max", 0, "at least 1"));
+        if let Some(threshold) = self.drop_threshold {
+            // No delay at all would be too long, and all be shed for ever.
+            above_zero("drop_threshold", threshold)?;
+        }
+        if let Growth::WhileUsed(share) = self.growth {
+            // More than all of it is never issued for long.
+            within("growth", share, 0.0..=1.0)?;
+        }
+        for (name, credits) in [("window_max", self.window_max), ("pool_min", self.pool_min)] {
+            if credits == 0 {
+                // No client could ever send, or the pool would hold nothing for one that comes.
+                return Err(ConfigError::new(name, 0, "at least 1"));
+            }
+        }
+        if let Interval::Fixed(interval) = self.interval {
+            // A loop that waits for the next update would never sleep.
+            above_zero("interval", interval)?;
         }
         if let Interval::Measured { min, max } | Interval::Turnover { min, max } = self.interval
             && (min > max || min.is_zero())

@@ -31,7 +31,7 @@ pub struct ClientConfig {
 pub enum Expiry {
     /// For ever.
     Never,
-    /// A constant: the paper's SLO (§3.3), the artifact's 10 µs.
+    /// A constant, above zero: the paper's SLO (§3.3), the artifact's 10 µs.
     After(Duration),
     /// A share of the time to its deadline. The rest belongs to the server's queue. A call that has spent its time
     /// here is shed there, which costs the server; one that is given up here leaves its credit to the next.
@@ -39,7 +39,7 @@ pub enum Expiry {
         /// The deadline of calls that name none: this long after submission. The server's own objective
         /// takes its place once it is told ([`Client::on_objective`]).
         slo: Duration,
-        /// From 0 to 1. Low gives up calls that would have been in time, but only while none waits
+        /// Above 0 and up to 1: at 0 a call is given up before it can be sent. Low gives up calls that would have been in time, but only while none waits
         /// behind them; high sends calls that will be shed or late.
         share: f64,
     },

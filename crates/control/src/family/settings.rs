@@ -46,11 +46,17 @@ pub(crate) const COMMON: &[Key<Common>] = &[
         apply: |draft, value| {
             let expiry = match value {
                 "never" => Ok(Expiry::Never),
-                _ => match value.parse() {
-                    Ok(share) if (0.0..=1.0).contains(&share) => {
+                _ => match value.parse::<f64>() {
+                    Ok(share) if share > 0.0 && share <= 1.0 => {
                         Ok(Expiry::Share { slo: draft.slo, share })
                     }
-                    _ => duration(value).map(Expiry::After),
+                    _ => match duration(value) {
+                        // Calls would be given up before they could be sent.
+                        Ok(limit) if limit.is_zero() => {
+                            Err(format!("'{value}' found, a time above zero is needed"))
+                        }
+                        limit => limit.map(Expiry::After),
+                    },
                 },
             };
             set(&mut draft.client.expiry, expiry)

@@ -164,16 +164,22 @@ fn what_cannot_work_is_refused_by_name() {
         ("refusals", Config { refusals: Some(1.5), ..Config::tuned(us(400), 1) }),
         ("refusals", Config { refusals: Some(0.2), ..paper() }),
         ("target_delay", Config { target_delay: Duration::ZERO, ..paper() }),
+        ("drop_threshold", Config { drop_threshold: Some(Duration::ZERO), ..paper() }),
+        ("growth", Config { growth: Growth::WhileUsed(1.1), ..paper() }),
+        ("growth", Config { growth: Growth::WhileUsed(-0.1), ..paper() }),
         ("window_max", Config { window_max: 0, ..paper() }),
+        ("pool_min", Config { pool_min: 0, ..paper() }),
         ("interval", Config { interval: interval(6, 5), ..paper() }),
         ("interval", Config { interval: interval(0, 5), ..paper() }),
         ("interval", Config { interval: turnover, ..paper() }),
+        ("interval", Config { interval: Interval::Fixed(Duration::ZERO), ..paper() }),
     ];
     for (name, config) in wrong {
         assert_eq!(config.check().unwrap_err().setting, name);
     }
-    let one = Config { window_max: 1, interval: interval(5, 5), ..paper() };
-    for config in [one, paper(), artifact(), tuned()] {
+    let one = Config { window_max: 1, pool_min: 1, interval: interval(5, 5), ..paper() };
+    let none = Config { drop_threshold: None, growth: Growth::WhileUsed(0.0), ..paper() };
+    for config in [one, none, paper(), artifact(), tuned()] {
         assert_eq!(config.check(), Ok(()));
     }
 }

@@ -267,7 +267,9 @@ impl Pool {
         match self.config.law {
             Law::Efficiency(law) if !law.delay_steers => {
                 let (interval, settle) = self.meter.pace(&law, self.rtt());
-                settle.min(interval - settle).max(Duration::from_nanos(1))
+                // A part of no length says nothing: a loop that went by it would never sleep.
+                let parts = [settle, interval.saturating_sub(settle)];
+                parts.into_iter().filter(|part| !part.is_zero()).min().unwrap_or(interval)
             }
             _ => self.interval(pace),
         }

@@ -215,10 +215,13 @@ fn an_iteration_of_the_efficiency_law_holds_the_pool_or_lets_it_go() {
     }
 }
 
-/// Counting begins after 50 µs of 200 and ends 150 µs later: no look is put off beyond the shorter of both.
+/// Counting begins after 50 µs of 200 and ends 150 µs later: no look is put off beyond the shorter of both. Where all is
+/// counted there is one part.
 #[test]
 fn the_shorter_part_of_an_iteration_says_when_to_look() {
-    for (settle, look) in [(us(150), us(50)), (us(50), us(50)), (us(199), us(1))] {
+    for (settle, look) in
+        [(us(150), us(50)), (us(50), us(50)), (us(199), us(1)), (us(0), us(200))]
+    {
         let span = Span::Fixed { interval: us(200), settle };
         let law = Law::Efficiency(Efficiency { span, ..Efficiency::PAPER });
         let pool = Pool::new(Config { law, ..Config::paper(SLO, 1) }, 1);

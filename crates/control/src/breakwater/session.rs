@@ -109,9 +109,12 @@ impl Session {
         outstanding <= self.history.largest().max(self.window)
     }
 
-    /// Counts a violation; true when there have been too many.
+    /// Counts a violation; true when there have been too many. No more are counted: where a guard lets in what is sent at
+    /// will there is no end of them, and proper requests must be able to make up for it.
     pub(super) const fn suspect(&mut self) -> bool {
-        self.suspicion += VIOLATION_WEIGHT;
+        if self.suspicion < SUSPICION_LIMIT {
+            self.suspicion += VIOLATION_WEIGHT;
+        }
         self.suspicion >= SUSPICION_LIMIT
     }
 
@@ -213,6 +216,16 @@ mod tests {
             assert!(!honest.suspect());
             (0..8).for_each(|_| honest.trust());
         }
+    }
+
+    /// As after a dry run, in which all may send at will.
+    #[test]
+    fn proper_requests_make_up_for_any_number_of_violations() {
+        let mut session = Session::default();
+        (0..100_000).for_each(|_| _ = session.suspect());
+        assert!(session.suspect());
+        (0..2 * SUSPICION_LIMIT).for_each(|_| session.trust());
+        assert!(!session.suspect(), "it has kept to its window for long");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::time::Duration;
 use tailwater_control::{Admission, Client};
 use tailwater_core::{Instant, Rng};
 use tailwater_stats::{Tally, TallySpec};
-use tailwater_workload::scenario::{Fault, FaultKind};
+use tailwater_workload::scenario::{Claim, Fault, FaultKind};
 
 /// See the module.
 pub(crate) struct Mechanics<'a> {
@@ -245,26 +245,50 @@ impl<'a> Mechanics<'a> {
         None
     }
 
-    /// A fault begins or ends.
+    /// Faults of the same kind that last now, but for this one.
+    fn lasting_beside(&self, now: Instant, index: u16) -> Vec<(Fault, Members)> {
+        let index = usize::from(index);
+        let kind = std::mem::discriminant(&self.faults[index].0.kind);
+        let lasts = |fault: &Fault| {
+            let begins = Instant::ZERO + fault.at;
+            begins <= now && now < begins + fault.length
+        };
+        let others = self.faults.iter().enumerate().filter(|(number, _)| *number != index);
+        others
+            .map(|(_, other)| *other)
+            .filter(|(fault, _)| std::mem::discriminant(&fault.kind) == kind && lasts(fault))
+            .collect()
+    }
+
+    /// A fault begins or ends. Who is struck by another of its kind stays so.
     fn strike(&mut self, now: Instant, index: u16, begins: bool) {
         let (fault, members) = self.faults[usize::from(index)];
+        let others = if begins { Vec::new() } else { self.lasting_beside(now, index) };
+        let stays = |connection: Connection| {
+            others.iter().any(|(_, members)| members.contain(connection))
+        };
         let (space, topology) = (&mut self.space, &mut self.topology);
         let struck = all_in(self.clients.connections()).filter(|&it| members.contain(it));
         match fault.kind {
             FaultKind::ClientCrash if begins => self.clients.crash(now, &members, space),
-            FaultKind::ClientCrash => self.clients.revive(now, &members, space),
+            FaultKind::ClientCrash => {
+                self.clients.revive(now, |it| members.contain(it) && !stays(it), space);
+            }
             FaultKind::ServerSlow { speed } => {
                 for number in topology.struck(fault.nodes) {
                     topology.nodes[number].slow_down(index, begins.then_some(speed));
                 }
             }
             FaultKind::ServerRestart | FaultKind::ServerPause => {
+                let of_others = others.iter().flat_map(|(other, _)| topology.struck(other.nodes));
+                let stay: Vec<usize> = of_others.collect();
                 for number in topology.struck(fault.nodes) {
                     let node = &mut topology.nodes[number];
                     match (fault.kind, begins) {
                         (FaultKind::ServerRestart, true) => {
                             node.die(now, (self.boot)(number), self.client, space);
                         }
+                        (_, false) if stay.contains(&number) => {}
                         (FaultKind::ServerRestart, false) => node.boot(now, space),
                         (_, true) => node.pause(now, now + fault.length, space),
                         (_, false) => node.resume(now, space),
@@ -286,10 +310,12 @@ impl<'a> Mechanics<'a> {
             }
             FaultKind::Clock { .. } => {}
             FaultKind::Lie(claim) => struck.for_each(|connection| {
-                self.clients.set_claim(connection, begins.then_some(claim), space);
+                let of_others = others.iter().filter(|(_, members)| members.contain(connection));
+                let other = of_others.map(|(other, _)| other.kind).find_map(claim_of);
+                self.clients.set_claim(connection, begins.then_some(claim).or(other), space);
             }),
             FaultKind::Flood => {
-                struck.for_each(|it| self.clients.set_flood(it, begins, space));
+                struck.for_each(|it| self.clients.set_flood(it, begins || stays(it), space));
             }
         }
     }
@@ -317,6 +343,14 @@ impl<'a> Mechanics<'a> {
         if self.samples.len() < World::SAMPLES_MAX {
             self.space.calendar.at(now + every, Event::Sample);
         }
+    }
+}
+
+/// What clients claim by a fault.
+const fn claim_of(kind: FaultKind) -> Option<Claim> {
+    match kind {
+        FaultKind::Lie(claim) => Some(claim),
+        _ => None,
     }
 }
 

@@ -56,6 +56,30 @@ fn crashed_clients_lose_what_they_ask_and_come_back_as_strangers() {
     assert!(share_in_time(&run) > 0.92);
 }
 
+/// The first ends while the second lasts, whichever comes first in the list.
+#[test]
+fn faults_of_a_kind_that_overlap_are_as_one_that_is_as_long_as_both() {
+    for kind in [
+        FaultKind::ClientCrash,
+        FaultKind::ServerRestart,
+        FaultKind::ServerPause,
+        FaultKind::Lie(Claim::Everything),
+        FaultKind::Flood,
+    ] {
+        let of = |at, length| Fault {
+            clients: Chosen::Numbers { first: 0, last: 39 },
+            ..fault(ms(at), ms(length), 1.0, kind)
+        };
+        let (whole, _) = play(1.0, "default", &[of(100, 300)]);
+        let (first, second) = (of(100, 100), of(150, 250));
+        for both in [[first, second], [second, first]] {
+            let (run, _) = play(1.0, "default", &both);
+            assert_eq!(run.fates, whole.fates, "{both:?}");
+            assert_eq!(run.shed_by_reason, whole.shed_by_reason, "{both:?}");
+        }
+    }
+}
+
 #[test]
 fn a_restarted_server_knows_nobody_until_all_have_connected_again() {
     let restart = fault(ms(200), ms(20), 1.0, FaultKind::ServerRestart);

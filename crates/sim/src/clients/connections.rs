@@ -80,9 +80,14 @@ impl Clients<'_> {
         space.abandoned.extend(waited);
     }
 
-    /// These clients come back and connect.
-    pub(crate) fn revive(&mut self, now: Instant, members: &Members, space: &mut Space) {
-        for connection in all_in(self.connections()).filter(|&it| members.contain(it)) {
+    /// The clients of these connections come back and connect.
+    pub(crate) fn revive(
+        &mut self,
+        now: Instant,
+        come_back: impl Fn(Connection) -> bool,
+        space: &mut Space,
+    ) {
+        for connection in all_in(self.connections()).filter(|&it| come_back(it)) {
             let endpoint = &mut self.all[connection.index()];
             if endpoint.state() == ConnectionState::Crashed {
                 endpoint.revive(now, space);

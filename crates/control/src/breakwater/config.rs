@@ -359,6 +359,15 @@ impl Config {
         Self { law, pool_min: self.pool_min.div_ceil(loops), ..self }
     }
 
+    /// The largest pool for so many sessions, whatever its smallest: what all together could hold, or less by the law's own bound.
+    pub(super) fn pool_most(&self, sessions: u32) -> u32 {
+        let crowd = sessions.saturating_mul(self.window_max);
+        match self.law {
+            Law::Delay => crowd,
+            Law::Efficiency(law) => crowd.min(law.pool_max),
+        }
+    }
+
     /// The update interval for a measured `rtt` and `turnover` (each zero while unknown).
     #[must_use]
     pub fn interval_for(&self, rtt: Duration, turnover: Duration) -> Duration {

@@ -138,14 +138,15 @@ fn decrease_factor(config: &Config, reading: &Reading) -> f64 {
     (1.0 - config.beta * excess.clamp(0.0, most)).max(config.decrease_floor)
 }
 
-/// Between the minimum and what all sessions together could hold.
+/// Between the minimum and what all sessions together could hold, or less where another law bounds the pool.
 fn clamp(config: &Config, reading: &Reading, total: u32) -> u32 {
-    let most = reading.sessions.saturating_mul(config.window_max).max(config.pool_min);
+    let most = config.pool_most(reading.sessions).max(config.pool_min);
     total.clamp(config.pool_min, most)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::config::{Efficiency, Law};
     use super::*;
 
     const fn us(micros: u64) -> Duration {
@@ -271,6 +272,17 @@ mod tests {
         // A fast one: 12 targets of 120 µs are 72 updates.
         assert_eq!(after(us(20), 16).as_micros(), 95);
         assert_eq!(after(us(20), 72).as_micros(), 43);
+    }
+
+    /// Between two iterations of that law this one makes several updates.
+    #[test]
+    fn a_pool_does_not_grow_beyond_the_bound_of_the_law_beside() {
+        let bounded = |pool_max| {
+            let law = Law::Efficiency(Efficiency { pool_max, ..Efficiency::TUNED });
+            let config = Config { law, ..Config::efficiency_tuned(us(400), 1) };
+            update(&config, &reading(500, 0)).0
+        };
+        assert_eq!([510, 500, 100, u32::MAX].map(bounded), [510, 500, 100, 530]);
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl Pool {
     /// the total; that is a credit.
     pub(super) fn set_active(&self) {
         self.idle.fetch_sub(1, Relaxed);
-        let most = self.sessions().saturating_mul(self.config.window_max);
+        let most = self.config.pool_most(self.sessions());
         self.resize(|total| if total < most { total + 1 } else { total });
     }
 

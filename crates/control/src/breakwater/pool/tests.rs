@@ -215,6 +215,18 @@ fn an_iteration_of_the_efficiency_law_holds_the_pool_or_lets_it_go() {
     }
 }
 
+#[test]
+fn a_session_that_is_idle_no_more_does_not_make_the_largest_pool_larger() {
+    for (pool_max, total) in [(10, 10), (11, 11), (u32::MAX, 11)] {
+        let law = Law::Efficiency(Efficiency { pool_max, ..Efficiency::TUNED });
+        let pool = Pool::new(Config { law, pool_min: 10, ..Config::tuned(SLO, 1) }, 1);
+        (0..4).for_each(|_| pool.join());
+        pool.set_idle(1);
+        pool.set_active();
+        assert_eq!(pool.total(), total, "{pool_max}");
+    }
+}
+
 /// Counting begins after 50 µs of 200 and ends 150 µs later: no look is put off beyond the shorter of both. Where all is
 /// counted there is one part.
 #[test]

@@ -138,9 +138,29 @@ impl BreakwaterShard {
         self.stranded.oldest().is_some_and(|entry| now.since(entry.since) >= limit)
     }
 
+    /// Takes entries off the front of the list that no session waits behind any more, as those of closed connections, while
+    /// others starve: from an empty pool each would cost the credit of one that does.
+    fn pass_over_unawaited(&mut self, now: Instant) {
+        while self.pool.room() <= 0
+            && self.is_starving(now)
+            && let Some(entry) = self.stranded.oldest()
+            && !self.is_awaited(entry)
+        {
+            self.stranded.take_oldest();
+            self.unlist(entry);
+        }
+    }
+
+    /// Whether the session of an entry is still stranded.
+    fn is_awaited(&self, entry: Entry) -> bool {
+        let session = self.sessions.get(entry.session.index()).filter(|it| it.is(entry));
+        session.is_some_and(|session| self.is_stranded(session))
+    }
+
     /// Whether an explicit credit may be given now, and to whom.
     fn next_recipient(&mut self, now: Instant) -> Option<Entry> {
         let before = self.stranded.len();
+        self.pass_over_unawaited(now);
         let entry = match (self.pool.room() > 0, self.is_starving(now)) {
             (true, true) => self.stranded.take_oldest(),
             (true, false) => self.stranded.take(),

@@ -265,6 +265,18 @@ fn a_crowd_that_starves_is_relieved_at_the_pace_of_the_server() {
     assert_eq!(relieved(5_000, 0), 16, "and not all at once after a pause");
 }
 
+/// They stand before all others in the list, and are too few to be taken out of it.
+#[test]
+fn those_that_have_left_use_up_no_relief_of_those_that_starve() {
+    let mut shard = own_shard(Config::tuned(SLO, 1));
+    (0..100).for_each(|id| visit(&mut shard, SessionId(id)));
+    let listed = shard.stranded.len();
+    (1..41).for_each(|id| shard.on_close(Instant::ZERO, SessionId(id), &mut Silent));
+    assert_eq!(shard.stranded.len(), listed);
+    let now = Instant::from_nanos(1_000_000_000);
+    assert_eq!(std::iter::from_fn(|| shard.poll_wish(now, &mut Silent)).count(), 16);
+}
+
 #[test]
 fn a_crowd_that_has_left_gives_its_memory_back() {
     let mut shard = own_shard(Config::tuned(SLO, 1));

@@ -109,8 +109,8 @@ impl Session {
         outstanding <= self.history.largest().max(self.window)
     }
 
-    /// Counts a violation; true when there have been too many. No more are counted: where a guard lets in what is sent at
-    /// will there is no end of them, and proper requests must be able to make up for it.
+    /// Counts a violation; true when there have been too many. No more are counted then, so that proper requests can make up
+    /// for them: where a guard lets in what is sent at will there is no end of them.
     pub(super) const fn suspect(&mut self) -> bool {
         if self.suspicion < SUSPICION_LIMIT {
             self.suspicion += VIOLATION_WEIGHT;

@@ -236,8 +236,8 @@ struct Replica {
     passed_over: u32,
 }
 
-/// A replica that so many calls in a row did not go to, as its answers take too long, is believed to be as good as a new one.
-/// Its answers alone renew what is known of it, and where other replicas come first none would ever come.
+/// What is known of a replica is forgotten once it has kept so many calls in a row away. Answers alone renew it, and where other
+/// replicas come first none would ever come. Ours: one wasted try in so many.
 const PASSED_OVER_MAX: u32 = 256;
 
 impl Replica {
@@ -453,8 +453,8 @@ impl Replicas {
         if self.is_late(now, deadline, replica) { Err(Refusal::Deadline) } else { Ok(replica) }
     }
 
-    /// A call that is not late yet went to none of the replicas that it has not seen: those whose answers would come too late
-    /// were passed over.
+    /// A call that is not late yet goes nowhere. Of the replicas that it has not seen, those are passed over whose answers would
+    /// come too late.
     fn pass_over(&mut self, now: Instant, deadline: Option<Instant>, tries: Tries) {
         if deadline.is_some_and(|deadline| now >= deadline) {
             return;

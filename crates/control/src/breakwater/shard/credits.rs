@@ -138,8 +138,8 @@ impl BreakwaterShard {
         self.stranded.oldest().is_some_and(|entry| now.since(entry.since) >= limit)
     }
 
-    /// Takes entries off the front of the list that no session waits behind any more, as those of closed connections, while
-    /// others starve: from an empty pool each would cost the credit of one that does.
+    /// Takes entries off the front of the list whose sessions wait no more, as those of closed connections, while others starve.
+    /// From an empty pool each would cost the credit of one that does.
     fn pass_over_unawaited(&mut self, now: Instant) {
         while self.pool.room() <= 0
             && self.is_starving(now)

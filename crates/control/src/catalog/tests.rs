@@ -60,10 +60,7 @@ fn errors_say_what_was_found_and_what_is_needed() {
         "shed_cap is 1.5; a number from 0 to 1 is needed"
     );
     assert!(complaint(&[("alpha", "-1")]).contains("0 or more"));
-    assert_eq!(
-        complaint(&[("expiry", "0us")]),
-        "expiry: '0us' found, a time above zero is needed"
-    );
+    assert_eq!(complaint(&[("expiry", "0us")]), "expiry: '0us' found, a time above zero is needed");
     assert!(complaint(&[("expiry", "0")]).starts_with("expiry: \"0\" has no unit"));
     assert!(with(&[("expiry", "0.001")]).is_ok() && with(&[("expiry", "1")]).is_ok());
     let unknown = Spec::named("breakwatr").build(&Site::one_loop(SLO, 1)).err().unwrap();

@@ -106,7 +106,10 @@ impl<'a> Point<'a> {
         let summarised = self.summary.and_then(|summary| summary.of.get(quantity.field()));
         let spread = match summarised {
             Some(spread) => *spread,
-            None => spread_of(self.runs.iter().map(|run| quantity.of(run)).collect())?,
+            None => {
+                let values = self.runs.iter().map(|run| quantity.of(run));
+                spread_of(values.filter(|value| !quantity.positive() || *value > 0.0).collect())?
+            }
         };
         let finite = [spread.min, spread.median, spread.max].iter().all(|v| v.is_finite());
         // A percentile of nothing is stored as zero.
@@ -254,6 +257,18 @@ mod tests {
         assert_eq!((point.valid, point.total), (2, 3));
         let spread = point.spread(Quantity::Goodput).expect("measured");
         assert_eq!((spread.min, spread.median, spread.max), (10.0, 20.0, 30.0));
+    }
+
+    /// A percentile of nothing is stored as zero, which was the shortest latency of all.
+    #[test]
+    fn medians_skip_what_was_not_measured() {
+        let with = |p99_us| Run { p99_us, ..run(1.0, 0.0, true) };
+        let runs = vec![with(0.0), with(500.0), with(700.0)];
+        let experiment = Experiment { runs, ..Experiment::default() };
+        let groups = groups(&experiment);
+        let point = &groups[0].lines[0].points[0];
+        assert_eq!(point.median(Quantity::P99), Some(600.0));
+        assert_eq!(point.median(Quantity::Goodput), Some(0.0), "no goodput is a goodput");
     }
 
     #[test]

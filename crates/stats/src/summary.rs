@@ -7,7 +7,8 @@ use crate::spread::Spread;
 /// appearance. A configuration without a valid run has no summary.
 ///
 /// `of` holds every numeric field by its name; fates as shares of all intended requests by
-/// `fates.ok` and so on, noise by `noise.steal_ratio` and so on. What no run has a reading of is left out.
+/// `fates.ok` and so on, noise by `noise.steal_ratio` and so on. What no run has a reading of is left out. Percentiles of
+/// latencies are those of the runs that have some; zero where none has.
 #[must_use]
 pub fn summarise(runs: &[Run]) -> Vec<Summary> {
     let mut groups: Vec<Vec<&Run>> = Vec::new();
@@ -36,6 +37,11 @@ fn fold(group: &[&Run]) -> Summary {
         let values: Vec<f64> = group.iter().map(|run| field(run)).collect();
         ((*name).to_owned(), Spread::of(&values))
     };
+    // A percentile of nothing is stored as zero, and would be the shortest latency of all.
+    let latency = |(name, field): &(&str, Field)| {
+        let values: Vec<f64> = group.iter().map(|run| field(run)).filter(|us| *us > 0.0).collect();
+        ((*name).to_owned(), Spread::of(&values))
+    };
     let read = |(name, field): &(&str, Reading)| {
         let values: Vec<f64> = group.iter().filter_map(|run| field(run)).collect();
         (!values.is_empty()).then(|| ((*name).to_owned(), Spread::of(&values)))
@@ -47,7 +53,12 @@ fn fold(group: &[&Run]) -> Summary {
         slo_us: first.slo_us,
         demand_ratio: first.demand_ratio,
         repetitions: group.len() as u32,
-        of: FIELDS.iter().map(spread).chain(READINGS.iter().filter_map(read)).collect(),
+        of: FIELDS
+            .iter()
+            .map(spread)
+            .chain(LATENCIES.iter().map(latency))
+            .chain(READINGS.iter().filter_map(read))
+            .collect(),
     }
 }
 
@@ -58,7 +69,7 @@ type Field = fn(&Run) -> f64;
 type Reading = fn(&Run) -> Option<f64>;
 
 /// What varies between repetitions.
-const FIELDS: [(&str, Field); 31] = [
+const FIELDS: [(&str, Field); 27] = [
     ("capacity_rps", |run| run.capacity_rps),
     ("capacity_drift", |run| run.capacity_drift),
     ("bound_rps", |run| run.bound_rps),
@@ -74,11 +85,7 @@ const FIELDS: [(&str, Field); 31] = [
     ("fates.shed", |run| share(run, run.fates.shed)),
     ("fates.lost", |run| share(run, run.fates.lost)),
     ("unsent", |run| run.unsent as f64),
-    ("p50_us", |run| run.p50_us),
-    ("p99_us", |run| run.p99_us),
-    ("p999_us", |run| run.p999_us),
     ("drop_ratio", |run| run.drop_ratio),
-    ("reject_p50_us", |run| run.reject_p50_us),
     ("lateness_p50_us", |run| run.lateness_p50_us),
     ("lateness_p95_us", |run| run.lateness_p95_us),
     ("lateness_p99_us", |run| run.lateness_p99_us),
@@ -90,6 +97,14 @@ const FIELDS: [(&str, Field); 31] = [
     ("noise.steal_ratio", |run| run.noise.steal_ratio),
     ("noise.load_involuntary_per_s", |run| run.noise.load_involuntary_per_s),
     ("noise.load_run_delay_ratio", |run| run.noise.load_run_delay_ratio),
+];
+
+/// The same of percentiles that some runs have none of.
+const LATENCIES: [(&str, Field); 4] = [
+    ("p50_us", |run| run.p50_us),
+    ("p99_us", |run| run.p99_us),
+    ("p999_us", |run| run.p999_us),
+    ("reject_p50_us", |run| run.reject_p50_us),
 ];
 
 /// The same of what is not always read.
@@ -152,6 +167,18 @@ mod tests {
         assert_eq!(found[0].of[key], Spread { min: 40.0, median: 40.0, max: 40.0 });
         let found = summarise(&[blind(read)]);
         assert!(!found[0].of.contains_key(key), "{found:?}");
+    }
+
+    /// It counted as a latency of 0 µs: nothing answered in one run of three made the median lower.
+    #[test]
+    fn a_percentile_of_nothing_is_no_short_latency() {
+        let with = |p99_us| Run { p99_us, reject_p50_us: p99_us, ..run("none", 1.0, 1.0) };
+        let found = summarise(&[with(0.0), with(500.0), with(700.0)]);
+        for key in ["p99_us", "reject_p50_us"] {
+            assert_eq!(found[0].of[key], Spread { min: 500.0, median: 600.0, max: 700.0 }, "{key}");
+        }
+        assert_eq!(found[0].repetitions, 3);
+        assert_eq!(summarise(&[with(0.0)])[0].of["p99_us"], Spread::default());
     }
 
     #[test]

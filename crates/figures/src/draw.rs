@@ -84,7 +84,10 @@ fn lines(drawn: Drawn, runs: &[&Run]) -> Vec<PictureLine> {
             Drawn::Points { x, y, style } => {
                 (point(seeds, x, y).into_iter().collect(), style.into())
             }
-            Drawn::OverTime(course) => (over_time(seeds[0], course), LineStyle::Dense),
+            Drawn::OverTime(course) => {
+                let valid = seeds.first().filter(|run| run.valid);
+                (valid.map_or_else(Vec::new, |run| over_time(run, course)), LineStyle::Dense)
+            }
         };
         let label = line_of(&seeds[0].profile);
         match lines.iter_mut().find(|line| line.label == label) {
@@ -95,10 +98,11 @@ fn lines(drawn: Drawn, runs: &[&Run]) -> Vec<PictureLine> {
     lines
 }
 
-/// The medians of one run's seeds.
+/// The medians of one run's seeds, as far as they are valid.
 fn point(seeds: &[&Run], x: Quantity, y: Quantity) -> Option<(f64, f64)> {
     let median = |quantity: Quantity| {
-        let values: Vec<f64> = seeds.iter().filter_map(|run| quantity.of(run)).collect();
+        let valid = seeds.iter().filter(|run| run.valid);
+        let values: Vec<f64> = valid.filter_map(|run| quantity.of(run)).collect();
         (!values.is_empty()).then(|| Spread::of(&values).median)
     };
     Some((median(x)?, median(y)?))
@@ -141,6 +145,7 @@ mod tests {
             repetition,
             asked_rps,
             goodput_rps,
+            valid: true,
             ..Run::default()
         };
         let runs = [
@@ -149,6 +154,8 @@ mod tests {
             run(2, 1e3, 6e3),
             run(0, 2e3, 8e3),
             run(1, 2e3, 9e3),
+            Run { valid: false, ..run(2, 2e3, 99e3) },
+            Run { valid: false, ..run(0, 3e3, 99e3) },
         ];
         let drawn = Drawn::Points {
             x: Quantity::Demand,

@@ -163,7 +163,7 @@ impl Measure {
         let label = Self::named(self.against.as_ref()?, subject);
         let at = self.against_at.unwrap_or(At::DemandKrps(run.asked_rps / 1e3));
         let there = Runs { scenario: self.against_in.as_ref().unwrap_or(&self.scenario), ..*runs };
-        there.of(&label).find(|other| at.takes(other))
+        there.of(&label).find(|other| at.takes(other)).filter(|other| other.valid)
     }
 }
 
@@ -281,6 +281,18 @@ mod tests {
         assert_eq!(most("times", 2), None, "nor at one demand of two");
         let loss = "against = \"ours\"\nas = \"loss\"\nat = { demand_krps = 100 }";
         assert_eq!(value(&format!("{loss}\nagainst_at = {{ demand_krps = 200 }}"), 0), Some(40.0));
+    }
+
+    #[test]
+    fn nothing_is_compared_with_an_invalid_run() {
+        let theirs = |valid| Run { valid, ..run("theirs", 0, 200.0, 50.0) };
+        let text = "scenario = \"s\"\nread = { run = \"goodput\" }\nagainst = \"theirs\"\nas = \"times\"\n";
+        let measure: Measure = toml::from_str(text).expect("it is a measure");
+        let value = |valid| {
+            let all = Results::of("s", vec![run("ours", 0, 200.0, 150.0), theirs(valid)]);
+            measure.value(&all, "ours", 0)
+        };
+        assert_eq!((value(true), value(false)), (Some(3.0), None));
     }
 
     #[test]

@@ -18,11 +18,11 @@ const RECOVERED: f64 = 0.95;
 /// So many bins in a row must hold, or a lucky one would count.
 const LASTING: usize = 5;
 
-/// Until goodput is as good as converged, to a bin.
+/// Until goodput is as good as converged, to a bin; nothing where it converges to none.
 pub(crate) fn recovery_us(run: &Run, stretch: Stretch) -> Option<f64> {
     let series = run.series.as_ref()?;
     let goodput = bins(&series.goodput_rps, series, stretch);
-    let needed = RECOVERED * converged(&goodput)?;
+    let needed = RECOVERED * converged(&goodput).filter(|rps| *rps > 0.0)?;
     let mut stretches = goodput.windows(LASTING);
     let bins = stretches.position(|bins| bins.iter().all(|&goodput| goodput >= needed))?;
     Some(bins as f64 * series.bin_us)
@@ -91,5 +91,17 @@ mod tests {
         assert_eq!(largest_p99_us(&run(), spike), Some(80.0));
         assert_eq!(largest_reject_delay_us(&run(), spike), None, "nothing was refused");
         assert_eq!(converged_krps(&run(), spike), Some(0.01));
+    }
+
+    /// Each of its bins was as good as what it converged to, from the first on.
+    #[test]
+    fn a_collapse_is_no_recovery() {
+        let spike = Stretch { from_s: 0.04, to_s: 0.2 };
+        let mut collapsed = run();
+        if let Some(series) = &mut collapsed.series {
+            series.goodput_rps[2..].fill(0.0);
+        }
+        assert_eq!(recovery_us(&collapsed, spike), None);
+        assert_eq!(converged_krps(&collapsed, spike), Some(0.0));
     }
 }

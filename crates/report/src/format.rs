@@ -60,11 +60,19 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Demand as a multiple of capacity, such as `2.0×` or `0.94×`.
+/// Two decimals show nothing of a demand below this.
+const DEMAND_MIN: f64 = 0.005;
+
+/// Demand as a multiple of capacity, such as `2.0×` or `0.94×`; very small ones have two digits, as `0.00067×`.
 #[must_use]
 pub fn demand(ratio: f64) -> String {
     if !ratio.is_finite() {
         return NOTHING.to_owned();
+    }
+    if ratio > 0.0 && ratio < DEMAND_MIN {
+        // Results tell millionths.
+        let decimals = (1.0 - ratio.log10().floor()).min(7.0) as usize;
+        return format!("{ratio:.decimals$}×");
     }
     let two = format!("{ratio:.2}");
     format!("{}×", two.strip_suffix('0').unwrap_or(&two))
@@ -219,6 +227,8 @@ mod tests {
         assert_eq!(percent(0.0), "0");
         assert_eq!(demand(2.0), "2.0×");
         assert_eq!(demand(0.94), "0.94×");
+        let small = [0.0, 0.01, 0.004, 0.000_667].map(demand);
+        assert_eq!(small, ["0.0×", "0.01×", "0.0040×", "0.00067×"]);
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(999), "999");
     }

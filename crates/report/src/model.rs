@@ -11,7 +11,7 @@ pub(crate) struct Group<'a> {
     pub(crate) clients: u32,
     /// The objective.
     pub(crate) slo_us: f64,
-    /// Median capacity of its runs; 0 when none is known.
+    /// Median capacity of its valid runs, of all where none is; 0 when none is known.
     pub(crate) capacity_rps: f64,
     /// One line per controller and profile, in the order of the experiment.
     pub(crate) lines: Vec<Line<'a>>,
@@ -144,9 +144,9 @@ pub(crate) fn spread_of(mut values: Vec<f64>) -> Option<Spread> {
     (!values.is_empty()).then(|| Spread::of(&values))
 }
 
-/// Equal to a thousandth: demands and objectives are written by people, in few digits.
+/// Equal to a millionth, to which results tell demands. Objectives in µs have a thousandth at most.
 pub(crate) fn same(a: f64, b: f64) -> bool {
-    thousandths(a) == thousandths(b)
+    millionths(a) == millionths(b)
 }
 
 /// A controller with its profile.
@@ -185,7 +185,10 @@ fn group<'a>(
         .iter()
         .filter(|summary| summary.clients == clients && same(summary.slo_us, slo_us))
         .collect();
-    let known = runs.iter().map(|run| run.capacity_rps).filter(|rps| *rps > 0.0);
+    // That of a run which does not count may be what voided it.
+    let any_valid = runs.iter().any(|run| run.valid);
+    let counted = runs.iter().filter(|run| run.valid || !any_valid);
+    let known = counted.map(|run| run.capacity_rps).filter(|rps| *rps > 0.0);
     let capacity_rps =
         spread_of(known.collect()).map_or(experiment.capacity_rps, |spread| spread.median);
     let lines = labels.iter().enumerate().map(|(index, (controller, profile))| Line {
@@ -210,11 +213,11 @@ where
     type At<'a> = (f64, Vec<&'a Run>, Option<&'a Summary>);
     let mut by_demand: BTreeMap<i64, At<'a>> = BTreeMap::new();
     for run in runs.copied().filter(|run| run.demand_ratio.is_finite()) {
-        let at = by_demand.entry(thousandths(run.demand_ratio));
+        let at = by_demand.entry(millionths(run.demand_ratio));
         at.or_insert((run.demand_ratio, Vec::new(), None)).1.push(run);
     }
     for summary in summaries.copied().filter(|summary| summary.demand_ratio.is_finite()) {
-        let at = by_demand.entry(thousandths(summary.demand_ratio));
+        let at = by_demand.entry(millionths(summary.demand_ratio));
         at.or_insert((summary.demand_ratio, Vec::new(), None)).2 = Some(summary);
     }
     by_demand.into_values().map(|(demand, runs, summary)| point(demand, runs, summary)).collect()
@@ -231,9 +234,9 @@ fn point<'a>(demand: f64, mut runs: Vec<&'a Run>, summary: Option<&'a Summary>) 
     Point { demand, valid, total: total.max(valid), runs, summary }
 }
 
-/// A float is no key, a number of thousandths is.
-fn thousandths(value: f64) -> i64 {
-    (value * 1e3).round() as i64
+/// A float is no key, a number of millionths is.
+fn millionths(value: f64) -> i64 {
+    (value * 1e6).round() as i64
 }
 
 fn finite_or_zero(value: f64) -> f64 {
@@ -257,6 +260,20 @@ mod tests {
         assert_eq!((point.valid, point.total), (2, 3));
         let spread = point.spread(Quantity::Goodput).expect("measured");
         assert_eq!((spread.min, spread.median, spread.max), (10.0, 20.0, 30.0));
+    }
+
+    /// 200 and 400 requests per second, where 300,000 are possible: they shared a row, in which half of the runs were invalid.
+    #[test]
+    fn demands_far_below_capacity_have_a_row_each() {
+        let mut runs = vec![run(0.000_667, 200.0, true), run(0.001_333, 400.0, true)];
+        let summary = tailwater_stats::summarise(&runs);
+        runs.push(run(0.001_333, 400.0, false));
+        let experiment = Experiment { runs, summary, ..Experiment::default() };
+        let groups = groups(&experiment);
+        assert_eq!(groups[0].demands(), [0.000_667, 0.001_333]);
+        let points = &groups[0].lines[0].points;
+        let found = points.iter().map(|it| (it.median(Quantity::Goodput), it.valid, it.total));
+        assert_eq!(found.collect::<Vec<_>>(), [(Some(200.0), 1, 1), (Some(400.0), 1, 2)]);
     }
 
     /// A percentile of nothing is stored as zero, which was the shortest latency of all.
@@ -290,6 +307,17 @@ mod tests {
         let point = &groups[0].lines[0].points[0];
         assert_eq!(point.spread(Quantity::Goodput), Some(spread));
         assert_eq!((point.valid, point.total), (5, 5));
+    }
+
+    #[test]
+    fn capacities_of_invalid_runs_do_not_count() {
+        let with = |capacity_rps, valid| Run { capacity_rps, ..run(1.0, 1.0, valid) };
+        let of = |runs: Vec<Run>| {
+            groups(&Experiment { runs, ..Experiment::default() })[0].capacity_rps
+        };
+        let halved = || vec![with(40.0, false), with(50.0, false)];
+        assert_eq!(of(halved()), 45.0);
+        assert_eq!(of([halved(), vec![with(100.0, true)]].concat()), 100.0);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Results as comma-separated values, for spreadsheets and statistics programs.
 
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tailwater_stats::agreement::Agreement;
 use tailwater_stats::result::{Experiment, Run, TierReading};
@@ -10,7 +11,8 @@ const FIRST: [&str; 7] =
     ["controller", "profile", "clients", "slo_us", "demand_ratio", "repetition", "valid"];
 
 /// One line for each run, also the invalid, under the names that the JSON has; what is nested there has a dot:
-/// `fates.ok`. Texts of a list are joined by `; `. Lists of numbers and of readings are left to the JSON.
+/// `fates.ok`. Texts of a list are joined by `; `. Lists of numbers and of readings are left to the JSON. What a spreadsheet
+/// would take for a formula has an apostrophe before it, in all tables.
 #[must_use]
 pub fn runs_csv(experiment: &Experiment) -> String {
     let rows: Vec<BTreeMap<String, String>> = experiment.runs.iter().map(flat).collect();
@@ -177,12 +179,26 @@ fn flatten(name: &str, value: &Value, found: &mut BTreeMap<String, String>) {
     }
 }
 
+/// Spreadsheets take what begins so for a formula, and run it (OWASP, CSV Injection).
+const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+
+/// A text that no spreadsheet runs: an apostrophe stands before what looks like a formula. Numbers stay as they are.
+fn inert(cell: &str) -> Cow<'_, str> {
+    if cell.starts_with(FORMULA) && cell.parse::<f64>().is_err() {
+        return Cow::Owned(format!("'{cell}"));
+    }
+    Cow::Borrowed(cell)
+}
+
 fn text(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let sound = "a vector takes everything, and all rows are as long as their heading";
-    writer.write_record(heads).expect(sound);
+    let mut write = |cells: Vec<Cow<'_, str>>| {
+        writer.write_record(cells.iter().map(|cell| cell.as_bytes())).expect(sound);
+    };
+    write(heads.iter().map(|head| inert(head)).collect());
     for row in rows {
-        writer.write_record(row).expect(sound);
+        write(row.iter().map(|cell| inert(cell)).collect());
     }
     String::from_utf8(writer.into_inner().expect(sound)).expect("it was made of text")
 }

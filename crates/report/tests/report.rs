@@ -335,6 +335,23 @@ fn hostile_names_stay_text() {
     assert!(page.contains("download=\"-img-src-x-onerror-y-----b-.json\""));
 }
 
+/// A spreadsheet ran the label of a scenario that somebody else had written.
+#[test]
+fn no_text_is_a_formula_in_a_spreadsheet() {
+    let mut experiment = small();
+    experiment.runs[0].profile = "=HYPERLINK(\"http://x\")".to_owned();
+    experiment.runs[1].profile = "@sum, \"quoted\"".to_owned();
+    experiment.runs[2].goodput_of_capacity = -0.5;
+    let text = runs_csv(&experiment);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let heads = reader.headers().expect("a heading").clone();
+    let at = |name: &str| heads.iter().position(|head| head == name).expect("a column");
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
+    let profiles: Vec<&str> = rows.iter().map(|row| &row[at("profile")]).collect();
+    assert_eq!(profiles[..2], ["'=HYPERLINK(\"http://x\")", "'@sum, \"quoted\""]);
+    assert_eq!(&rows[2][at("goodput_of_capacity")], "-0.5", "a number stays one");
+}
+
 #[test]
 fn nothing_at_all_still_makes_a_report() {
     let nothing = Experiment::default();

@@ -17,17 +17,6 @@ pub fn spec(controller: &ControllerSpec) -> Spec {
     Spec { name, profile, overrides: controller.settings() }
 }
 
-/// How results call its profile: its label, or its departures in brackets behind it.
-#[must_use]
-pub fn profile(controller: &ControllerSpec) -> String {
-    let departures = controller.departures();
-    match (&controller.label, departures.is_empty()) {
-        (Some(label), _) => label.clone(),
-        (None, true) => controller.profile.clone(),
-        (None, false) => format!("{} [{}]", controller.profile, departures.join(", ")),
-    }
-}
-
 /// The same with the arrivals behind it, where a scenario compares several: each is a line of its own.
 pub(crate) fn profile_among(
     controller: &ControllerSpec,
@@ -35,8 +24,8 @@ pub(crate) fn profile_among(
     demand: &Demand,
 ) -> String {
     match &demand.arrivals[..] {
-        [_] => profile(controller),
-        _ => format!("{}, {}", profile(controller), configuration.arrivals),
+        [_] => controller.called(),
+        _ => format!("{}, {}", controller.called(), configuration.arrivals),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::{DataError, Fault};
 use crate::quantity::Dimension;
 use crate::tolerance;
 use tailwater_workload::Scenario;
+use tailwater_workload::scenario::ControllerSpec;
 
 pub(crate) fn all(figures: &[Figure]) -> Result<(), DataError> {
     figures.iter().try_for_each(one)?;
@@ -95,7 +96,7 @@ fn labels(claim: &Claim) -> Result<(), Fault> {
 
 fn is_labelled(scenario: &str, label: &str) -> Result<(), Fault> {
     let controllers = read(scenario)?.controllers;
-    let mut named = controllers.iter().map(tailwater_experiment::label::profile);
+    let mut named = controllers.iter().map(ControllerSpec::called);
     if named.any(|name| Measure::is_called(&name, label)) {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use crate::results::{Played, Results};
 use crate::spread::spread;
 use std::time::Duration;
 use tailwater_core::Rate;
-use tailwater_experiment::{Piece, Watch, label};
+use tailwater_experiment::{Piece, Watch};
 use tailwater_sim::{Failure, Simulator};
 use tailwater_stats::result::Run;
 use tailwater_workload::Scenario;
@@ -67,7 +67,7 @@ impl Plan {
         let named: Vec<(&str, String)> = claims.flat_map(Claim::labels).collect();
         for scenario in &mut self.scenarios {
             let is_named = |controller: &ControllerSpec| {
-                let profile = label::profile(controller);
+                let profile = controller.called();
                 let mut here = named.iter().filter(|(name, _)| *name == scenario.name);
                 here.any(|(_, label)| Measure::is_called(&profile, label))
             };

@@ -69,6 +69,17 @@ impl ControllerSpec {
         format!("{} ({})", self.name, said.join(", "))
     }
 
+    /// How results call its profile: its label, or its departures in brackets behind it.
+    #[must_use]
+    pub fn called(&self) -> String {
+        let departures = self.departures();
+        match (&self.label, departures.is_empty()) {
+            (Some(label), _) => label.clone(),
+            (None, true) => self.profile.clone(),
+            (None, false) => format!("{} [{}]", self.profile, departures.join(", ")),
+        }
+    }
+
     /// How it departs from its profile, as reports say it: `key=value` each.
     #[must_use]
     pub fn departures(&self) -> Vec<String> {
@@ -123,14 +134,16 @@ impl ControllerSpec {
     }
 
     fn is_like(&self, other: &Self) -> bool {
-        let same_labels = self.label == other.label;
-        same_labels
-            && (self.label.is_some()
-                || (self.name == other.name
-                    && self.profile == other.profile
-                    && self.locks == other.locks
-                    && self.model == other.model
-                    && self.settings() == other.settings()))
+        // A label may be what results call another one that has none: their runs would be repetitions of one.
+        let same_results = self.name == other.name && self.called() == other.called();
+        let same_labels = self.label.is_some() && self.label == other.label;
+        let same_settings = self.label == other.label
+            && self.name == other.name
+            && self.profile == other.profile
+            && self.locks == other.locks
+            && self.model == other.model
+            && self.settings() == other.settings();
+        same_results || same_labels || same_settings
     }
 }
 
@@ -173,7 +186,7 @@ fn spec(section: &Section<'_>) -> Option<ControllerSpec> {
         profile,
         preset,
         overrides: overrides.unwrap_or_default(),
-        label: section.text("label"),
+        label: section.line("label"),
         locks: section.item("locks").and_then(|item| item.word()),
         model: section.item("model").and_then(|item| model::read(&item)),
         name_place,

@@ -47,6 +47,15 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// The same for a line of a table or a terminal.
+    pub(super) fn line(&self) -> Option<&'a str> {
+        let text = self.text()?;
+        if text.chars().any(char::is_control) {
+            return self.wrong("a text without line breaks and other control characters");
+        }
+        Some(text)
+    }
+
     /// The text of the file that is named, as it lies beside the scenario's.
     pub(super) fn beside(&self) -> Option<String> {
         let name = self.text()?;

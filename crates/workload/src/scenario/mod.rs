@@ -332,7 +332,7 @@ impl Scenario {
             file: file.into(),
             text: String::new(),
             files: Vec::new(),
-            title: top.text("title").unwrap_or_else(|| name.into()),
+            title: top.line("title").unwrap_or_else(|| name.into()),
             seed: top.whole("seed").unwrap_or(1),
             slo: top.needed("slo", |item| item.each_distinct(Item::duration)),
             warm_up: top.duration("warm_up").unwrap_or(Duration::from_millis(500)),

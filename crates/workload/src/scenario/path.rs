@@ -130,7 +130,7 @@ pub(super) fn read(item: &Item<'_>, context: &Context<'_>) -> Vec<Path> {
             reader.steps(item, &mut order)
         });
         paths.push(Path {
-            name: section.text("name").unwrap_or_else(|| number.to_string()),
+            name: section.line("name").unwrap_or_else(|| number.to_string()),
             probability: Ratio(probability.unwrap_or(0.0)),
             steps,
         });
@@ -190,7 +190,7 @@ impl Reader<'_> {
         said: &Item<'_>,
         order: &mut lock_order::Order,
     ) -> Option<LockStep> {
-        let name = said.text()?.to_owned();
+        let name = said.line()?.to_owned();
         let among = section.whole("among").unwrap_or(1);
         order.enter(said, &name, among);
         let within = Self { context: self.context, depth: self.depth + 1 };

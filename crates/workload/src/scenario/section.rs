@@ -153,8 +153,8 @@ impl<'a> Section<'a> {
         }
     }
 
-    pub(super) fn text(&self, key: &str) -> Option<String> {
-        self.item(key)?.text().map(Into::into)
+    pub(super) fn line(&self, key: &str) -> Option<String> {
+        self.item(key)?.line().map(Into::into)
     }
 
     pub(super) fn whole<T: TryFrom<u64>>(&self, key: &str) -> Option<T> {

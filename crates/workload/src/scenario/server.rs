@@ -79,7 +79,7 @@ impl SocketOptions {
             quick_ack: section.truth("quick_ack").unwrap_or(false),
             send_buffer: section.whole("send_buffer"),
             receive_buffer: section.whole("receive_buffer"),
-            congestion_control: section.text("congestion_control"),
+            congestion_control: section.line("congestion_control"),
         }
     }
 }

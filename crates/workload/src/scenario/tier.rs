@@ -147,7 +147,7 @@ fn refuse_uncalled(tiers: &[Tier], index: usize, item: &Item<'_>, server: &Serve
 }
 
 fn tier(section: &Section<'_>, context: &Context<'_>) -> Tier {
-    let name = section.needed("name", |item| item.text().map(ToOwned::to_owned));
+    let name = section.needed("name", |item| item.line().map(ToOwned::to_owned));
     let application = section.truth("application").unwrap_or(false);
     let has_command = section.item("command").is_some();
     let command = command::read(section, application);

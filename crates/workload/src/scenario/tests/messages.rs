@@ -66,6 +66,31 @@ fn a_file_or_text_that_is_too_long_is_refused_with_its_limit() {
     assert_eq!(error.to_string(), expected);
 }
 
+/// `tailwater check` wrote them as they were, and they drove the terminal.
+#[test]
+fn what_people_read_holds_no_control_characters() {
+    let refused = |text: String, found: &str| {
+        let error = Scenario::parse("x.toml", &text).expect_err(found).to_string();
+        let needed = "; a text without line breaks and other control characters is needed";
+        assert!(error.contains(&format!("{found}{needed}")), "{error}");
+    };
+    refused(format!("title = \"a\\u001b[2J\"{LEAST}"), "title is \"a\\u{1b}[2J\"");
+    let label = LEAST.replace("\"none\"", "\"none\", label = \"a\\nb\"");
+    refused(label, "controller.label is \"a\\nb\"");
+}
+
+/// Both were `none (default)` in results, and their runs repetitions of one.
+#[test]
+fn a_label_is_not_what_results_call_another_controller() {
+    let both = |label: &str| {
+        let other = format!("{{ name = \"none\" }}, {{ name = \"none\", label = \"{label}\" }}");
+        Scenario::parse("x.toml", &LEAST.replace("{ name = \"none\" }", &other))
+    };
+    assert!(both("other").is_ok());
+    let error = both("default").expect_err("it is the other's profile").to_string();
+    assert!(error.contains("a label of its own is needed"), "{error}");
+}
+
 #[test]
 fn a_list_that_is_too_long_is_refused_with_its_limit() {
     let counts: Vec<String> = (1..=65).map(|count: u32| count.to_string()).collect();

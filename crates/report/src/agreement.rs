@@ -1,6 +1,6 @@
 //! Two results held against each other, as tables and a sentence.
 
-use crate::format::{ColumnUnit, NOTHING, demand, percent, wrap};
+use crate::format::{ColumnUnit, NOTHING, demand, percent, printable, wrap};
 use crate::grid::grid_within;
 use tailwater_stats::agreement::{Agreement, KEEPS_UP, Onset, PairedPoint};
 use tailwater_stats::result::Experiment;
@@ -42,7 +42,7 @@ pub(crate) fn meaning() -> String {
 
 /// Which result it is.
 pub(crate) fn title(of: &Experiment) -> String {
-    format!("{} on {} ({})", of.scenario, of.driver, of.manifest.tailwater)
+    printable(&format!("{} on {} ({})", of.scenario, of.driver, of.manifest.tailwater))
 }
 
 pub(crate) fn points(found: &Agreement) -> Rows {

@@ -31,7 +31,7 @@ pub fn brief(experiment: &Experiment, style: TableStyle) -> String {
         }
         out.push('\n');
     }
-    out.push_str(&wrap(&printable(&line_summary(experiment)), width));
+    out.push_str(&wrap(&line_summary(experiment), width));
     out
 }
 

@@ -11,9 +11,13 @@ use tailwater_stats::result::{Experiment, ShardMark};
 const NAMED_MAX: usize = 4;
 
 /// Two to four sentences: which controller keeps how much in time at the highest demand; how close the best comes to
-/// the bound elsewhere; how far the runs can be trusted.
+/// the bound elsewhere; how far the runs can be trusted. Names from files cannot drive a terminal.
 #[must_use]
 pub fn line_summary(experiment: &Experiment) -> String {
+    format::printable(&said(experiment))
+}
+
+fn said(experiment: &Experiment) -> String {
     let groups = model::groups(experiment);
     let Some(group) = groups.first() else {
         return format!("No run of {} took place.", experiment.scenario);

@@ -8,7 +8,8 @@ use quick_xml::events::Event;
 use std::collections::BTreeSet;
 use tailwater_report::{
     Look, Plot, TOLERANCE_POINTS, TableStyle, Timeline, TimelineArrow, TimelineBar, TimelineRow,
-    comparison, html, line_summary, plots, runs_csv, series_csv, table, tiers_csv, timelines,
+    comparison, comparison_table, html, line_summary, plots, runs_csv, series_csv, table, tiers_csv,
+    timelines,
 };
 use tailwater_stats::agreement::agreement;
 use tailwater_stats::result::{ClassReading, Experiment, TierReading};
@@ -118,7 +119,13 @@ fn text_from_files_cannot_drive_the_terminal() {
     let mut experiment = small();
     experiment.runs[0].controller = "no\u{1b}[2Jne".to_owned();
     experiment.discarded[0].why = "\u{7}bell".to_owned();
-    let text = table(&experiment, PLAIN);
+    // `draw` and `compare` read results of others.
+    experiment.scenario = "a\u{1b}[2Jb".to_owned();
+    experiment.cut_short = Some("\u{1b}[31mred".to_owned());
+    let found = agreement(&experiment, &experiment, TOLERANCE_POINTS);
+    let text = table(&experiment, PLAIN)
+        + &line_summary(&experiment)
+        + &comparison_table((&experiment, &experiment), &found, None);
     assert!(text.chars().all(|c| !c.is_control() || c == '\n'), "{text:?}");
 }
 

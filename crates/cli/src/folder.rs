@@ -52,7 +52,7 @@ impl<'a> Folder<'a> {
     /// The same for a result with pictures, where those of an earlier one may lie.
     ///
     /// # Errors
-    /// As above, and for a page or pictures that are of no result there.
+    /// As above, and for a page, pictures or values that are of no result there.
     pub(crate) fn prepare_for_result(path: &'a Path) -> Result<Self, Failure> {
         refuse_foreign_page(path)?;
         let folder = Self::prepare(path)?;
@@ -60,6 +60,9 @@ impl<'a> Folder<'a> {
         let is_picture = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "svg");
         let mut stale: Vec<PathBuf> = entries.filter(is_picture).collect();
         let result = earlier(path);
+        if result.is_none() {
+            refuse_unreadable(path)?;
+        }
         let holds_whole_result = result.as_ref().is_some_and(|it| it.cut_short.is_none());
         let earlier = result.as_ref().map(pictures).unwrap_or_default();
         let is_known = |file: &&PathBuf| {
@@ -128,7 +131,11 @@ impl<'a> Folder<'a> {
             fs::File::create(&draft)?.write_all(text.as_bytes())?;
             fs::rename(&draft, &path)
         };
-        whole().map_err(|error| Failure::work(format!("{}: {error}", path.display())))
+        whole().map_err(|error| {
+            // Nothing else would ever remove it: its name has this process' number.
+            let _ = fs::remove_file(&draft);
+            Failure::work(format!("{}: {error}", path.display()))
+        })
     }
 }
 
@@ -143,6 +150,20 @@ fn refuse_foreign_page(folder: &Path) -> Result<(), Failure> {
             page.display()
         ))),
         _ => Ok(()),
+    }
+}
+
+/// Refuses files that ours would take the place of, where no result lies there: they are of another program, or of a
+/// later tailwater.
+fn refuse_unreadable(folder: &Path) -> Result<(), Failure> {
+    let files = ["result.json", "result.csv", "index.html"].map(|name| folder.join(name));
+    match files.iter().find(|file| file.is_file()) {
+        None => Ok(()),
+        Some(file) => Err(Failure::usage(format!(
+            "{} is of no result of a run that can be read, and would be replaced; remove it, or give another folder by \
+             --out",
+            file.display()
+        ))),
     }
 }
 

@@ -256,6 +256,26 @@ fn the_table_is_told_before_a_file_that_cannot_be_written_fails_the_work() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(text(&output.stdout).contains("goodput"), "{output:?}");
     assert!(text(&output.stderr).contains("index.html"), "{output:?}");
+    let files = std::fs::read_dir(&out).expect("a folder");
+    let names = files.map(|file| file.expect("an entry").file_name().into_string());
+    let mut drafts = names.flatten().filter(|name| name.ends_with(".part"));
+    assert_eq!(drafts.next(), None);
+}
+
+/// They were replaced without a word, be they of another program or of a later tailwater.
+#[test]
+fn files_of_no_readable_result_are_not_replaced() {
+    let folder = Folder::new("unreadable");
+    let file = folder.write("small.toml", SMALL);
+    for name in ["result.json", "result.csv"] {
+        let out = folder.0.join(format!("with-{name}"));
+        std::fs::create_dir(&out).expect("a folder");
+        std::fs::write(out.join(name), "mine").expect("a file");
+        let refused = simulate(&file, &["--out", &out.display().to_string()]);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(text(&refused.stderr).contains(&format!("{name} is of no result")), "{refused:?}");
+        assert_eq!(std::fs::read_to_string(out.join(name)).expect("it stays"), "mine");
+    }
 }
 
 /// As with `tailwater run … | head`: what nothing reads is written all the same.

@@ -28,11 +28,7 @@ fn of_group(runs: &[Run], like: &Run) -> Option<CostOfControl> {
         .filter(group)
         .filter(|run| run.controller == like.controller && run.profile == like.profile)
         .filter_map(|run| {
-            let none = runs.iter().filter(group).find(|other| {
-                other.controller == "none"
-                    && other.repetition == run.repetition
-                    && other.arrivals == run.arrivals
-            })?;
+            let none = beside(runs, run)?;
             Some((none.server_cpu_ns_per_request, run.server_cpu_ns_per_request))
         })
         .collect();
@@ -44,6 +40,23 @@ fn of_group(runs: &[Run], like: &Run) -> Option<CostOfControl> {
         demand_ratio: like.demand_ratio,
         ratio: PairedRatio::of(&pairs).ok()?,
     })
+}
+
+/// The valid run of `none` beside another one. Where there are several, as with a threading model each, it is the one that is
+/// called alike: the cost of control is not that of a model.
+fn beside<'a>(runs: &'a [Run], run: &Run) -> Option<&'a Run> {
+    let is_beside = |other: &&Run| {
+        other.controller == "none"
+            && other.repetition == run.repetition
+            && other.arrivals == run.arrivals
+            && same_setting(other, run.clients, run.slo_us, run.demand_ratio)
+    };
+    let all: Vec<&Run> = runs.iter().filter(is_beside).collect();
+    let found = match all[..] {
+        [only] => Some(only),
+        _ => all.iter().copied().find(|other| other.profile == run.profile),
+    };
+    found.filter(|none| none.valid)
 }
 
 /// Set by the scenario, so equal to the last bit but for the demand, which a capacity went into.
@@ -80,6 +93,20 @@ mod tests {
         let costs = of(&runs);
         assert_eq!(costs.len(), 1);
         assert_eq!(costs[0].ratio.pairs, 2);
+        assert!((costs[0].ratio.ratio - 1.1).abs() < 1e-9);
+    }
+
+    /// The first of them was the one for all, and the cost of a threading model one of control.
+    #[test]
+    fn of_several_without_control_the_one_called_alike_is_compared_with() {
+        let of = |controller: &str, profile: &str, cpu| {
+            [0, 1].map(|at| Run { profile: profile.into(), ..run(controller, at, cpu, true) })
+        };
+        let nones = [of("none", "model=sib", 10.0), of("none", "model=sdb", 20.0)].concat();
+        let ours = [of("breakwater", "model=sdb", 22.0), of("breakwater", "own", 99.0)].concat();
+        let costs = super::of(&[nones, ours].concat());
+        assert_eq!(costs.len(), 1, "{costs:?}");
+        assert_eq!((&*costs[0].profile, costs[0].ratio.pairs), ("model=sdb", 2));
         assert!((costs[0].ratio.ratio - 1.1).abs() < 1e-9);
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
         why: format!(
             "{} of {} answers lacked a part; they count as late, and are no goodput",
             run.partial_answers,
-            run.fates.ok + run.fates.late
+            run.fates.ok.saturating_add(run.fates.late)
         ),
     });
     let replicas = experiment.runs.iter().filter(|run| run.replicas_lost > 0).map(|run| Note {
@@ -76,7 +76,7 @@ pub(crate) fn advice(experiment: &Experiment) -> Option<&'static str> {
         // A generator that lags behind is late most of the time; one in a hundred is a stall of the machine.
         let late = run.lateness_p95_us > rules.lateness_of_slo_max * run.slo_us;
         // One request in a hundred: chance leaves none unsent.
-        late || run.unsent * 100 > run.fates.total()
+        late || run.unsent > run.fates.total() / 100
     };
     let spoiled = experiment.runs.iter().filter(|run| !run.valid);
     (sockets && spoiled.into_iter().any(is_bottleneck)).then_some(BOTTLENECK)

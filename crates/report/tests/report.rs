@@ -12,7 +12,7 @@ use tailwater_report::{
     timelines,
 };
 use tailwater_stats::agreement::agreement;
-use tailwater_stats::result::{ClassReading, Experiment, TierReading};
+use tailwater_stats::result::{ClassReading, Experiment, Fates, TierReading};
 
 const PLAIN: TableStyle = TableStyle { colour: false, width: None };
 
@@ -375,7 +375,7 @@ fn zeros_and_numbers_that_are_none_do_not_reach_the_reader() {
     (zero.goodput_rps, zero.throughput_rps, zero.offered_rps) = (0.0, 0.0, 0.0);
     (zero.bound_rps, zero.goodput_of_bound, zero.capacity_rps) = (0.0, f64::NAN, 0.0);
     (zero.lateness_p99_us, zero.server_cpu_ns_per_request) = (f64::INFINITY, 0.0);
-    zero.fates = tailwater_stats::result::Fates::default();
+    zero.fates = Fates::default();
     let mut experiment = Experiment { runs: vec![zero], ..base("zeros") };
     experiment.capacity_rps = f64::NAN;
     experiment.capacity_drift = f64::NAN;
@@ -385,6 +385,19 @@ fn zeros_and_numbers_that_are_none_do_not_reach_the_reader() {
         text.push_str(&plot.svg);
     }
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    check(&html(&experiment));
+}
+
+/// `draw` reads results of others.
+#[test]
+fn counts_that_no_run_has_make_a_report() {
+    let mut experiment = small();
+    let most = u64::MAX;
+    for run in &mut experiment.runs {
+        run.fates = Fates { ok: most, late: most, expired: most, shed: most, lost: most };
+        (run.unsent, run.partial_answers) = (most, 1);
+    }
+    assert!(table(&experiment, PLAIN).contains("answers lacked a part"));
     check(&html(&experiment));
 }
 

@@ -183,10 +183,12 @@ pub struct Fates {
 }
 
 impl Fates {
-    /// All intended requests.
+    /// All intended requests; of a file that claims more than can be counted, the most that can.
     #[must_use]
     pub const fn total(&self) -> u64 {
-        self.ok + self.late + self.expired + self.shed + self.lost
+        let served = self.ok.saturating_add(self.late);
+        let refused = self.expired.saturating_add(self.shed);
+        served.saturating_add(refused).saturating_add(self.lost)
     }
 }
 

@@ -29,9 +29,6 @@ pub(crate) fn figures(options: &FiguresOptions) -> Result<(), Failure> {
         return say(&serde_json::to_string_pretty(&compared).map_err(Failure::work)?);
     }
     say(compared.markdown().trim_end())?;
-    if short {
-        say("\nShort runs: these numbers prove that the figures work, and nothing else.")?;
-    }
     say(&format!("\nWritten: {}", options.out.display()))
 }
 

@@ -19,22 +19,19 @@ pub(crate) fn merge(options: &MergeOptions) -> Result<(), Failure> {
     let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
     let text = serde_json::to_string_pretty(&whole).map_err(Failure::work)?;
     let out = out.as_ref().map(|folder| (folder, options.pictures.look()));
+    // As one program that ran everything would end.
+    let conclusion = Conclusion {
+        counts: whole.runs.iter().any(|run| run.valid),
+        wrong_answers: whole.runs.iter().map(|run| run.wrong_answers).sum(),
+    };
     // Of loads there is nothing to compare, and no summary.
     let is_load = whole.runs.iter().any(|run| !run.latency_counts_ns.is_empty());
-    let verdict = match is_load {
-        true => Conclusion {
-            counts: whole.runs.iter().any(|run| run.valid),
-            wrong_answers: whole.runs.iter().map(|run| run.wrong_answers).sum(),
-        }
-        .verdict(false),
-        false => Ok(()),
-    };
     let tell: &dyn Fn(&Experiment) -> String = match is_load {
         true => &|whole| table(whole, terminal::style()).trim_end().to_owned(),
         false => &for_people,
     };
     deliver((&whole, &text), tell, options.json, out)?;
-    verdict
+    conclusion.verdict(whole.short)
 }
 
 /// The whole would take the place of one of its parts, and the others could not be merged again.

@@ -482,6 +482,15 @@ fn a_run_without_a_result_fails_and_a_short_one_does_not() {
     assert!(text(&output.stderr).contains("no run is valid"), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("none (default) !"), "{}", text(&output.stdout));
     assert_eq!(simulate(&file, &["--short"]).status.code(), Some(0));
+    let shard = |part: &str, name: &str, more: &[&str]| {
+        let told = simulate(&file, &[&["--json", "--shard", part][..], more].concat());
+        folder.write(name, text(&told.stdout))
+    };
+    let merged = |more: &[&str]| {
+        let parts = [shard("0/2", "0.json", more), shard("1/2", "1.json", more)];
+        tailwater(&["merge"], &[&parts[0], &parts[1]]).output().expect("it starts").status.code()
+    };
+    assert_eq!((merged(&[]), merged(&["--short"])), (Some(1), Some(0)), "as the whole ends");
 }
 
 /// In a pipe to `head`, or to a pager that was left: the gate of a script stays one.

@@ -7,11 +7,17 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use tailwater_stats::result::Spread;
 
+/// Said of short runs, below what was compared.
+const SHORT: &str = "\nShort runs: these numbers prove that the figures work, and nothing else.\n";
+
 /// Every number of the chosen figures.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Compared {
     /// The version that compared.
     pub tailwater: String,
+    /// Ours are of short runs, which are no result.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub short: bool,
     /// Claim by claim, the one that is judged first.
     pub rows: Vec<Row>,
 }
@@ -57,7 +63,11 @@ impl Compared {
                 .subjects()
                 .map(move |(subject, counted)| row(figure, claim, (subject, counted), results))
         });
-        Self { tailwater: env!("CARGO_PKG_VERSION").into(), rows: rows.collect() }
+        Self {
+            tailwater: env!("CARGO_PKG_VERSION").into(),
+            short: results.short,
+            rows: rows.collect(),
+        }
     }
 
     /// These numbers, but for the figures that were compared anew: `newer` has all rows of those. Figures stand in the
@@ -68,13 +78,14 @@ impl Compared {
         let mut rows: Vec<Row> = self.rows.into_iter().filter(is_older).collect();
         rows.extend_from_slice(&newer.rows);
         rows.sort_by(|one, other| one.figure().cmp(&other.figure()));
-        Self { tailwater: newer.tailwater.clone(), rows }
+        Self { tailwater: newer.tailwater.clone(), short: newer.short, rows }
     }
 
     /// The numbers, and how many claims are met: for the terminal and for a file.
     #[must_use]
     pub fn markdown(&self) -> String {
-        format!("{}\n{}", self.table(), self.counts())
+        let short = if self.short { SHORT } else { "" };
+        format!("{}\n{}{short}", self.table(), self.counts())
     }
 
     /// A row for each number, in Markdown.
@@ -239,6 +250,13 @@ mod tests {
         assert_eq!(found.rows[1].met, None);
         assert_eq!(found.rows[2].ours, None);
         assert!(found.counts().contains("| p | 1 | 1 | 0 |"), "{}", found.counts());
+    }
+
+    #[test]
+    fn what_is_of_short_runs_says_so() {
+        let found = compared([801.0; 3]);
+        assert!(!found.markdown().contains("Short runs"));
+        assert!(Compared { short: true, ..found }.markdown().ends_with("and nothing else.\n"));
     }
 
     #[test]

@@ -39,9 +39,10 @@ fn svg(figure: &Figure, panel: &Panel, results: &Results) -> String {
     Picture {
         title: format!("{} Fig. {}: {}", capital(&figure.paper), figure.number, figure.title),
         subtitle: format!(
-            "{}; simulated{}, dashed: stated in the paper's text",
+            "{}; simulated{}{}, dashed: stated in the paper's text",
             panel.title,
-            of_seeds(panel.drawn, results.seeds)
+            of_seeds(panel.drawn, results.seeds),
+            if results.short { ", short runs that are no result" } else { "" }
         ),
         x,
         y,

@@ -34,6 +34,7 @@ impl Watch for Each<'_> {
 #[derive(Clone, Debug)]
 pub struct Plan {
     seeds: u32,
+    short: bool,
     scenarios: Vec<Scenario>,
 }
 
@@ -57,7 +58,7 @@ impl Plan {
             scenario.repetitions = seeds.max(1);
             Ok(scenario)
         });
-        Ok(Self { seeds: seeds.max(1), scenarios: scenarios.collect::<Result<_, _>>()? })
+        Ok(Self { seeds: seeds.max(1), short, scenarios: scenarios.collect::<Result<_, _>>()? })
     }
 
     /// What these figures' claims are measured on and no more: the scenarios and controllers that they name.
@@ -132,7 +133,7 @@ impl Plan {
         for (index, runs) in found {
             played[parts[index].of].runs.extend(runs);
         }
-        Results { seeds: self.seeds, played }
+        Results { seeds: self.seeds, short: self.short, played }
     }
 }
 
@@ -236,6 +237,7 @@ mod tests {
         };
         let results = plan.play(1, &count).expect("it simulates");
         assert_eq!(pieces.into_inner(), plan.pieces());
+        assert!(results.experiments().iter().all(|played| played.short));
         let runs = results.runs("fig10");
         assert_eq!(runs.len(), 2 * SHORT_CONTROLLERS_MAX);
         for pair in runs.chunks(2) {

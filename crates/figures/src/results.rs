@@ -8,6 +8,8 @@ use tailwater_workload::Scenario;
 #[derive(Debug)]
 pub struct Results {
     pub(crate) seeds: u32,
+    /// Of short versions of the scenarios, which prove that they work.
+    pub(crate) short: bool,
     pub(crate) played: Vec<Played>,
 }
 
@@ -40,6 +42,7 @@ impl Results {
             scenario: played.name.clone(),
             driver: "sim".into(),
             seed: played.seed,
+            short: self.short,
             capacity_rps: played.runs.first().map_or(0.0, |run| run.capacity_rps),
             slo_us: played.runs.first().map_or(0.0, |run| run.slo_us),
             runs: played.runs.clone(),
@@ -53,6 +56,6 @@ impl Results {
     #[cfg(test)]
     pub(crate) fn of(name: &str, runs: Vec<Run>) -> Self {
         let seeds = runs.iter().map(|run| run.repetition + 1).max().unwrap_or(1);
-        Self { seeds, played: vec![Played { name: name.into(), seed: 1, runs }] }
+        Self { seeds, short: false, played: vec![Played { name: name.into(), seed: 1, runs }] }
     }
 }

@@ -10,6 +10,10 @@ use tailwater_stats::result::{Experiment, ShardMark};
 /// Controllers named in the first sentence.
 const NAMED_MAX: usize = 4;
 
+/// Said of runs that only show that a scenario works.
+const SHORT: &str =
+    "The runs are of the scenario's short version, which shows that it works: they are no result.";
+
 /// Two to four sentences: which controller keeps how much in time at the highest demand; how close the best comes to
 /// the bound elsewhere; how far the runs can be trusted. Names from files cannot drive a terminal.
 #[must_use]
@@ -25,6 +29,7 @@ fn said(experiment: &Experiment) -> String {
     let mut sentences = vec![verdict(group).unwrap_or_else(|| no_result(experiment))];
     sentences.extend(across_demands(group));
     sentences.push(trust(experiment));
+    sentences.extend(experiment.short.then(|| SHORT.to_owned()));
     sentences.extend(stalls(experiment));
     sentences.extend(experiment.cut_short.iter().map(|why| format!("It was cut short: {why}.")));
     sentences.extend(experiment.shard.as_ref().map(|shard| {

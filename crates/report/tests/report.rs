@@ -388,6 +388,16 @@ fn zeros_and_numbers_that_are_none_do_not_reach_the_reader() {
     check(&html(&experiment));
 }
 
+/// A page of runs of 300 ms was like any other.
+#[test]
+fn runs_of_a_short_version_are_called_so() {
+    let short = Experiment { short: true, ..small() };
+    for text in [line_summary(&short), html(&short)] {
+        assert!(text.contains("short version, which shows that it works: they are no result."));
+    }
+    assert!(!html(&small()).contains("short version"));
+}
+
 /// `draw` reads results of others.
 #[test]
 fn counts_that_no_run_has_make_a_report() {

@@ -61,6 +61,10 @@ pub struct Experiment {
     /// Why it ended before all its runs took place, or before its one load was over, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
+    /// Its runs are of the scenario's short version, whose numbers are too few to quote. Not told in results of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub short: bool,
     /// Which part of an experiment it is, where machines shared it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<ShardMark>,

@@ -131,6 +131,7 @@ pub(crate) fn play(
     };
     experiment.data = used;
     experiment.shard = mark;
+    experiment.short = is_short(options.short);
     let ended = interrupt.signal().map(Failure::signal).or(failure);
     if let Some(ended) = &ended {
         experiment = cut_short(&scenario, experiment, ended)?;

@@ -2,11 +2,11 @@
 
 use tailwater_core::duration::format_duration;
 use tailwater_experiment::long_objective;
-use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{FreeLock, Server, SocketOptions, Transport};
+use tailwater_workload::{Scenario, Work};
 
 /// Locks that no request finds taken where the scenario is to run, and options that change nothing there. An objective
-/// that is long beside steps of demand is told, too.
+/// that is long beside steps of demand is told, too, as is a sleep for which the simulator computes.
 pub(crate) fn of(scenario: &Scenario, (on_sockets, simulated): (bool, bool)) -> Vec<String> {
     let told = |FreeLock { name, on_sockets: mend, simulated: other }: FreeLock| {
         const ONE_LOOP: &str = "one loop without workers";
@@ -30,6 +30,10 @@ pub(crate) fn of(scenario: &Scenario, (on_sockets, simulated): (bool, bool)) -> 
     let is_idle = *transport == Transport::Unix && *socket != SocketOptions::default();
     let idle = "server.socket changes nothing: its options are TCP's, and server.transport is unix";
     let options = (on_sockets && is_idle).then(|| idle.to_owned());
+    let asleep = "server.service.work is sleep, and the simulator computes for that time, on a core; write it as a wait of \
+                  [[server.path]]";
+    let is_computed = simulated && scenario.server.work == Work::Sleep;
+    let computed = is_computed.then(|| asleep.to_owned());
     let steps = long_objective(scenario).map(|(slo, step)| {
         format!(
             "slo {} is long beside a step of {}: later steps answer what a step leaves, and goodput may exceed the bound, \
@@ -38,5 +42,6 @@ pub(crate) fn of(scenario: &Scenario, (on_sockets, simulated): (bool, bool)) -> 
             format_duration(step)
         )
     });
-    scenario.free_locks().into_iter().filter_map(told).chain(options).chain(steps).collect()
+    let locks = scenario.free_locks().into_iter().filter_map(told);
+    locks.chain(options).chain(computed).chain(steps).collect()
 }

@@ -247,6 +247,20 @@ fn an_objective_longer_than_a_step_is_a_note() {
     assert!(!text(&output.stdout).contains("is long beside"), "{}", text(&output.stdout));
 }
 
+/// It was played as if it computed, without a word.
+#[test]
+fn a_sleep_for_which_the_simulator_computes_is_a_note() {
+    let folder = Folder::new("check-sleep");
+    let asleep = SOUND.replace("mean = \"10us\"", "mean = \"10us\", work = \"sleep\"");
+    let file = folder.write("asleep.toml", &asleep);
+    let told = |on: &[&str]| {
+        let output = check(on, &[&file]);
+        text(&output.stdout).contains("the simulator computes for that time")
+    };
+    assert!(told(&[]) && told(&["--on", "sim"]));
+    assert!(!told(&["--on", "loopback"]));
+}
+
 #[test]
 fn a_run_says_first_what_is_most_likely_not_meant() {
     let folder = Folder::new("check-notes");

@@ -66,7 +66,8 @@ impl<'a> Bounds<'a> {
     ) -> Option<Rate> {
         let server = &self.scenario.server;
         let modes = server.classes.then(|| server.service.modes())?;
-        let seconds = |mean: Duration| mean.as_secs_f64() + cost.overhead_ns / 1e9;
+        let of_service = |mean: Duration| if cost.sleeps { 0.0 } else { mean.as_secs_f64() };
+        let seconds = |mean: Duration| of_service(mean) + cost.overhead_ns / 1e9;
         let mut needs: Vec<(f64, f64)> =
             modes.iter().map(|mode| (mode.share, seconds(mode.mean))).collect();
         let cores = f64::from(cost.cores * cost.replicas);
@@ -87,16 +88,21 @@ impl<'a> Bounds<'a> {
             return Rate(one.0 * f64::from(cost.replicas));
         }
         let mut rng = Rng::from_seed(self.scenario.seed).split("bound costs");
+        // How long a request sleeps is left out, too: no core is short of it, but the bound may be high.
+        let mut service_ns = || match cost.sleeps {
+            true => 0.0,
+            false => f64::from(server.service.draw_ns(&mut rng)),
+        };
         // What one queue has is no use to the others: one of them is played, with its part of everything. Its
         // replicas count as one, since clients may choose among these.
         let of_one = bound(BoundSpec {
-            service: &mut || f64::from(server.service.draw_ns(&mut rng)) + cost.overhead_ns,
+            service: &mut || service_ns() + cost.overhead_ns,
             knows: Knowledge::Backlog,
             cores: cost.cores * cost.replicas / cost.queues,
             demand: Rate(demand.0 / f64::from(cost.queues)),
             slo,
             base: cost.base,
-            requests: requests(server.service.distribution.variation()),
+            requests: requests(variation(self.scenario, cost)),
             seed: self.scenario.seed,
         });
         Rate(of_one.0 * f64::from(cost.queues))
@@ -149,12 +155,17 @@ pub(crate) fn carried_over(cycle: &Cycle, capacity: Rate, slo: Duration) -> Rate
 
 /// The relative standard error of a run's goodput ÷ bound by what chance makes of service times, where so many
 /// requests were answered. Bounds of paths are means, and what a request's path needs is not drawn at once: none.
-pub(crate) fn error(scenario: &Scenario, answered: u64) -> f64 {
+pub(crate) fn error(scenario: &Scenario, cost: Cost, answered: u64) -> f64 {
     if !scenario.server.paths.is_empty() || answered == 0 {
         return 0.0;
     }
-    let variation = scenario.server.service.distribution.variation();
+    let variation = variation(scenario, cost);
     (variation / answered as f64 + variation / f64::from(requests(variation))).sqrt()
+}
+
+/// The squared coefficient of variation of what a request's service costs a core.
+fn variation(scenario: &Scenario, cost: Cost) -> f64 {
+    if cost.sleeps { 0.0 } else { scenario.server.service.distribution.variation() }
 }
 
 fn requests(variation: f64) -> u32 {
@@ -185,6 +196,7 @@ server.service = { distribution = "exponential", mean = "10us" }
                 cores: 1,
                 queues: 1,
                 replicas: 1,
+                sleeps: false,
                 overhead_ns: 0.0,
                 path_overhead_ns: 0.0,
                 tier_cores: TierCores::AsSaid,
@@ -230,6 +242,28 @@ server.service = { distribution = "exponential", mean = "10us" }
         assert!(of(ramp, 400) > 0.1, "its end waits for its beginning");
     }
 
+    /// A core that takes 5 µs of each request serves 200,000 of them in a second, however long they sleep. The bound was one
+    /// of requests that compute for as long.
+    #[test]
+    fn sleeping_requests_cost_no_more_than_their_overhead() {
+        let scenario = Scenario::parse("x.toml", TEXT).unwrap();
+        let cost = Cost {
+            cores: 1,
+            queues: 1,
+            replicas: 1,
+            sleeps: true,
+            overhead_ns: 5_000.0,
+            path_overhead_ns: 0.0,
+            tier_cores: TierCores::AsSaid,
+            base: Duration::ZERO,
+        };
+        let of = |cost| Bounds::new(&scenario).at(scenario.slo[0], Rate(360e3), cost).0;
+        let (asleep, busy) = (of(cost), of(Cost { sleeps: false, ..cost }));
+        assert!((190e3..201e3).contains(&asleep), "{asleep}");
+        assert!(busy < 70e3, "{busy}");
+        assert_eq!((error(&scenario, cost, 100), error(&scenario, cost, 0)), (0.0, 0.0));
+    }
+
     /// Half of the loops' clients may wait while the cores of the other half have nothing to do.
     #[test]
     fn queues_of_their_own_have_the_bound_of_each() {
@@ -239,6 +273,7 @@ server.service = { distribution = "exponential", mean = "10us" }
                 cores,
                 queues,
                 replicas: 1,
+                sleeps: false,
                 overhead_ns: 0.0,
                 path_overhead_ns: 0.0,
                 tier_cores: TierCores::AsSaid,

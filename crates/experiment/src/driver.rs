@@ -110,7 +110,9 @@ pub struct Cost {
     pub queues: u32,
     /// Servers.
     pub replicas: u32,
-    /// What a request costs a core beside its service, in nanoseconds.
+    /// Requests sleep for their service time, and hold no core meanwhile.
+    pub sleeps: bool,
+    /// What a request costs a core beside its service, in nanoseconds; all that it costs where it sleeps.
     pub overhead_ns: f64,
     /// The same beside a path through locks, in nanoseconds. Capacity says nothing of it where a lock
     /// limits the server; zero where nothing else tells, and the bound may then be high.

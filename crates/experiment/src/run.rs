@@ -377,7 +377,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let cost = self.driver.cost(&self.scenario.controllers[place.1], capacity);
         run.bound_rps = self.bounds.of(configuration, before, cost).0;
-        run.bound_error = bound::error(self.scenario, run.fates.ok + run.fates.late);
+        run.bound_error = bound::error(self.scenario, cost, run.fates.ok + run.fates.late);
         let known = self.bounds.of_known_costs(configuration, before, cost);
         run.known_bound_rps = known.map_or(0.0, |known| known.0);
         run.capacity_rps = capacity.0;

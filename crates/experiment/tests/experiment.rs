@@ -82,6 +82,7 @@ impl Driver for Table {
             cores: 1,
             queues: 1,
             replicas: 1,
+            sleeps: false,
             overhead_ns,
             path_overhead_ns: 0.0,
             tier_cores: TierCores::AsSaid,

@@ -125,6 +125,8 @@ impl Driver for Simulator<'_> {
             cores,
             queues,
             replicas: server.replicas,
+            // The simulator computes for it.
+            sleeps: false,
             overhead_ns: if by_turn { measured_ns } else { messages_ns },
             path_overhead_ns: if sim.coalescing { 0.0 } else { messages_ns },
             // With threads each node of a tier has one, whatever its cores. Pins are the machine's, not the simulator's.

@@ -18,8 +18,8 @@ use tailwater_experiment::{
 };
 use tailwater_load::Spinner;
 use tailwater_stats::result::{DataUsed, Manifest, Run};
-use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{ControllerSpec, FaultKind, Model, Placement, Server};
+use tailwater_workload::{Scenario, Work};
 
 /// Plays a scenario's pieces on this machine.
 pub(super) struct Loopback<'a> {
@@ -133,11 +133,14 @@ fn cost(server: &Server, controller: &ControllerSpec, capacity: Rate) -> Cost {
     let (cores, queues) = widest(first, &server.changes, shape);
     // Capacity was measured with the server's own.
     let measured_cores = shape(server.model).0 * server.replicas;
+    let sleeps = server.work == Work::Sleep;
+    let computing = if sleeps { Duration::ZERO } else { server.service.mean };
     Cost {
         cores,
         queues,
         replicas: server.replicas,
-        overhead_ns: capacity::overhead_ns(capacity, measured_cores, server.service.mean),
+        sleeps,
+        overhead_ns: capacity::overhead_ns(capacity, measured_cores, computing),
         path_overhead_ns: 0.0,
         // Each has one loop.
         tier_cores: TierCores::Pinned,
@@ -274,6 +277,18 @@ server.model = "sdb:2"
             assert!(loses(&scenario(&fault)).connections, "{kind}");
             assert!(!loses(&scenario(&(fault + "tier = \"leaf\"\n"))).connections, "{kind}");
         }
+    }
+
+    #[test]
+    fn sleeping_requests_cost_cores_all_that_capacity_leaves() {
+        let asleep = SERVICE.replace("mean = ", "work = \"sleep\", mean = ");
+        let of = |service: &str| {
+            let scenario = scenario(service);
+            let cost = cost(&scenario.server, &scenario.controllers[0], Rate(100_000.0));
+            (cost.sleeps, cost.overhead_ns.round())
+        };
+        assert_eq!(of(SERVICE), (false, 10_000.0));
+        assert_eq!(of(&asleep), (true, 20_000.0));
     }
 
     #[test]

@@ -277,7 +277,7 @@ static SERVICE: Table = Table {
             Is("\"spin\""),
             "\"sleep\"",
             "How the time is spent. spin: computing, which holds a core. sleep: waiting, which holds none and no \
-             thread.",
+             thread; the simulator computes all the same.",
         ),
     ],
     variants: times::VARIANTS,

@@ -17,9 +17,9 @@ pub(crate) const TERMS: [(&str, &str); 15] = [
     ("goodput", "Answers per second that came within the SLO."),
     (
         "bound",
-        "Goodput of first-come-first-served admission that knows every service time beforehand and \
-         sheds for nothing, for the same distribution, SLO, cores and demand: what no controller \
-         can beat.",
+        "Goodput of first-come-first-served admission that knows its backlog, takes every request for \
+         an average one and sheds for nothing, for the same distribution, SLO, cores and demand: what \
+         no controller can beat that does not know costs beforehand.",
     ),
     (
         "latency (p50, p99, p99.9)",
@@ -62,10 +62,44 @@ pub(crate) const TERMS: [(&str, &str); 15] = [
 ];
 
 /// The rules, fixed before the runs.
-pub(crate) const RULES: [&str; 4] = [
-    "A run that reaches less than 98 % of its intended load is invalid.",
-    "A run whose generator's lateness p99 exceeds half the SLO is invalid.",
-    "A run is discarded only by a rule on time stolen by the hypervisor or on involuntary context \
-     switches, never for its result.",
+pub(crate) const RULES: [&str; 6] = [
+    "A run that sends less than 98 % of its schedule's requests is invalid.",
+    "A run around which capacity changes by more than 20 % is invalid.",
+    "A run whose server ends, loses connections or answers wrongly is invalid.",
+    "A run is discarded and made again, twice at most, where the generator's lateness p99 exceeds half the SLO. The same \
+     where the hypervisor takes more than 1 % of a core, or others take one from the server or the generator more than 200 \
+     times a second. The third try is invalid then.",
+    "No rule reads goodput or latency.",
     "Invalid and discarded runs are named, with the rule's reading.",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::RULES;
+    use tailwater_stats::Rules;
+
+    /// The page named four of them, and none on capacity.
+    #[test]
+    fn the_usual_limits_are_those_that_runs_are_judged_by() {
+        let Rules {
+            offered_min,
+            lateness_of_slo_max,
+            steal_max,
+            server_involuntary_max_per_s,
+            load_involuntary_max_per_s,
+            capacity_drift_max,
+            ..
+        } = Rules::default();
+        let all = RULES.join(" ");
+        for limit in [
+            format!("less than {:.0} % of its schedule", 100.0 * offered_min),
+            format!("changes by more than {:.0} %", 100.0 * capacity_drift_max),
+            format!("more than {:.0} % of a core", 100.0 * steal_max),
+            format!("more than {server_involuntary_max_per_s:.0} times a second"),
+            format!("more than {load_involuntary_max_per_s:.0} times a second"),
+        ] {
+            assert!(all.contains(&limit), "{limit}");
+        }
+        assert!((lateness_of_slo_max - 0.5).abs() < f64::EPSILON && all.contains("half the SLO"));
+    }
+}

@@ -62,11 +62,13 @@ fn head(experiment: &Experiment, groups: &[Group<'_>]) -> String {
 }
 
 fn section(experiment: &Experiment, at: usize, group: &Group<'_>) -> String {
+    let capacity = match group.capacity_rps {
+        unknown if unknown <= 0.0 => String::new(),
+        rps => format!("Capacity {} k requests/s. ", format::thousands(rps)),
+    };
     let mut out = format!(
-        "<section id=\"group-{at}\">\n<h2>{}</h2>\n<p class=\"muted\">Capacity {} k requests/s. \
-         Medians of valid repetitions.</p>\n",
-        escape(&group.name()),
-        format::thousands(group.capacity_rps)
+        "<section id=\"group-{at}\">\n<h2>{}</h2>\n<p class=\"muted\">{capacity}Medians of valid repetitions.</p>\n",
+        escape(&group.name())
     );
     out.push_str(&rows(group));
     if notes::has_unsound(group) {
@@ -178,11 +180,14 @@ fn manifest(experiment: &Experiment) -> String {
         unix => format::date(unix),
     };
     let cpus = if manifest.cpus == 0 { "–".to_owned() } else { manifest.cpus.to_string() };
-    let capacity = format!(
-        "{} k requests/s (drift {} %)",
-        format::thousands(experiment.capacity_rps),
-        format::percent(experiment.capacity_drift)
-    );
+    let capacity = match experiment.capacity_rps {
+        rps if rps > 0.0 => format!(
+            "{} k requests/s (drift {} %)",
+            format::thousands(rps),
+            format::percent(experiment.capacity_drift)
+        ),
+        _ => known(""),
+    };
     let kinds: Vec<String> = manifest
         .stalls
         .iter()

@@ -60,13 +60,18 @@ fn verdict(group: &Group<'_>) -> Option<String> {
     let ranked = ranked(group, demand);
     let (best, point, goodput) = ranked.first()?;
     let mean = if group.stepped() { "a mean of " } else { "" };
+    let at = if knows_capacity(group) {
+        let capacity = format::thousands(group.capacity_rps);
+        format!("At {mean}{} of {capacity} k requests/s", format::demand(demand))
+    } else {
+        let offered = point.median(Quantity::Offered).unwrap_or(0.0);
+        format!("Of {mean}{} k requests/s asked for", format::thousands(offered))
+    };
     let mut text = format!(
-        "At {mean}{} of {} k requests/s, {} keeps {} k/s in time ({})",
-        format::demand(demand),
-        format::thousands(group.capacity_rps),
+        "{at}, {} keeps {} k/s in time ({})",
         best.label,
         format::thousands(*goodput),
-        standing(point)
+        standing(group, point)
     );
     for (line, point, goodput) in ranked.iter().skip(1).take(NAMED_MAX - 1) {
         text.push_str(&format!("; {} keeps {} k/s", line.label, format::thousands(*goodput)));
@@ -81,9 +86,14 @@ fn verdict(group: &Group<'_>) -> Option<String> {
     Some(text)
 }
 
-fn standing(point: &Point<'_>) -> String {
+/// A load by hand knows none that anything could be a share of.
+fn knows_capacity(group: &Group<'_>) -> bool {
+    group.capacity_rps > 0.0
+}
+
+fn standing(group: &Group<'_>, point: &Point<'_>) -> String {
     let mut parts = Vec::new();
-    if let Some(share) = point.median(Quantity::OfCapacity) {
+    if let Some(share) = point.median(Quantity::OfCapacity).filter(|_| knows_capacity(group)) {
         parts.push(format!("{} % of capacity", format::percent(share)));
     }
     if let Some(share) = point.median(Quantity::OfBound).filter(|share| *share > 0.0) {

@@ -388,6 +388,20 @@ fn zeros_and_numbers_that_are_none_do_not_reach_the_reader() {
     check(&html(&experiment));
 }
 
+/// A page of loads told of 0 % of a capacity of 0 k requests/s.
+#[test]
+fn what_knows_no_capacity_tells_no_share_of_it() {
+    let mut load = single();
+    load.capacity_rps = 0.0;
+    for run in &mut load.runs {
+        (run.capacity_rps, run.goodput_of_capacity, run.demand_ratio) = (0.0, 0.0, 0.0);
+    }
+    let told = line_summary(&load);
+    let begin = "Of 69.1 k requests/s asked for, breakwater (default) keeps 65.7 k/s in time (97 % of the bound";
+    assert!(told.starts_with(begin), "{told}");
+    assert!(!html(&load).contains("Capacity 0") && html(&single()).contains("Capacity 69.1"));
+}
+
 /// A page of runs of 300 ms was like any other.
 #[test]
 fn runs_of_a_short_version_are_called_so() {

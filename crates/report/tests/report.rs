@@ -402,6 +402,23 @@ fn what_knows_no_capacity_tells_no_share_of_it() {
     assert!(!html(&load).contains("Capacity 0") && html(&single()).contains("Capacity 69.1"));
 }
 
+/// It left the picture, and lay over the panel beside it.
+#[test]
+fn a_long_label_stays_in_its_picture() {
+    let mut experiment = small();
+    experiment.summary.clear();
+    for run in &mut experiment.runs {
+        run.profile = "a label of words ".repeat(11);
+    }
+    for plot in plots(&experiment, Look::WHOLE) {
+        for text in plot.svg.split("<text ").skip(1) {
+            let (_, text) = text.split_once('>').expect("it begins");
+            let (text, _) = text.split_once("</text>").expect("and ends");
+            assert!(text.chars().count() < 150, "{}: {text}", plot.name);
+        }
+    }
+}
+
 /// A page of runs of 300 ms was like any other.
 #[test]
 fn runs_of_a_short_version_are_called_so() {

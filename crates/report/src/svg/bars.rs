@@ -2,7 +2,7 @@
 
 use super::chart::{Key, legend_at, rows};
 use super::look::{Look, Width};
-use super::{Anchor, Svg, Voice, escape, px};
+use super::{Anchor, Svg, Voice, escape, fitting, px};
 
 /// What a picture of stacked bars shows.
 pub(crate) struct Stacks {
@@ -79,7 +79,7 @@ impl Stacks {
     }
 
     fn panel(&self, svg: &mut Svg, panel: &Panel, (left, top): (f64, f64), width: f64) {
-        svg.text((left, top - 12.0), Anchor::Start, Voice::Ink, &panel.label);
+        svg.text((left, top - 12.0), Anchor::Start, Voice::Ink, &fitting(&panel.label, width));
         for step in 0..=4 {
             let y = top + PANEL * (1.0 - f64::from(step) / 4.0);
             svg.rule((left, y), (left + width, y), false);

@@ -5,7 +5,7 @@ mod steps;
 
 use super::look::Look;
 use super::scale::Scale;
-use super::{Anchor, INK, MUTED, PAPER, Svg, Voice, escape, px, series_colour, text_width};
+use super::{Anchor, INK, MUTED, PAPER, Svg, Voice, escape, fitting, px, series_colour, text_width};
 
 /// Everything that a picture shows.
 pub(crate) struct Chart {
@@ -235,18 +235,25 @@ pub(crate) struct Key {
 
 impl Key {
     fn width(&self) -> f64 {
-        34.0 + text_width(&self.label) + 14.0
+        KEY + text_width(&self.label)
     }
 }
 
-/// Breaks a legend into rows that fit the picture.
+/// Room of a key beside its label.
+const KEY: f64 = 34.0 + 14.0;
+/// Room on either side of a legend.
+const LEGEND_SIDE: f64 = 16.0;
+
+/// Breaks a legend into rows that fit the picture; a label that is too long for a row is cut.
 pub(crate) fn rows(look: Look, keys: impl Iterator<Item = Key>) -> Vec<Vec<Key>> {
     let mut rows: Vec<Vec<Key>> = Vec::new();
     let mut used = f64::INFINITY;
     for key in keys {
-        if used + key.width() > look.units() - 16.0 {
+        let label = fitting(&key.label, look.units() - 2.0 * LEGEND_SIDE - KEY);
+        let key = Key { label, ..key };
+        if used + key.width() > look.units() - LEGEND_SIDE {
             rows.push(Vec::new());
-            used = 16.0;
+            used = LEGEND_SIDE;
         }
         used += key.width();
         if let Some(row) = rows.last_mut() {

@@ -147,12 +147,13 @@ fn second_try(line: &Line<'_>, point: &Point<'_>, tier: usize) -> Option<String>
     };
     let (sent, won) = (median(|it| it.sent_per_s)?, median(|it| it.won_per_s)?);
     let over = median(|it| it.over_budget_per_s)?;
-    let name = readings().next().map(name).unwrap_or_default();
+    let name = format::printable(&readings().next().map(name).unwrap_or_default());
+    let mark = if point.valid == 0 { " !" } else { "" };
     Some(format!(
-        "Second tries at {}, {}, {name}: {sent:.1}/s, {won:.1}/s of them answered first; {over:.1}/s were late beyond \
+        "Second tries at {}, {}{mark}, {name}: {sent:.1}/s, {won:.1}/s of them answered first; {over:.1}/s were late beyond \
          the budget.\n",
         format::demand(point.demand),
-        line.label
+        format::printable(&line.label)
     ))
 }
 
@@ -253,6 +254,19 @@ mod tests {
         let line = text.lines().find(|line| line.starts_with("Second tries")).expect("a line");
         assert!(line.contains("leaf (4): 12.0/s, 9.5/s of them answered first"), "{line}");
         assert_eq!(text.matches("Second tries").count(), 1);
+    }
+
+    /// The line stood like any other, and drove the terminal.
+    #[test]
+    fn second_tries_of_invalid_runs_are_marked_and_names_stay_text() {
+        let mut hedged = run(0, 8 << 20);
+        hedged.tiers[1].hedges = Some(HedgeReading { sent_per_s: 12.0, ..HedgeReading::default() });
+        (hedged.valid, hedged.profile) = (false, "a\u{1b}[2J".into());
+        let experiment = Experiment { runs: vec![hedged], ..Experiment::default() };
+        let told = second_tries(&groups(&experiment)[0]);
+        assert_eq!(told.lines().count(), 1);
+        let begin = "Second tries at 1.0×, none (a\u{fffd}[2J) !, leaf (4): ";
+        assert!(told.starts_with(begin), "{told}");
     }
 
     #[test]

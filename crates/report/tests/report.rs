@@ -457,6 +457,7 @@ fn without_a_valid_run_there_is_no_result() {
     let plots = plots(&experiment, Look::WHOLE);
     assert_eq!(kinds(&plots), ["goodput", "fates"]);
     assert!(plots.iter().all(|plot| plot.svg.contains("no valid value to show")));
+    assert!(plots.iter().all(|plot| !plot.svg.contains("bound (no")), "nor a bound of them");
 }
 
 #[test]

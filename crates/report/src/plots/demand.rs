@@ -188,7 +188,9 @@ fn bound(frame: &Frame<'_>) -> Option<Reference> {
     let points: Vec<(f64, f64)> = demands
         .into_iter()
         .filter_map(|demand| {
-            let all = frame.group.at(demand).filter_map(|(_, p)| p.median(Quantity::Bound));
+            // It was made of the capacity around the runs, which may be what voided them.
+            let valid = frame.group.at(demand).filter(|(_, point)| point.valid > 0);
+            let all = valid.filter_map(|(_, point)| point.median(Quantity::Bound));
             Some((demand, spread_of(all.collect())?.median / 1e3))
         })
         .collect();

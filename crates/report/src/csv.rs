@@ -1,7 +1,6 @@
 //! Results as comma-separated values, for spreadsheets and statistics programs.
 
 use serde_json::Value;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tailwater_stats::agreement::Agreement;
 use tailwater_stats::result::{Experiment, Run, TierReading};
@@ -183,22 +182,17 @@ fn flatten(name: &str, value: &Value, found: &mut BTreeMap<String, String>) {
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
 /// A text that no spreadsheet runs: an apostrophe stands before what looks like a formula. Numbers stay as they are.
-fn inert(cell: &str) -> Cow<'_, str> {
-    if cell.starts_with(FORMULA) && cell.parse::<f64>().is_err() {
-        return Cow::Owned(format!("'{cell}"));
-    }
-    Cow::Borrowed(cell)
+fn inert(cell: &str) -> String {
+    let is_formula = cell.starts_with(FORMULA) && cell.parse::<f64>().is_err();
+    if is_formula { format!("'{cell}") } else { cell.to_owned() }
 }
 
 fn text(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let sound = "a vector takes everything, and all rows are as long as their heading";
-    let mut write = |cells: Vec<Cow<'_, str>>| {
-        writer.write_record(cells.iter().map(|cell| cell.as_bytes())).expect(sound);
-    };
-    write(heads.iter().map(|head| inert(head)).collect());
+    writer.write_record(heads.iter().map(|head| inert(head))).expect(sound);
     for row in rows {
-        write(row.iter().map(|cell| inert(cell)).collect());
+        writer.write_record(row.iter().map(|cell| inert(cell))).expect(sound);
     }
     String::from_utf8(writer.into_inner().expect(sound)).expect("it was made of text")
 }

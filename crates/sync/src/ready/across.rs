@@ -62,7 +62,7 @@ use std::time::Duration;
 ///
 /// Each process with the file can write all of it. What it writes does no harm to memory and makes nothing panic: a
 /// number that is handed out is one of the set's, and a queue's visit shows whether it is ready. But a hostile process
-/// can ring for nothing, hide rings of others, and keep the consumer from sleeping, or asleep. Against the last,
+/// can ring for nothing, hide rings of others, and keep the consumer from sleeping, or asleep. Against the last two,
 /// [`SharedWaiter::wait_for`] has an end. Give producers that do not trust each other a set each.
 #[derive(Clone)]
 pub struct SharedSet {

@@ -86,6 +86,7 @@
 
 use super::geometry::{Geometry, Layout, Line};
 use super::memory::Memory;
+use crate::clock;
 use crate::primitive::{
     AtomicU64, Futex, Mutex, WORD_SHIFT, fence, fence_after_load, fence_after_rmw, hold,
     prefetch_for_write,
@@ -342,7 +343,11 @@ impl Board {
         let rings = self.rings().load(SeqCst);
         self.lie_down(0);
         // X2, X3.
-        Some(self.is_silent() && futex.wait(self.rings(), rings, until))
+        if self.is_silent() {
+            return Some(futex.wait(self.rings(), rings, until));
+        }
+        // The end counts here too: a hostile process can keep the top from ever being empty.
+        Some(until.is_some_and(|until| clock::now() >= until))
     }
 
     /// Wakes one consumer of those that sleep. True if there was one.
@@ -409,6 +414,18 @@ mod tests {
         assert_eq!((board.bits(1, 0), board.bits(2, 0)), (1 << 1, 1));
         board.ring(70 * 64);
         assert_eq!(board.bits(2, 0), 0b11);
+    }
+
+    /// A hostile process that set the top again and again kept a wait from its end.
+    #[test]
+    fn a_wait_across_processes_ends_in_time_though_it_may_not_sleep() {
+        let geometry = Geometry::new(5_000, Layout::Padded);
+        let lines = Memory::own((0..geometry.lines()).map(|_| Line::default()));
+        let board = Board::over(lines, geometry, Beds::across());
+        board.word(2, 0).fetch_or(1, SeqCst);
+        assert_eq!(board.sleep_across(Some(Instant::ZERO)), Some(true));
+        assert_eq!(board.sleep_across(Some(Instant::FAR_FUTURE)), Some(false));
+        assert_eq!(board.sleep_across(None), Some(false));
     }
 }
 

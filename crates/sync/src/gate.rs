@@ -128,11 +128,11 @@ impl Gate {
         self.take_unless(BARRED, need)
     }
 
-    /// Gives permits back, or new ones.
+    /// Gives permits back.
     ///
     /// # Panics
     ///
-    /// If there would be more than [`PERMITS_MAX`]; only `Semaphore::add` can make so many.
+    /// In debug builds, if there would be more than [`PERMITS_MAX`]: more were given back than taken.
     #[inline]
     pub(crate) fn release(&self, permits: usize) {
         // Release: what the holder did comes before the next taking.
@@ -221,6 +221,7 @@ impl Gate {
             let retired = queue.free(key);
             drop(queue);
             drop_waker(retired);
+            drop_waker(wakeup);
             return Step::Acquired;
         }
         self.unpoke();
@@ -242,6 +243,7 @@ impl Gate {
         let wakes = self.leave(&mut queue, key);
         drop(queue);
         wakes.give();
+        drop_waker(wakeup);
         if took { Step::Acquired } else { Step::GaveUp }
     }
 
@@ -336,6 +338,7 @@ impl Gate {
             left -= waiter.need;
             if !waiter.woken {
                 waiter.woken = true;
+                // A thread's, so no foreign code runs here; tasks are granted what they need.
                 wakes.push(waiter.wakeup.clone());
             }
         }

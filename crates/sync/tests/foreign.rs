@@ -3,11 +3,12 @@
 #![cfg(not(loom))]
 
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::time::Duration;
 use tailwater_sync::budget::{self, Alarm, AlarmKey, Budget, TaskBudget};
 use tailwater_sync::task::{Mutex, RwLock};
@@ -39,6 +40,61 @@ impl Drop for Trap {
 
 fn trap() -> Waker {
     Waker::from(Arc::new(Trap))
+}
+
+/// What a waker made by hand does, and that it was woken.
+#[derive(Default)]
+struct Brittle {
+    clones_panic: AtomicBool,
+    drops_panic: AtomicBool,
+    woken: AtomicUsize,
+}
+
+impl Brittle {
+    fn leaked() -> &'static Self {
+        Box::leak(Box::default())
+    }
+
+    /// Its own drop is left out: it is the caller's, not the lock's.
+    fn waker(&'static self) -> ManuallyDrop<Waker> {
+        // SAFETY: the functions of the table read what lives for ever, and it may be shared.
+        ManuallyDrop::new(unsafe { Waker::from_raw(self.raw()) })
+    }
+
+    fn raw(&'static self) -> RawWaker {
+        RawWaker::new(std::ptr::from_ref(self).cast(), &BRITTLE)
+    }
+
+    /// # Safety
+    ///
+    /// `raw` has made the pointer.
+    unsafe fn of(pointer: *const ()) -> &'static Self {
+        // SAFETY: our caller's promise; it lives for ever.
+        unsafe { &*pointer.cast::<Self>() }
+    }
+}
+
+static BRITTLE: RawWakerVTable = RawWakerVTable::new(
+    |pointer| {
+        // SAFETY: `raw` alone has this table.
+        let it = unsafe { Brittle::of(pointer) };
+        let panics = it.clones_panic.load(Ordering::SeqCst);
+        assert!(!panics, "a test wants this panic in a waker's clone");
+        it.raw()
+    },
+    // SAFETY: as above.
+    |pointer| count_wake(unsafe { Brittle::of(pointer) }),
+    // SAFETY: as above.
+    |pointer| count_wake(unsafe { Brittle::of(pointer) }),
+    |pointer| {
+        // SAFETY: as above.
+        let panics = unsafe { Brittle::of(pointer) }.drops_panic.load(Ordering::SeqCst);
+        assert!(!panics || std::thread::panicking(), "a test wants this panic in a waker's drop");
+    },
+);
+
+fn count_wake(it: &Brittle) {
+    it.woken.fetch_add(1, Ordering::SeqCst);
 }
 
 fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
@@ -135,4 +191,33 @@ fn leaving_by_a_waker_that_panics_leaves_the_queue_whole() {
     drop(first);
     assert!(poll(second.as_mut(), Waker::noop()).is_ready());
     assert!(mutex.try_lock().is_some());
+}
+
+/// A hand-over cloned the waker while the queue was locked: its panic lost the lock, and who held it unwound.
+#[test]
+fn handing_over_clones_no_waker() {
+    let mutex = Mutex::new(());
+    let held = mutex.try_lock().unwrap();
+    let brittle = Brittle::leaked();
+    let mut waiting = pin!(mutex.lock());
+    assert!(poll(waiting.as_mut(), &brittle.waker()).is_pending());
+    brittle.clones_panic.store(true, Ordering::SeqCst);
+    drop(held);
+    assert_eq!(brittle.woken.load(Ordering::SeqCst), 1);
+    assert!(poll(waiting.as_mut(), Waker::noop()).is_ready());
+    assert!(mutex.try_lock().is_some(), "nobody waits");
+}
+
+/// The clone that a poll made for the queue was not needed any more, and its drop took the lock away with it.
+#[test]
+fn a_waker_that_panics_when_dropped_keeps_no_lock_from_the_poll_that_gets_it() {
+    let mutex = Mutex::new(());
+    let held = mutex.try_lock().unwrap();
+    let brittle = Brittle::leaked();
+    let mut waiting = pin!(mutex.lock());
+    assert!(poll(waiting.as_mut(), Waker::noop()).is_pending());
+    drop(held);
+    brittle.drops_panic.store(true, Ordering::SeqCst);
+    assert!(poll(waiting.as_mut(), &brittle.waker()).is_ready());
+    assert!(mutex.try_lock().is_some(), "nobody waits");
 }

@@ -158,7 +158,8 @@ impl Queue {
         self.unlink(key);
         let waiter = self.get_mut(key);
         waiter.granted = true;
-        waiter.wakeup.clone()
+        // It is woken once more and no more. Not cloned: a waker's clone is foreign code, and the queue is locked.
+        std::mem::replace(&mut waiter.wakeup, Wakeup::Task(Waker::noop().clone()))
     }
 
     /// Gives back the place of one that is off the list; drop it once the queue is unlocked.

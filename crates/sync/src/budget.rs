@@ -23,16 +23,17 @@ use crate::{Refused, order};
 /// gets the lock.
 pub trait Alarm: Sync {
     /// Wakes `waker` once, after so long, unless it is cancelled before; keeps one clone of it until then.
-    /// It may come late or in vain. Called once per wait that may be given up. Returns what
-    /// [`Alarm::cancel`] shall be told; or `None` if it has set no alarm and keeps no clone, as where there
-    /// are no timers. (Debug builds count the clones, to know what a task waits for.)
+    /// It may come late or in vain. Called once per wait that may be given up, and once more whenever another task
+    /// waits, by another waker. Returns what [`Alarm::cancel`] shall be told; or `None` if it has set no alarm
+    /// and keeps no clone, as where there are no timers. (Debug builds count the clones, to know what a task
+    /// waits for.)
     ///
     /// If it panics, the poll of the task does; the task's wait can be dropped then as at any time.
     fn wake_after(&self, after: Duration, waker: &Waker) -> Option<AlarmKey>;
 
-    /// The wait is over, perhaps because the alarm has rung, and perhaps on another thread. To do nothing
-    /// is right too, but then as many alarms are kept as waits begin within a budget. A panic is reported by
-    /// the panic hook and goes no further.
+    /// The wait is over, or another task waits. The alarm may have rung, and this may be another thread. To do
+    /// nothing is right too, but then as many alarms are kept as waits begin within a budget. A panic is
+    /// reported by the panic hook and goes no further.
     fn cancel(&self, key: AlarmKey);
 }
 

@@ -97,7 +97,8 @@ pub(crate) struct Gate {
 enum Step {
     Acquired,
     GaveUp,
-    Wait,
+    /// It stays. True where another waker than before is to wake it.
+    Wait(bool),
 }
 
 impl Gate {
@@ -232,13 +233,15 @@ impl Gate {
         if !took && !over {
             let waiter = queue.get_mut(key);
             waiter.woken = false;
+            let mut moved = false;
             if let Some(new) = &mut wakeup {
+                moved = !waiter.wakeup.will_wake(new);
                 std::mem::swap(&mut waiter.wakeup, new);
             }
             drop(queue);
             // The old one.
             drop_waker(wakeup);
-            return Step::Wait;
+            return Step::Wait(moved);
         }
         let wakes = self.leave(&mut queue, key);
         drop(queue);

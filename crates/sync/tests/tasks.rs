@@ -203,6 +203,28 @@ fn an_alarm_is_cancelled_with_its_wait() {
     assert_eq!(alarm.asked.lock().unwrap().len(), 3, "a free lock sets none");
 }
 
+/// The alarm woke the task of the first poll for ever, and the task that waited gave up when it was polled by chance.
+#[test]
+fn an_alarm_goes_with_its_wait_to_another_task() {
+    let (mutex, alarm) = (Mutex::new(()), asked());
+    let held = mutex.try_lock().unwrap();
+    let hour = Duration::from_secs(3_600);
+    let task = TaskBudget::new(Budget::new(hour)).alarm(alarm);
+    let lock = async { mutex.lock_within_budget().await.map(drop) };
+    let mut waiting = pin!(budget::follow(task, lock));
+    let bells = [Arc::new(Bell::default()), Arc::new(Bell::default())];
+    for at in [0, 0, 1, 1] {
+        assert!(poll(waiting.as_mut(), &Waker::from(bells[at].clone())).is_pending());
+    }
+    assert_eq!(*alarm.cancelled.lock().unwrap(), [[1; 2]]);
+    let asked = std::mem::take(&mut *alarm.asked.lock().unwrap());
+    assert!(asked.len() == 2 && asked[1].0 <= asked[0].0, "what is left of the hour");
+    asked.into_iter().for_each(|(_, waker)| waker.wake());
+    assert_eq!(bells.map(|bell| bell.0.load(Ordering::SeqCst)), [1, 1]);
+    drop(held);
+    assert_eq!(poll_once(waiting.as_mut()), Poll::Ready(Ok(())));
+}
+
 #[test]
 fn a_panic_of_a_task_unlocks_and_poisons_nothing() {
     let (mutex, rwlock, semaphore) = (Mutex::new(1), RwLock::new(1), Semaphore::new(1));

@@ -23,6 +23,14 @@ impl Wakeup {
             Self::Task(waker) => waker.wake(),
         }
     }
+
+    /// Whether both wake the same task. A thread waits by its own alone.
+    pub(crate) fn will_wake(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Task(one), Self::Task(other)) => one.will_wake(other),
+            _ => true,
+        }
+    }
 }
 
 /// Wake-ups to give once the queue is unlocked. The first needs no memory: mostly it is the only one.

@@ -31,6 +31,13 @@ struct Queued {
 }
 
 impl Queued {
+    /// Asks the present alarm to wake the task when the wait is to end, after so long.
+    fn set_alarm(&mut self, give_up_after: Option<Duration>, waker: &Waker) {
+        self.alarm = give_up_after
+            .zip(budget::alarm())
+            .and_then(|(after, alarm)| Some((alarm, alarm.wake_after(after, waker)?)));
+    }
+
     /// An alarm is foreign code: its panic ends here, for the lock may be ours by now without a guard.
     fn hush(&self) {
         if let Some((alarm, key)) = self.alarm {
@@ -62,13 +69,22 @@ impl<'a> Acquire<'a> {
         // Noted before the alarm is set: should it panic, our drop leaves the queue.
         let queued = Queued { key, since, give_up_at, elsewhere, alarm: None };
         let queued = self.queued.insert(queued);
-        queued.alarm = give_up_after
-            .zip(budget::alarm())
-            .and_then(|(after, alarm)| Some((alarm, alarm.wake_after(after, waker)?)));
+        queued.set_alarm(give_up_after, waker);
         // One clone in the queue, one in the alarm if it was set.
         let clones = 1 + usize::from(queued.alarm.is_some());
         self.noted = order::Wait::begins(&self.gate.tag, waker, clones);
         None
+    }
+
+    /// Another task waits from now on: the alarm would wake the former one.
+    fn moved(&mut self, waker: &Waker) {
+        let give_up_after = self.give_up_after();
+        if let Some(queued) = &mut self.queued {
+            queued.hush();
+            // Before the new one is set: should that panic, our drop cancels no alarm twice.
+            queued.alarm = None;
+            queued.set_alarm(give_up_after, waker);
+        }
     }
 
     /// What is left of the wait until it ends unserved, once it has begun.
@@ -91,7 +107,12 @@ impl Future for Acquire<'_> {
         let wakeup = Wakeup::Task(context.waker().clone());
         let step = self.gate.look(key, over, Some(wakeup));
         let acquired = match step {
-            Step::Wait => return Poll::Pending,
+            Step::Wait(moved) => {
+                if moved {
+                    self.moved(context.waker());
+                }
+                return Poll::Pending;
+            }
             Step::Acquired => true,
             Step::GaveUp => false,
         };

@@ -75,7 +75,7 @@ impl Gate {
             match self.look(key, over, None) {
                 Step::Acquired => return true,
                 Step::GaveUp => return false,
-                Step::Wait => {}
+                Step::Wait(_) => {}
             }
         }
     }

@@ -81,9 +81,17 @@ impl Mark {
     /// there was shed then.
     pub fn queues(&mut self) {
         self.waits();
-        if self.number.is_some() {
-            self.stage = Stage::Queued { since: Instant::now() };
+        if self.number.is_none() {
+            return;
         }
+        let now = Instant::now();
+        let since = match self.stage {
+            // What it has waited before counts, too.
+            Stage::New { waited } => now.checked_sub(waited).unwrap_or(now),
+            Stage::Queued { since } => since,
+            Stage::Works | Stage::Waits => now,
+        };
+        self.stage = Stage::Queued { since };
     }
 
     /// The calling thread sheds it after it has waited: that time counts as *queued*, though no thread has worked for it. It

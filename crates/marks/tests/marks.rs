@@ -120,6 +120,19 @@ fn what_is_handed_to_a_queue_waits_there_until_a_thread_works_for_it() {
     assert_eq!(told, ["start", "block", "finish"]);
 }
 
+/// A queue began the wait anew, also where the request had waited before or stood in one already.
+#[test]
+fn what_it_waited_before_a_queue_is_a_part_of_its_wait() {
+    let told = told(|| {
+        let mut mark = Mark::arrived(Duration::from_millis(7));
+        mark.queues();
+        mark.queues();
+        mark.works();
+    });
+    let waited_ns = told[0].strip_prefix("start waited ").expect("it waited").parse::<u64>();
+    assert!(waited_ns.is_ok_and(|waited_ns| waited_ns >= 7_000_000), "{told:?}");
+}
+
 #[test]
 fn what_is_shed_has_waited_and_ended_though_no_thread_has_worked_for_it() {
     let call = NonZeroU64::new(5);

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::time::Duration;
 use tailwater_sync::budget::{self, Alarm, AlarmKey, Budget, TaskBudget};
+use tailwater_sync::ready::{ReadySet, VisitPolicy};
 use tailwater_sync::task::{Mutex, RwLock};
 
 /// Counts its wake-ups.
@@ -220,4 +221,20 @@ fn a_waker_that_panics_when_dropped_keeps_no_lock_from_the_poll_that_gets_it() {
     brittle.drops_panic.store(true, Ordering::SeqCst);
     assert!(poll(waiting.as_mut(), &brittle.waker()).is_ready());
     assert!(mutex.try_lock().is_some(), "nobody waits");
+}
+
+/// The drop of a former task's waker unwound between the two places that know whom to wake. They knew different tasks from
+/// then on, and a ring woke the wrong one.
+#[test]
+fn a_consumers_former_waker_that_panics_when_dropped_misleads_no_ring() {
+    let (set, mut waiter) = ReadySet::new(1, VisitPolicy::RoundRobin).unwrap();
+    let (former, bell) = (Brittle::leaked(), Arc::new(Bell::default()));
+    let latter = Waker::from(bell.clone());
+    assert!(poll(pin!(waiter.ready()), &former.waker()).is_pending());
+    former.drops_panic.store(true, Ordering::SeqCst);
+    let mut waiting = pin!(waiter.ready());
+    assert!(poll(waiting.as_mut(), &latter).is_pending());
+    assert!(set.doorbell(0).unwrap().ring());
+    assert_eq!((former.woken.load(Ordering::SeqCst), bell.0.load(Ordering::SeqCst)), (0, 1));
+    assert!(poll(waiting.as_mut(), &latter).is_ready());
 }

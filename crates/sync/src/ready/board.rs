@@ -310,9 +310,9 @@ impl Board {
     /// How this consumer is to be woken from now on. Of no use to a sleeper [`Beds::Across`].
     pub(super) fn register(&self, consumer: usize, waker: Option<Waker>) {
         if let Beds::Wakers(wakers) = &self.beds {
-            // Foreign code may run where the old one is dropped: not while the mutex is held.
+            // Foreign code may run where the old one is dropped: not while the mutex is held, and its panic ends here.
             let old = std::mem::replace(&mut *hold(&wakers[consumer]), waker);
-            drop(old);
+            let _ = caught(|| drop(old));
         }
     }
 

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::primitive::{self, Thread};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
-use tailwater_core::Instant;
+use tailwater_core::{Instant, caught};
 
 pub(super) struct Sleeper {
     consumer: usize,
@@ -38,8 +38,11 @@ impl Sleeper {
     /// S1, and the look of S2: true if there is nothing, and so the sleep may begin.
     pub(super) fn lie_down(&mut self, board: &Board, waker: &Waker) -> bool {
         if !self.registered.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            board.register(self.consumer, Some(waker.clone()));
-            self.registered = Some(waker.clone());
+            // Cloned first, and dropped last without its panic: it is foreign code, and both must know the same one.
+            let (known, for_board) = (waker.clone(), waker.clone());
+            board.register(self.consumer, Some(for_board));
+            let old = self.registered.replace(known);
+            let _ = caught(|| drop(old));
         }
         self.lies = true;
         board.lie_down(self.consumer);
@@ -67,8 +70,9 @@ impl Sleeper {
 
     /// Ends what others keep for this consumer.
     pub(super) fn leave(&mut self, board: &Board) {
-        if self.registered.take().is_some() {
+        if let Some(known) = self.registered.take() {
             board.register(self.consumer, None);
+            let _ = caught(|| drop(known));
         }
     }
 

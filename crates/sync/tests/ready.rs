@@ -5,6 +5,7 @@
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,6 +43,29 @@ fn every_bell_is_found_once_at_every_size_and_layout() {
             assert_eq!(waiter.take(), None);
         }
     }
+}
+
+/// What was pushed before the push panicked waited for the next ring of its queue.
+#[test]
+fn a_push_that_panics_has_rung() {
+    /// A sender that panics when it is dropped.
+    struct Faulty;
+    impl Drop for Faulty {
+        fn drop(&mut self) {
+            assert!(std::thread::panicking(), "a test wants this panic where a sender is dropped");
+        }
+    }
+    let (set, mut waiter) = ReadySet::new(2, VisitPolicy::RoundRobin).unwrap();
+    let (bell, pushed) = (set.doorbell(0).unwrap(), AtomicUsize::new(0));
+    let push = || {
+        let before = pushed.fetch_add(1, Ordering::SeqCst);
+        assert_eq!(before, 7, "a test wants this panic behind a push");
+    };
+    assert!(catch_unwind(AssertUnwindSafe(|| bell.after(push))).is_err());
+    assert_eq!(take_all(&mut waiter), [0]);
+    let sender = set.doorbell(1).unwrap().with(Faulty);
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(sender))).is_err());
+    assert_eq!(take_all(&mut waiter), [1]);
 }
 
 #[test]

@@ -24,7 +24,8 @@ impl Doorbell {
         self.shared.board.ring(self.queue as usize)
     }
 
-    /// Pushes, then rings. The order is right by construction.
+    /// Pushes, then rings. The order is right by construction. It rings also where `push` panics, which may have pushed by
+    /// then.
     ///
     /// ```
     /// # use std::sync::mpsc;
@@ -37,9 +38,8 @@ impl Doorbell {
     /// ```
     #[inline]
     pub fn after<R>(&self, push: impl FnOnce() -> R) -> R {
-        let pushed = push();
-        self.ring();
-        pushed
+        let _behind = Behind(self);
+        push()
     }
 
     /// The number of its queue.
@@ -52,5 +52,15 @@ impl Doorbell {
 impl fmt::Debug for Doorbell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Doorbell").field("queue", &self.queue).finish_non_exhaustive()
+    }
+}
+
+/// Rings when it goes.
+struct Behind<'a>(&'a Doorbell);
+
+impl Drop for Behind<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.ring();
     }
 }

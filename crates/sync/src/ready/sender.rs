@@ -49,9 +49,8 @@ impl<S> Ringing<S> {
 
     /// Pushes in a way that has no method here, then rings.
     pub fn push<R>(&mut self, push: impl FnOnce(&mut S) -> R) -> R {
-        let pushed = push(self.sender.as_mut().expect("it is not dropped"));
-        self.bell.ring();
-        pushed
+        let sender = self.sender.as_mut().expect("it is not dropped");
+        self.bell.after(|| push(sender))
     }
 
     fn after<R>(&self, push: impl FnOnce(&S) -> R) -> R {
@@ -133,8 +132,8 @@ impl<S: Clone> Clone for Ringing<S> {
 impl<S> Drop for Ringing<S> {
     fn drop(&mut self) {
         // First the sender: the ring says that the channel may be closed.
-        drop(self.sender.take());
-        self.bell.ring();
+        let sender = self.sender.take();
+        self.bell.after(|| drop(sender));
     }
 }
 

@@ -57,9 +57,13 @@ impl UntilSignificant {
     /// Welch's t-test at 5 %, two-sided.
     fn is_significant(&self) -> bool {
         let (a, b) = (self.a.error_squared(), self.b.error_squared());
-        let error = a + b;
+        let (error, apart) = (a + b, (self.b.mean - self.a.mean).abs());
+        if error <= 0.0 {
+            // Without any noise every difference is significant, and degrees of freedom are 0 ÷ 0.
+            return apart > 0.0;
+        }
         let freedom = f64::from(self.a.count - 1) * error * error / (a * a + b * b);
-        (self.b.mean - self.a.mean).abs() > t_975(freedom as usize) * error.sqrt()
+        apart > t_975(freedom as usize) * error.sqrt()
     }
 
     /// Whether the rule says that the systems differ.
@@ -101,6 +105,16 @@ mod tests {
             pairs += 1;
         }
         assert_eq!((rule.differs(), 2 * pairs), (false, OBSERVATIONS_MAX));
+    }
+
+    #[test]
+    fn without_noise_every_difference_is_significant() {
+        let differs = |b: f64| {
+            let mut rule = UntilSignificant::default();
+            (0..FIRST_LOOK).for_each(|_| rule.push(1.0, b));
+            rule.differs()
+        };
+        assert!(differs(2.0) && !differs(1.0));
     }
 
     #[test]

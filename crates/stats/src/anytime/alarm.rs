@@ -5,7 +5,9 @@ use super::mixture::{Level, Scale, Sums};
 
 /// A one-sided test that may be looked at any time: it is raised when effects are shown to be larger than tolerated.
 ///
-/// It guards a comparison. Raising it wrongly, at any of its looks, happens as often as the level says at most.
+/// It guards a comparison. Raising it wrongly, at any of its looks, happens as often as the level says at most. Where the
+/// systems do not differ the coin alone brings that about. Where B is worse by what is tolerated, effects must be symmetric
+/// about the true one given the past, as for [`Equivalence`](super::Equivalence).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Alarm {
     level: Level,

@@ -80,9 +80,7 @@ fn calls_took_place_when_the_trace_says() {
         assert!(matches!(recorded.ending, Ending::Finished(_)));
         let facts = facts(&text(&done.stdout));
         assert_eq!(facts.len().to_string(), (2 * rounds.parse::<u64>().unwrap()).to_string());
-        let is_delay = |record: &Record| {
-            matches!(record, Record::Figure(it) if it.what == Measured::SeenLateTicks)
-        };
+        let is_delay = |record: &Record| matches!(record, Record::Figure(it) if it.what == Measured::SeenLateTicks);
         assert!(recorded.records.iter().any(is_delay), "how late looks see is told");
         let seen = all_are_true(&recorded, &facts);
         all_are_told_or_counted(&recorded, &facts);

@@ -237,10 +237,11 @@ pub(crate) fn from_standard_input() -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("the job on standard input: {error}")))?;
     let tell = |begins: Begins| say(&serde_json::to_string(&begins).map_err(Failure::work)?);
     // The orchestrator ends what it cuts short.
-    let outcome = job.perform(&tell, &|| Ok(Cut::never())).unwrap_or_else(|failure| match failure {
-        Failure::Usage(why) => Outcome::Failed { usage: true, why },
-        Failure::Work(why) | Failure::Signal(_, why) => Outcome::Failed { usage: false, why },
-    });
+    let outcome =
+        job.perform(&tell, &|| Ok(Cut::never())).unwrap_or_else(|failure| match failure {
+            Failure::Usage(why) => Outcome::Failed { usage: true, why },
+            Failure::Work(why) | Failure::Signal(_, why) => Outcome::Failed { usage: false, why },
+        });
     say(&serde_json::to_string(&outcome).map_err(Failure::work)?)
 }
 

@@ -235,8 +235,8 @@ fn what_was_run_before_a_signal_lies_beside_an_earlier_whole_result() {
     assert!(complained.contains("result-cut-short.json, as the folder held a"), "{complained}");
     assert_eq!(fs::read(out.join("result.json")).ok().as_ref(), Some(&earlier));
     let part = out.join("result-cut-short.json");
-    let found: Value = serde_json::from_slice(&fs::read(&part).expect("it is written"))
-        .expect("one JSON object");
+    let found: Value =
+        serde_json::from_slice(&fs::read(&part).expect("it is written")).expect("one JSON object");
     assert!(found["cut_short"].as_str().is_some_and(|why| why.contains("SIGTERM")), "{found}");
     let added: Vec<_> = files().difference(&before).cloned().collect();
     assert_eq!(added, ["result-cut-short.json"], "neither page nor picture");

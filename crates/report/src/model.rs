@@ -312,9 +312,8 @@ mod tests {
     #[test]
     fn capacities_of_invalid_runs_do_not_count() {
         let with = |capacity_rps, valid| Run { capacity_rps, ..run(1.0, 1.0, valid) };
-        let of = |runs: Vec<Run>| {
-            groups(&Experiment { runs, ..Experiment::default() })[0].capacity_rps
-        };
+        let of =
+            |runs: Vec<Run>| groups(&Experiment { runs, ..Experiment::default() })[0].capacity_rps;
         let halved = || vec![with(40.0, false), with(50.0, false)];
         assert_eq!(of(halved()), 45.0);
         assert_eq!(of([halved(), vec![with(100.0, true)]].concat()), 100.0);

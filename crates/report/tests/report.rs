@@ -8,8 +8,8 @@ use quick_xml::events::Event;
 use std::collections::BTreeSet;
 use tailwater_report::{
     Look, Plot, TOLERANCE_POINTS, TableStyle, Timeline, TimelineArrow, TimelineBar, TimelineRow,
-    comparison, comparison_table, html, line_summary, plots, runs_csv, series_csv, table, tiers_csv,
-    timelines,
+    comparison, comparison_table, html, line_summary, plots, runs_csv, series_csv, table,
+    tiers_csv, timelines,
 };
 use tailwater_stats::agreement::agreement;
 use tailwater_stats::result::{ClassReading, Experiment, Fates, TierReading};

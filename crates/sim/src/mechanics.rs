@@ -264,9 +264,8 @@ impl<'a> Mechanics<'a> {
     fn strike(&mut self, now: Instant, index: u16, begins: bool) {
         let (fault, members) = self.faults[usize::from(index)];
         let others = if begins { Vec::new() } else { self.lasting_beside(now, index) };
-        let stays = |connection: Connection| {
-            others.iter().any(|(_, members)| members.contain(connection))
-        };
+        let stays =
+            |connection: Connection| others.iter().any(|(_, members)| members.contain(connection));
         let (space, topology) = (&mut self.space, &mut self.topology);
         let struck = all_in(self.clients.connections()).filter(|&it| members.contain(it));
         match fault.kind {

@@ -5,7 +5,9 @@ mod steps;
 
 use super::look::Look;
 use super::scale::Scale;
-use super::{Anchor, INK, MUTED, PAPER, Svg, Voice, escape, fitting, px, series_colour, text_width};
+use super::{
+    Anchor, INK, MUTED, PAPER, Svg, Voice, escape, fitting, px, series_colour, text_width,
+};
 
 /// Everything that a picture shows.
 pub(crate) struct Chart {

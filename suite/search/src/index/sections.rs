@@ -94,9 +94,9 @@ mod tests {
             let origin = Origin { about: text(), source: text(), licence: text(), stamp: text() };
             // Of two sections of one name the first is read.
             let content = Content::new("test", origin);
-            let content = instead.into_iter().fold(content, |content, (name, bytes)| {
-                content.with(name, bytes.to_vec())
-            });
+            let content = instead
+                .into_iter()
+                .fold(content, |content, (name, bytes)| content.with(name, bytes.to_vec()));
             let index = Index::build(["boat sail", "boat", "sail boat sail"], 1);
             index.fill(content).write(&path).expect("written");
             let mut data = Data::open_as(&path, "test").expect("its sums are right");

@@ -14,7 +14,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tailwater_profile::record::Record;
 use tailwater_profile::requests::RunQueueTimes;
-use tailwater_profile::tiers::{Counterparts, Joined, Report, Review, Search, Survey, Tier, TierRow};
+use tailwater_profile::tiers::{
+    Counterparts, Joined, Report, Review, Search, Survey, Tier, TierRow,
+};
 
 /// Traces that are read together; each takes some hundred megabytes at most.
 const TRACES_MAX: usize = 32;

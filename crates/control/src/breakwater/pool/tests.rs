@@ -231,8 +231,7 @@ fn a_session_that_is_idle_no_more_does_not_make_the_largest_pool_larger() {
 /// counted there is one part.
 #[test]
 fn the_shorter_part_of_an_iteration_says_when_to_look() {
-    for (settle, look) in
-        [(us(150), us(50)), (us(50), us(50)), (us(199), us(1)), (us(0), us(200))]
+    for (settle, look) in [(us(150), us(50)), (us(50), us(50)), (us(199), us(1)), (us(0), us(200))]
     {
         let span = Span::Fixed { interval: us(200), settle };
         let law = Law::Efficiency(Efficiency { span, ..Efficiency::PAPER });

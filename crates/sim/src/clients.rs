@@ -484,7 +484,7 @@ mod tests {
         };
         let all = Members::of(&crash, 0, (1, 2), &Rng::from_seed(1));
         clients.crash(now, &all, &mut space);
-        clients.revive(now, &all, &mut space);
+        clients.revive(now, |it| all.contain(it), &mut space);
         open(now, Connection(0), &mut clients, &mut space);
         clients.on_lost(now + us(2), Connection(0), Incarnation::FIRST.next(), &mut space);
         assert!(failure_us(&clients) < 1.0, "{}", failure_us(&clients));

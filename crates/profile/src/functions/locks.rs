@@ -334,11 +334,11 @@ mod tests {
             locks.call(&call(1, n % 7, 10 * u64::from(n), 10 * u64::from(n) + 5));
         }
         // All that was saved is spent.
-        assert_eq!(locks.lanes[&ThreadId(1)].looks, 0);
+        assert_eq!(locks.lanes.by_thread[&ThreadId(1)].looks, 0);
         assert!(locks.beyond() > 0);
         for _ in 0..10_000 {
             locks.wait(&wait(1, 0, Ticks::MAX));
-            assert_eq!(locks.lanes[&ThreadId(1)].looks, 0);
+            assert_eq!(locks.lanes.by_thread[&ThreadId(1)].looks, 0);
         }
     }
 

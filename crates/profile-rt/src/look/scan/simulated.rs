@@ -334,7 +334,7 @@ fn what_a_thread_leaves_behind_has_begun_before_it_went() {
     // The only look comes long after.
     let mut eye = Eye { time: 6000, ..Eye::new(&world, &[1]) };
     let (mut gaps, mut told) = (Gaps::new(GAP), Vec::new());
-    let mut scan = ThreadScan::new(0, Window { from: DAWN, to: DAWN });
+    let mut scan = ThreadScan::new(0, Window { from: DAWN, to: DAWN }, world.delay);
     let (now, _) = scan.glimpse(1000, &mut eye, &mut gaps, &mut told);
     scan.walk(now, &mut eye, &mut gaps, &mut told);
     scan.end(went, eye.head(), &gaps, &mut told);

@@ -27,7 +27,7 @@ use tailwater_load::meter::Metered;
 use tailwater_load::scheduling::schedule;
 use tailwater_load::tiers::TierProcesses;
 use tailwater_load::work::ServiceTime;
-use tailwater_load::{Application, Cut, Fleet, ThreadClients, closed};
+use tailwater_load::{Application, EarlyEnd, Fleet, ThreadClients, closed};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::Run;
@@ -238,7 +238,7 @@ pub(crate) fn from_standard_input() -> Result<(), Failure> {
     let tell = |begins: Begins| say(&serde_json::to_string(&begins).map_err(Failure::work)?);
     // The orchestrator ends what it cuts short.
     let outcome =
-        job.perform(&tell, &|| Ok(Cut::never())).unwrap_or_else(|failure| match failure {
+        job.perform(&tell, &|| Ok(EarlyEnd::never())).unwrap_or_else(|failure| match failure {
             Failure::Usage(why) => Outcome::Failed { usage: true, why },
             Failure::Work(why) | Failure::Signal(_, why) => Outcome::Failed { usage: false, why },
         });
@@ -249,7 +249,7 @@ pub(crate) fn from_standard_input() -> Result<(), Failure> {
 type Tell<'a> = &'a dyn Fn(Begins) -> Result<(), Failure>;
 
 /// Asked once all connections stand: what may end the load early.
-type MakeCut<'a> = &'a dyn Fn() -> Result<Cut, Failure>;
+type MakeCut<'a> = &'a dyn Fn() -> Result<EarlyEnd, Failure>;
 
 impl Job {
     /// Does it on threads of this process.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
 use tailwater_experiment::{capacity, drain};
-use tailwater_load::Cut;
+use tailwater_load::EarlyEnd;
 use tailwater_load::application::Whose;
 use tailwater_load::meter::Metered;
 use tailwater_report::table;
@@ -60,11 +60,11 @@ pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
 }
 
 /// From now on a signal ends the load early. Before, it ended the program: nothing was measured.
-fn cut(interrupt: &OnceCell<Arc<Interrupt>>) -> Result<Cut, Failure> {
+fn cut(interrupt: &OnceCell<Arc<Interrupt>>) -> Result<EarlyEnd, Failure> {
     let noted = Arc::new(Interrupt::watch()?);
     // A job asks for it once.
     let _ = interrupt.set(noted.clone());
-    Ok(Cut::when(move || noted.signal().is_some()))
+    Ok(EarlyEnd::when(move || noted.signal().is_some()))
 }
 
 /// With what a result must tell of the data that it is made with.

@@ -1,7 +1,7 @@
 //! Closed loop: a fixed number of requests in flight, each answer starting the next. For capacity.
 
 use crate::application::{Application, Order};
-use crate::cut::{Cut, look_by};
+use crate::cut::{EarlyEnd, look_by};
 use crate::fleet::{self, Fleet};
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct ClosedPlan {
     /// Decides the service times and all else about the requests.
     pub seed: u64,
     /// What may end it early: between points, or in one, which then is none.
-    pub cut: Arc<Cut>,
+    pub cut: Arc<EarlyEnd>,
 }
 
 impl fmt::Debug for ClosedPlan {

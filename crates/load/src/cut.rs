@@ -13,12 +13,12 @@ const AHEAD: Duration = Duration::from_millis(100);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Whether a load is asked to end, and when it does. One for all threads of a generator.
-pub struct Cut {
+pub struct EarlyEnd {
     is_asked: Box<dyn Fn() -> bool + Send + Sync>,
     at: OnceLock<Instant>,
 }
 
-impl Cut {
+impl EarlyEnd {
     /// A load that takes its time.
     #[must_use]
     pub fn never() -> Self {
@@ -37,9 +37,9 @@ impl Cut {
     }
 }
 
-impl fmt::Debug for Cut {
+impl fmt::Debug for EarlyEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cut").field("at", &self.at).finish_non_exhaustive()
+        f.debug_struct("EarlyEnd").field("at", &self.at).finish_non_exhaustive()
     }
 }
 
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn all_threads_end_at_the_time_that_the_first_look_decided() {
         let asked = Arc::new(AtomicBool::new(false));
-        let cut = Cut::when({
+        let cut = EarlyEnd::when({
             let asked = asked.clone();
             move || asked.load(Ordering::Relaxed)
         });
@@ -71,6 +71,6 @@ mod tests {
         assert!(at >= Some(before + AHEAD), "{at:?} from {before:?}");
         let other = std::thread::scope(|scope| scope.spawn(|| cut.at()).join());
         assert_eq!(other.expect("it looks"), at);
-        assert_eq!(Cut::never().at(), None);
+        assert_eq!(EarlyEnd::never().at(), None);
     }
 }

@@ -28,7 +28,7 @@ pub mod work;
 pub mod paths;
 
 pub use application::Application;
-pub use cut::Cut;
+pub use cut::EarlyEnd;
 pub use fleet::{Fleet, FleetError, ThreadClients};
 pub use open::{Findings, OpenPlan};
 pub use spinner::{Spinner, Throttle};

@@ -2,7 +2,7 @@
 
 use crate::application::{Application, Order};
 use crate::census::{Census, Counted};
-use crate::cut::{Cut, look_by};
+use crate::cut::{EarlyEnd, look_by};
 use crate::fleet::{self, Fleet, Retried};
 use crate::meter::{Metered, Meters, Subject, Window};
 use std::fmt;
@@ -46,7 +46,7 @@ pub struct OpenPlan {
     /// The tiers' processes, for theirs.
     pub tiers: Vec<Metered>,
     /// What may end it early. The window ends then, too.
-    pub cut: Arc<Cut>,
+    pub cut: Arc<EarlyEnd>,
 }
 
 impl OpenPlan {

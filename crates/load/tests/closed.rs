@@ -8,7 +8,7 @@ use tailwater_core::pace::Pace;
 use tailwater_load::application::{Ask, Order, Place};
 use tailwater_load::closed::{self, ClosedError, ClosedPlan};
 use tailwater_load::work::{self, ServiceTime};
-use tailwater_load::{Application, Cut, Fleet, Spinner};
+use tailwater_load::{Application, EarlyEnd, Fleet, Spinner};
 use tailwater_rt::{Router, Server, ServerConfig};
 use tailwater_workload::{Distribution, Service, Work};
 
@@ -43,10 +43,14 @@ fn none() -> Controller {
 }
 
 fn swept(requests_max: usize, measure: Duration) -> Result<usize, ClosedError> {
-    swept_until(requests_max, measure, Cut::never())
+    swept_until(requests_max, measure, EarlyEnd::never())
 }
 
-fn swept_until(requests_max: usize, measure: Duration, cut: Cut) -> Result<usize, ClosedError> {
+fn swept_until(
+    requests_max: usize,
+    measure: Duration,
+    cut: EarlyEnd,
+) -> Result<usize, ClosedError> {
     let service = work::service(Spinner::of_speed(1.0));
     let server =
         Server::start(ServerConfig::default(), none().admission, service).expect("it starts");
@@ -79,5 +83,5 @@ fn a_sweep_that_is_longer_than_the_oracle_can_hold_ends_as_an_error() {
 
 #[test]
 fn a_point_that_is_cut_short_is_none() {
-    assert_eq!(swept_until(usize::MAX, LONG, Cut::when(|| true)), Ok(0));
+    assert_eq!(swept_until(usize::MAX, LONG, EarlyEnd::when(|| true)), Ok(0));
 }

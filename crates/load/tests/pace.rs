@@ -11,7 +11,7 @@ use tailwater_load::Spinner;
 use tailwater_load::meter::Metered;
 use tailwater_load::open::{Findings, Seeds};
 use tailwater_load::work::{self, ServiceTime};
-use tailwater_load::{Cut, Fleet, OpenPlan, open};
+use tailwater_load::{EarlyEnd, Fleet, OpenPlan, open};
 use tailwater_rt::time::now;
 use tailwater_rt::{Server, ServerConfig};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Schedule, Service, Work};
@@ -51,7 +51,7 @@ fn plan_for(length: Duration, pace: Pace, slips: bool) -> OpenPlan {
         slips,
         server: Metered { pids: vec![std::process::id()], ..Metered::default() },
         tiers: Vec::new(),
-        cut: Arc::new(Cut::never()),
+        cut: Arc::new(EarlyEnd::never()),
     }
 }
 
@@ -138,7 +138,7 @@ fn a_schedule_that_slips_hides_what_a_late_generator_did() {
 #[test]
 fn a_load_that_is_cut_short_has_what_was_due_before_its_end() {
     for pace in [Pace::Sleep, Pace::Spin] {
-        let cut = Arc::new(Cut::when(|| true));
+        let cut = Arc::new(EarlyEnd::when(|| true));
         let plan = OpenPlan { cut, ..plan_for(Duration::from_secs(60), pace, false) };
         let start = Cell::new(Instant::ZERO);
         let begin = || {
@@ -158,7 +158,7 @@ fn a_load_that_is_cut_short_has_what_was_due_before_its_end() {
 
 #[test]
 fn a_load_that_is_cut_short_before_its_window_has_measured_nothing() {
-    let cut = Arc::new(Cut::when(|| true));
+    let cut = Arc::new(EarlyEnd::when(|| true));
     let plan = OpenPlan { cut, ..plan(Pace::Sleep, false) };
     assert!(begun(&plan, || now() + LONG).is_none());
 }

@@ -260,7 +260,7 @@ impl<'a> Mechanics<'a> {
             .collect()
     }
 
-    /// A fault begins or ends. Who is struck by another of its kind stays so.
+    /// A fault begins or ends. What is struck by another of its kind stays so.
     fn strike(&mut self, now: Instant, index: u16, begins: bool) {
         let (fault, members) = self.faults[usize::from(index)];
         let others = if begins { Vec::new() } else { self.lasting_beside(now, index) };

@@ -16,7 +16,7 @@ use tailwater_load::counts::reading;
 use tailwater_load::fleet::Retried;
 use tailwater_load::open::Seeds;
 use tailwater_load::tiers;
-use tailwater_load::{Application, Cut, Fleet, OpenPlan, ThreadClients, open};
+use tailwater_load::{Application, EarlyEnd, Fleet, OpenPlan, ThreadClients, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::{ConnectionReading, ReplicasCompared, Run};
@@ -199,7 +199,7 @@ impl Job {
         &self,
         job: &OpenJob,
         schedule: Schedule,
-        (application, cut): (Arc<dyn Application>, Arc<Cut>),
+        (application, cut): (Arc<dyn Application>, Arc<EarlyEnd>),
         seeds: Seeds,
     ) -> OpenPlan {
         OpenPlan {

@@ -14,6 +14,7 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
+    /// Ours: nothing is known before the first reply.
     pub(super) const NONE: Self = Self { network: None, service: None };
 
     /// A reject tells of the network alone.

@@ -150,7 +150,7 @@ impl Tries {
         self.seen.count_ones()
     }
 
-    /// Whether the call has failed where it went first, now that its try at `here` has ended without an answer, and it goes to
+    /// Whether the call has failed where it went first, now that its try at `here` has ended without an answer. It goes to
     /// `next`, if anywhere. That is known once of each call: these are its tries before [`Replicas::next`]. Every failure counts,
     /// that of a connection too. A call that stays waits, and has not failed yet. For drivers that tell how soon they know.
     #[must_use]

@@ -154,7 +154,7 @@ pub(crate) fn leave_parents() -> Option<(PathBuf, Settings)> {
             Some(parents.asked.clone())
         }
         Err(TryLockError::WouldBlock) => {
-            // Whoever has the lock is not here.
+            // The thread that has the lock is not here.
             FRESH.store(Box::into_raw(Box::new(Mutex::new(None))), Release);
             None
         }

@@ -33,7 +33,7 @@ impl Calibration {
     }
 }
 
-/// A delay counts as twice the 120 ns at least that were seen on two cores by the test of time lines, where bounds left it out.
+/// A delay counts as 240 ns at least. That is twice what the test of time lines saw on two cores, where bounds left it out.
 /// The program's cores may be farther apart than the two on which it is measured, and its store buffers fuller.
 const DELAY_NS_MIN: u64 = 240;
 

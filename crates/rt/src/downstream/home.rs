@@ -71,8 +71,8 @@ impl Countdown {
 
     /// One more is there, or will never come. True if no further one is needed.
     pub(super) fn count_off(&self) -> bool {
-        // Rule 1: one order of all, and each sees what was pushed before the others. It stays at zero.
         let less = |left: usize| left.checked_sub(1);
+        // Rule 1: one order of all, and each sees what was pushed before the others. It stays at zero.
         self.outcomes.fetch_update(SeqCst, SeqCst, less).unwrap_or(1) == 1
     }
 }

@@ -82,7 +82,7 @@ impl Retries {
         self.losses.insert(connection, (lost, now));
     }
 
-    /// Nobody learns what became of this connection's requests: the client has crashed.
+    /// What became of this connection's requests is learnt by no client: it has crashed.
     pub(super) fn on_crashed(&mut self, connection: Connection) {
         self.unknown.remove(&connection);
     }

@@ -100,14 +100,16 @@ const BUGS: &[(Rule, Bug)] = &[
     (Rule::Fates, Bug::Thread(ThreadBug::HoldsForEver)),
 ];
 
-/// Within so many random worlds each bug must be found.
+/// Random worlds in which no rule is broken without a bug.
 const SEEDS: u64 = 1_000;
+/// Within so many of them each bug must be found. The rarest, a controller that asks for no call back, is found in one of 850.
+const SEEDS_TO_FIND: u64 = 6 * SEEDS;
 
 #[test]
-fn every_planted_bug_is_found_within_a_thousand_seeds() {
+fn every_planted_bug_is_found_within_six_thousand_seeds() {
     for &(rule, bug) in BUGS {
         let finds = |seed| play(seed, Some(bug)).is_err_and(|broken| broken.rule == rule);
-        let found = (1..=SEEDS).any(finds);
+        let found = (1..=SEEDS_TO_FIND).any(finds);
         assert!(found, "{bug:?} was not found by the rule of {}", rule.name());
     }
 }

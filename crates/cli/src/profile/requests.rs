@@ -17,7 +17,7 @@ use crate::failure::{Failure, say};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tailwater_profile::kernel::Coverage;
-use tailwater_profile::requests::{Report, RequestRow, Requests, RunQueueTimes};
+use tailwater_profile::requests::{Parts, Report, RequestRow, Requests, RunQueueTimes};
 use tailwater_report::{count, grid, timelines};
 
 /// What to ask of a trace without marks.
@@ -185,9 +185,45 @@ fn story(row: &RequestRow, coverage: Option<&Coverage>) -> String {
     if let Some(account) = &row.kernel {
         let beside = kernel::Beside { waited_ns: row.waited_ns, waits: &row.waits, coverage };
         out.push_str(&kernel::told(account, &beside));
+        out.push_str(&without_thread(row.total_ns, row.parts, account.total_ns));
     }
     if row.left_out > 0 {
         out.push_str(&format!("  {} details of it are not listed\n", row.left_out));
     }
     out
+}
+
+/// Where the time went that the kernel's account leaves out, if that is more than half of the request's.
+fn without_thread(total_ns: u64, parts: Parts, with_thread_ns: u64) -> String {
+    if with_thread_ns >= total_ns / 2 {
+        return String::new();
+    }
+    format!(
+        "  A thread had it for {} of {}. It was queued for {}, and pending for {}.\n",
+        shown(with_thread_ns),
+        shown(total_ns),
+        shown(parts.queued_ns),
+        shown(parts.pending_ns)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "Mainly it ran" was all that was said of a request of 10 ms which ran for 4 µs.
+    #[test]
+    fn of_a_request_that_no_thread_had_for_most_of_its_time_that_is_told() {
+        let parts = Parts {
+            running_ns: 4_000,
+            queued_ns: 4_000_000,
+            pending_ns: 6_000_000,
+            ..Parts::default()
+        };
+        assert_eq!(
+            without_thread(10_004_000, parts, 4_000),
+            "  A thread had it for 4.00 µs of 10.0 ms. It was queued for 4.00 ms, and pending for 6.00 ms.\n"
+        );
+        assert_eq!(without_thread(10_000, parts, 5_000), "");
+    }
 }

@@ -76,9 +76,10 @@ impl Compared {
     pub fn replaced_by(self, newer: &Self) -> Self {
         let is_older = |row: &Row| !newer.rows.iter().any(|other| other.figure() == row.figure());
         let mut rows: Vec<Row> = self.rows.into_iter().filter(is_older).collect();
+        let short = newer.short || (self.short && !rows.is_empty());
         rows.extend_from_slice(&newer.rows);
         rows.sort_by(|one, other| one.figure().cmp(&other.figure()));
-        Self { tailwater: newer.tailwater.clone(), short: newer.short, rows }
+        Self { tailwater: newer.tailwater.clone(), short, rows }
     }
 
     /// The numbers, and how many claims are met: for the terminal and for a file.
@@ -280,6 +281,10 @@ mod tests {
         let both = of(12, 700.0).replaced_by(&of(4, 810.0));
         assert_eq!(figures(&both), [(4, 810.0), (12, 700.0)]);
         assert_eq!(figures(&both.replaced_by(&of(12, 820.0))), [(4, 810.0), (12, 820.0)]);
+        // As long as rows of short runs are left, they are no result.
+        let short = || Compared { short: true, ..of(12, 700.0) };
+        assert!(short().replaced_by(&of(4, 810.0)).short);
+        assert!(!short().replaced_by(&of(12, 820.0)).short);
     }
 
     #[test]

@@ -61,7 +61,10 @@ fn waited(report: &Report) -> String {
 
 /// Why a trace is not in that table, and what to type; `None` where it is, or has no request.
 fn unwaited(trace: &TierRow) -> Option<String> {
-    let TierRow { trace: name, program, quality, kernel, .. } = trace;
+    let TierRow { trace: name, program, quality, kernel, requests, .. } = trace;
+    if *requests == 0 {
+        return None;
+    }
     if quality.kept.is_some() {
         return Some(format!(
             "{name} holds a part of its requests, so what all of them waited is not known: record it without --keep.\n"

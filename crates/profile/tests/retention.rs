@@ -270,6 +270,18 @@ fn requests_given_up_as_too_many_were_open_are_counted() {
     assert_eq!(found.incomplete, 16_385);
 }
 
+/// As where a program hangs: what it does goes on to be told.
+#[test]
+fn how_long_a_request_was_open_is_told_also_where_no_mark_follows() {
+    let mut retention = Retention::of_slowest(&sample::header(), 10);
+    retention.add(mark(0, 1, MarkKind::Start, 1_000), |_| {});
+    // No second clock comes: a tick is a nanosecond.
+    let gap = Gap { thread: None, start: 2_000, end: 3_001_000 };
+    retention.add(Record::Gap(gap), |_| {});
+    let found = retention.finish(0.999, |_| {});
+    assert_eq!((found.unfinished, found.unfinished_max_ns), (1, 3_000_000));
+}
+
 /// Else it would be open for ever, and all be kept with it.
 #[test]
 fn a_request_whose_end_was_lost_is_given_up() {

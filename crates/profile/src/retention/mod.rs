@@ -148,15 +148,17 @@ impl Retention {
         let rate = self.clocks.rate();
         let quantiles_ns = QUANTILES.map(|share| rate.ns(self.lengths.value_at_quantile(share)));
         let at_least_ns = rate.ns(above);
-        let Incomplete { unfinished, unfinished_max_ns, forgotten, .. } =
-            self.assembly.incomplete(rate);
+        let Incomplete { unfinished, forgotten, .. } = self.assembly.incomplete(rate);
+        // Until the last record: of a request that hangs no mark may follow.
+        let oldest = self.assembly.open_requests().map(|(_, start)| start).min();
+        let open_for = |start| rate.ns(self.latest.saturating_sub(start));
         Found {
             requests,
             above,
             is_short,
             incomplete: self.incomplete + forgotten,
             unfinished,
-            unfinished_max_ns,
+            unfinished_max_ns: oldest.map_or(0, open_for),
             quantiles_ns,
             at_least_ns,
         }

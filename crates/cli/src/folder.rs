@@ -109,6 +109,17 @@ impl<'a> Folder<'a> {
         self.holds_whole_result
     }
 
+    /// Refuses a result that was cut short where a whole one lies: it would take its place.
+    pub(crate) fn refuse_less(&self, result: &Experiment) -> Result<(), Failure> {
+        if result.cut_short.is_none() || !self.holds_whole_result {
+            return Ok(());
+        }
+        Err(Failure::usage(format!(
+            "{} holds a whole result, and this one was cut short; give another folder by --out",
+            self.path.display()
+        )))
+    }
+
     /// Removes what is left of an earlier result, but for files that were `written` anew.
     pub(crate) fn clear_but(&self, written: &[String]) -> Result<(), Failure> {
         let is_new = |file: &&PathBuf| {

@@ -17,6 +17,7 @@ pub(crate) fn merge(options: &MergeOptions) -> Result<(), Failure> {
         options.shards.iter().map(|shard| read(shard)).collect::<Result<_, _>>()?;
     let whole = tailwater_experiment::merge(shards).map_err(|error| refused(options, &error))?;
     let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
+    out.as_ref().map_or(Ok(()), |folder| folder.refuse_less(&whole))?;
     let text = serde_json::to_string_pretty(&whole).map_err(Failure::work)?;
     let out = out.as_ref().map(|folder| (folder, options.pictures.look()));
     // As one program that ran everything would end.

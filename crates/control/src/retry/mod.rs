@@ -22,7 +22,7 @@ mod tests;
 pub use hedge::{HedgeAfter, HedgeConfig, HedgeCounts, Hedges, Lateness};
 
 use crate::client::Reply;
-use crate::server::Reason;
+use crate::server::{Outcome, Reason};
 use budget::Budget;
 use estimate::Estimate;
 use std::ops::Add;
@@ -232,24 +232,42 @@ pub struct Replicas {
 struct Replica {
     up: bool,
     estimate: Estimate,
-    /// Calls that its estimate kept away since it was heard last.
+    /// Calls that its estimate kept away since it was heard last, or was tried all the same.
     passed_over: u32,
+    /// It was tried all the same: its next answer begins the estimate anew.
+    is_on_trial: bool,
 }
 
-/// What is known of a replica is forgotten once it has kept so many calls in a row away. Answers alone renew it, and where other
-/// replicas come first none would ever come. Ours: one wasted try in so many.
+/// A replica that has kept so many calls in a row away is tried by one all the same. Answers alone renew what is known of it,
+/// and where other replicas come first none would ever come. Ours: one wasted try in so many. Were the estimate forgotten, all
+/// calls would go there until one is answered, and of those that are given up no answer is heard.
 const PASSED_OVER_MAX: u32 = 256;
 
 impl Replica {
-    const fn pass_over(&mut self) {
-        self.passed_over += 1;
-        if self.passed_over == PASSED_OVER_MAX {
-            *self = Self::new(self.up);
+    const fn new(up: bool) -> Self {
+        Self { up, estimate: Estimate::NONE, passed_over: 0, is_on_trial: false }
+    }
+
+    /// It may have a call for which its answers are too late.
+    const fn may_be_tried(&self) -> bool {
+        self.passed_over >= PASSED_OVER_MAX
+    }
+
+    /// A call goes there.
+    const fn tried(&mut self) {
+        if self.may_be_tried() {
+            self.passed_over = 0;
+            self.is_on_trial = true;
         }
     }
 
-    const fn new(up: bool) -> Self {
-        Self { up, estimate: Estimate::NONE, passed_over: 0 }
+    fn on_reply(&mut self, reply: &Reply) {
+        if self.is_on_trial && reply.outcome == Outcome::Served {
+            self.estimate = Estimate::NONE;
+            self.is_on_trial = false;
+        }
+        self.estimate.on_reply(reply);
+        self.passed_over = 0;
     }
 }
 
@@ -332,6 +350,7 @@ impl Replicas {
         // Only now: what waits is asked again whenever a place changes.
         let spared = tries.spared + u8::from(is_left_unsent);
         *tries = Tries { seen: used.seen | 1 << replica, spared, has_left: true };
+        self.all[replica].tried();
         Ok(replica)
     }
 
@@ -377,6 +396,7 @@ impl Replicas {
         };
         self.hedges.as_mut()?.take().then(|| {
             tries.seen |= 1 << replica;
+            self.all[replica].tried();
             replica
         })
     }
@@ -403,9 +423,7 @@ impl Replicas {
 
     /// An answer or reject came from a replica: it tells how long answers take.
     pub fn on_reply(&mut self, replica: usize, reply: &Reply) {
-        let Replica { estimate, passed_over, .. } = &mut self.all[replica];
-        estimate.on_reply(reply);
-        *passed_over = 0;
+        self.all[replica].on_reply(reply);
     }
 
     /// Whether the connection to a replica stands.
@@ -462,14 +480,15 @@ impl Replicas {
         for replica in 0..self.all.len() {
             let is_open = self.all[replica].up && !tries.has_seen(replica);
             if is_open && self.is_late(now, deadline, replica) {
-                self.all[replica].pass_over();
+                self.all[replica].passed_over += 1;
             }
         }
     }
 
-    /// An answer of this replica would come too late.
+    /// An answer of this replica would come too late, and it is not to be found out whether that is still so.
     fn is_late(&self, now: Instant, deadline: Option<Instant>, replica: usize) -> bool {
-        let least = self.all[replica].estimate.least();
+        let it = &self.all[replica];
+        let least = if it.may_be_tried() { Duration::ZERO } else { it.estimate.least() };
         deadline.is_some_and(|deadline| now >= deadline || now + least > deadline)
     }
 

@@ -1,7 +1,7 @@
 //! Random courses of calls against books kept beside the decision, and planted bugs that these find.
 
 use super::*;
-use crate::server::{Offer, Outcome};
+use crate::server::Offer;
 use std::collections::BTreeSet;
 use tailwater_core::{Rng, Stamp};
 
@@ -133,9 +133,15 @@ fn a_replica_that_was_slow_once_is_tried_again_some_day() {
     replicas.on_reply(1, &slow);
     assert!((0..last).all(|_| !again(&mut replicas, 0)), "it was heard meanwhile");
     assert!(!beside(&mut replicas, 0), "a second try is another call that it does not get");
-    assert!(beside(&mut replicas, 0) && again(&mut replicas, 0));
+    assert!(beside(&mut replicas, 0), "one finds out");
+    assert!((0..PASSED_OVER_MAX).all(|_| !again(&mut replicas, 0)), "and no other, heard or not");
+    assert!(again(&mut replicas, 0));
     replicas.on_reply(1, &slow);
     assert!(!again(&mut replicas, 0) && !beside(&mut replicas, 0), "it has not changed");
+    assert!((2..PASSED_OVER_MAX).all(|_| !again(&mut replicas, 0)));
+    assert!(again(&mut replicas, 0));
+    replicas.on_reply(1, &Reply { elapsed: us(60), ..slow });
+    assert!(again(&mut replicas, 0) && beside(&mut replicas, 0), "one answer is enough");
 }
 
 #[test]

@@ -116,6 +116,8 @@ impl Input {
         if let Some(until) = self.paused.take_if(|until| *until <= now) {
             // The pause is the client's own doing, and no delay of ours. So is what was unread beyond it.
             self.held_since = self.held_since.max(until);
+            // Its PONG may be in the socket, too.
+            self.pinged = self.pinged.map(|_| now);
             // The rest of a frame may have been in the socket all the time. What comes in drips is not excused: each of its pauses
             // would begin its patience anew.
             if self.drips == 0 {

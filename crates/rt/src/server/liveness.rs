@@ -250,6 +250,7 @@ mod tests {
         while it.input.paused_until().is_none_or(|until| until < at(1_000)) {
             it.input.fine(at(0));
         }
+        it.input.pinged = Some(at(0));
         liveness.refresh(it);
         let until = it.input.paused_until().expect("it is paused");
         assert_eq!(liveness.next(), Some(until));
@@ -257,6 +258,8 @@ mod tests {
             assert_eq!(liveness.judge(it, at(ms)), None, "{ms}");
         }
         assert_eq!(liveness.judge(it, until), Some(Overdue::Resume));
+        it.input.resume(until);
+        assert_eq!(liveness.judge(it, until), None, "its PONG is not read yet");
     }
 
     #[test]

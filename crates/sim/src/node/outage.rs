@@ -97,8 +97,11 @@ impl Node {
         self.set_spare(false, space);
     }
 
-    /// The successor runs.
+    /// The successor runs, unless it does already: of two restarts that end together each says so.
     pub(crate) fn boot(&mut self, now: Instant, space: &mut Space) {
+        if !self.down {
+            return;
+        }
         self.down = false;
         self.walk.boot(now, space);
         self.resume(now, space);

@@ -39,8 +39,8 @@ pub enum Expiry {
         /// The deadline of calls that name none: this long after submission. The server's own objective
         /// takes its place once it is told ([`Client::on_objective`]).
         slo: Duration,
-        /// Above 0 and up to 1: at 0 a call is given up before it can be sent. Low gives up calls that would have been in time, but only while none waits
-        /// behind them; high sends calls that will be shed or late.
+        /// Above 0 and up to 1: at 0 a call is given up before it can be sent. Low gives up calls that would have been in time,
+        /// but only while none waits behind them; high sends calls that will be shed or late.
         share: f64,
     },
 }

@@ -10,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use tailwater_program::{status, unignored};
 
 /// Ctrl-C, `kill`, and a terminal that is closed.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
@@ -39,10 +40,8 @@ impl Interrupt {
     fn noting(second_ends: bool) -> Result<Self, Failure> {
         let (woken, wakes) = UnixStream::pair().map_err(Failure::work)?;
         let (signal, second) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
-        let ignored = ignored();
         let more: &[i32] = if second_ends { &[] } else { &TO_THE_END };
-        let all = SIGNALS.iter().chain(more).copied();
-        for number in all.filter(|number| ignored >> (number - 1) & 1 == 0) {
+        for number in unignored(&status(), &[&SIGNALS, more].concat()) {
             let wakes = wakes.try_clone().map_err(Failure::work)?;
             if second_ends {
                 // In this order: the shutdown looks at the flag before the next action sets it.
@@ -119,11 +118,4 @@ impl Interrupt {
             }
         }
     }
-}
-
-/// Bit n − 1: signal n was ignored when the program started; none where the kernel does not tell.
-fn ignored() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

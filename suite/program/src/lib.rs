@@ -1,4 +1,4 @@
-//! How the small programs of the suite print and end.
+//! How programs print and end: the small ones of the suite, and of signals all.
 
 #![forbid(unsafe_code)]
 
@@ -32,4 +32,20 @@ pub fn print(text: &str) -> Result<(), String> {
 /// Prints a line to standard error, which changes nothing where nobody reads it.
 pub fn explain(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// The kernel's account of this process, for [`unignored`]; empty where it does not tell.
+#[must_use]
+pub fn status() -> String {
+    std::fs::read_to_string("/proc/self/status").unwrap_or_default()
+}
+
+/// Of these signals those that the process does not ignore, by the kernel's account of it. What was ignored when the program
+/// started, as under nohup, is to stay so. All, where the account does not tell.
+#[must_use]
+pub fn unignored(status: &str, signals: &[i32]) -> Vec<i32> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    // Bit n − 1 is signal n.
+    signals.iter().copied().filter(|number| (ignored >> (number - 1)) & 1 == 0).collect()
 }

@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
+use tailwater_program::{status, unignored};
 
 /// Signals that someone else sends to this program go to the one that is recorded.
 const FORWARDED: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
@@ -22,8 +23,9 @@ pub(super) fn run_and_tell(
     command: &mut Command,
     tell: impl FnOnce(u32),
 ) -> Result<ExitStatus, Failure> {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mut signals = Signals::new(handled(&status)).map_err(Failure::work)?;
+    // What is ignored here is so in the program too, as `nohup` wants it: were it handled here, it would be at its default
+    // there.
+    let mut signals = Signals::new(unignored(&status(), &FORWARDED)).map_err(Failure::work)?;
     let handle = signals.handle();
     let mut child = command.spawn().map_err(|error| unstarted(command.get_program(), &error))?;
     tell(child.id());
@@ -43,14 +45,6 @@ fn unstarted(program: &OsStr, error: &io::Error) -> Failure {
         return failure.and(&format!("`./{}`?", program.display()));
     }
     failure
-}
-
-/// What is ignored here is so in the program too, as `nohup` wants it: were it handled here, it would be at its default
-/// there. `status` is the kernel's of this process.
-pub(super) fn handled(status: &str) -> Vec<i32> {
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    FORWARDED.into_iter().filter(|number| (ignored >> (number - 1)) & 1 == 0).collect()
 }
 
 fn wait(child: &mut Child) -> Result<ExitStatus, Failure> {
@@ -87,8 +81,12 @@ mod tests {
     fn what_is_ignored_is_not_handled() {
         let status = "Name:\tx\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000000003\n";
         let expected = [SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
-        assert_eq!(handled(status), expected, "SIGHUP and SIGINT are the first two numbers");
-        assert_eq!(handled(""), FORWARDED);
+        assert_eq!(
+            unignored(status, &FORWARDED),
+            expected,
+            "SIGHUP and SIGINT are the first two numbers"
+        );
+        assert_eq!(unignored("", &FORWARDED), FORWARDED);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tailwater_program::{concluded, print};
+use tailwater_program::{concluded, print, status, unignored};
 use tailwater_router::failover::curve::Bin;
 use tailwater_router::failover::recovery::Recovery;
 use tailwater_router::failover::{Asks, Found, Plan, measure};
@@ -134,14 +134,9 @@ fn run(arguments: &Arguments) -> Result<(), String> {
 /// first. What was ignored when it started, as under nohup, stays so.
 fn noted() -> Result<Arc<AtomicBool>, String> {
     let is_over = Arc::new(AtomicBool::new(false));
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    for signal in [SIGHUP, SIGINT, SIGTERM] {
-        if ignored >> (signal - 1) & 1 == 0 {
-            signal_hook::flag::register(signal, is_over.clone())
-                .map_err(|error| format!("signals cannot be noted: {error}"))?;
-        }
+    for signal in unignored(&status(), &[SIGHUP, SIGINT, SIGTERM]) {
+        signal_hook::flag::register(signal, is_over.clone())
+            .map_err(|error| format!("signals cannot be noted: {error}"))?;
     }
     Ok(is_over)
 }

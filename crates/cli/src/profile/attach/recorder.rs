@@ -1,7 +1,6 @@
 //! The process beside the program that scans it, `tailwater-recorder`: how it is started, asked to end, and what it says.
 
 use crate::failure::Failure;
-use crate::profile::running::handled;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -9,6 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
+use tailwater_program::{status, unignored};
 
 /// What asks for the end, even of a process that a script has put in the background, where SIGINT is ignored.
 const ENDING: [i32; 2] = [SIGINT, SIGTERM];
@@ -47,10 +47,9 @@ pub(super) struct Post {
 
 impl Post {
     pub(super) fn open() -> Result<Self, Failure> {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         // `nohup` has it ignored, and so it stays.
-        let hangup = handled(&status).into_iter().filter(|number| *number == SIGHUP);
-        let mut signals = Signals::new(hangup.chain(ENDING)).map_err(Failure::work)?;
+        let hangup = unignored(&status(), &[SIGHUP]);
+        let mut signals = Signals::new(hangup.into_iter().chain(ENDING)).map_err(Failure::work)?;
         let handle = signals.handle();
         let (tell, told) = channel();
         let tell_too = tell.clone();

@@ -1,7 +1,7 @@
 //! Closed loop: a fixed number of requests in flight, each answer starting the next. For capacity.
 
 use crate::application::{Application, Order};
-use crate::cut::{EarlyEnd, look_by};
+use crate::early_end::{EarlyEnd, look_by};
 use crate::fleet::{self, Fleet};
 use std::fmt;
 use std::sync::Arc;

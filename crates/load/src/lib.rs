@@ -10,7 +10,7 @@
 
 pub mod application;
 pub mod open;
-mod cut;
+mod early_end;
 mod alarm;
 pub mod scheduling;
 pub mod census;
@@ -28,7 +28,7 @@ pub mod work;
 pub mod paths;
 
 pub use application::Application;
-pub use cut::EarlyEnd;
+pub use early_end::EarlyEnd;
 pub use fleet::{Fleet, FleetError, ThreadClients};
 pub use open::{Findings, OpenPlan};
 pub use spinner::{Spinner, Throttle};

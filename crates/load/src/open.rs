@@ -2,7 +2,7 @@
 
 use crate::application::{Application, Order};
 use crate::census::{Census, Counted};
-use crate::cut::{EarlyEnd, look_by};
+use crate::early_end::{EarlyEnd, look_by};
 use crate::fleet::{self, Fleet, Retried};
 use crate::meter::{Metered, Meters, Subject, Window};
 use std::fmt;

@@ -230,6 +230,7 @@ fn text(to: &Path, summary: &Summary, has_interrupts: bool, both_ns: u64) -> Str
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::header;
     use super::*;
     use tailwater_kernel::{Event, Losses, What};
 
@@ -238,13 +239,7 @@ mod tests {
     /// A trace from second 100 to second 110 of the machine's life.
     fn recorded() -> Recorded {
         let clock = |raw_ns: u64| Clock { ticks: raw_ns, raw_ns, real_ns: 1_000 * S + raw_ns };
-        let header = Header {
-            architecture: "x86_64".into(),
-            pid: 7,
-            program: "server".into(),
-            build_id: vec![],
-            clock: clock(100 * S),
-        };
+        let header = Header { pid: 7, clock: clock(100 * S), ..header() };
         Recorded { header, tids: BTreeSet::from([7]), end: clock(110 * S) }
     }
 

@@ -184,20 +184,14 @@ impl<W: Write> Sink<W> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::header;
     use super::*;
-    use tailwater_profile::record::{Clock, Mark, MarkKind, ThreadId};
+    use tailwater_profile::record::{Mark, MarkKind, ThreadId};
 
     /// One that is never ended keeps hours, as what happens meanwhile may be its cause.
     #[test]
     fn requests_that_had_not_ended_are_told() {
-        let header = Header {
-            architecture: "x86_64".into(),
-            pid: 1,
-            program: "x".into(),
-            build_id: vec![],
-            clock: Clock { ticks: 0, raw_ns: 0, real_ns: 0 },
-        };
-        let mut retention = Retention::of_slowest(&header, 10);
+        let mut retention = Retention::of_slowest(&header(), 10);
         let marks = [
             (1, MarkKind::Start, 1_000),
             (2, MarkKind::Start, 1_001_000),

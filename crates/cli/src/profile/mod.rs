@@ -29,6 +29,8 @@ mod output;
 mod page;
 mod percentile;
 mod running;
+#[cfg(test)]
+mod testing;
 
 use crate::failure::Failure;
 use clap::Subcommand;

@@ -242,16 +242,11 @@ impl Read for Growing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write as _;
+    use crate::profile::testing::header;
+    use std::io::Write;
     use std::sync::mpsc::{TryRecvError, channel};
-    use tailwater_profile::record::{Clock, Mark, MarkKind, Record, ThreadId};
+    use tailwater_profile::record::{Mark, MarkKind, Record, ThreadId};
     use tailwater_profile::trace::Writer;
-
-    fn header() -> Header {
-        let clock = Clock { ticks: 0, raw_ns: 0, real_ns: 0 };
-        let (architecture, program) = ("x86_64".into(), "x".into());
-        Header { architecture, pid: 1, program, build_id: vec![], clock }
-    }
 
     /// A runtime that writes a thousand requests, of which ten are long, while they are read.
     #[test]
@@ -321,6 +316,13 @@ mod tests {
         assert!(following.join().expect("the panic was caught").is_err());
     }
 
+    fn one_request(writer: &mut Writer<impl Write>) {
+        for (kind, at) in [(MarkKind::Start, 0), (MarkKind::End, 5_000)] {
+            let mark = Mark { thread: ThreadId(0), request: 1, kind, at };
+            writer.write(&Record::Mark(mark)).expect("it is written");
+        }
+    }
+
     #[test]
     fn a_child_that_goes_on_has_its_trace_until_it_has_ended() {
         let folder = std::env::temp_dir().join(format!("tailwater-child-{}", std::process::id()));
@@ -329,10 +331,7 @@ mod tests {
         let file = File::create(&child).expect("a file");
         file.try_lock().expect("nobody else has it");
         let mut writer = Writer::new(&file, &header()).expect("it is written");
-        for (kind, at) in [(MarkKind::Start, 0), (MarkKind::End, 5_000)] {
-            let mark = Mark { thread: ThreadId(0), request: 1, kind, at };
-            writer.write(&Record::Mark(mark)).expect("it is written");
-        }
+        one_request(&mut writer);
         writer.flush().expect("it is written");
         let text = of_child(&trace, &child, 0.99);
         assert!(child.exists(), "{text}");
@@ -356,10 +355,7 @@ mod tests {
             let child = folder.join(format!("x.trace.all.{numbers}"));
             let file = File::create(&child).expect("a file");
             let mut writer = Writer::new(file, &header()).expect("it is written");
-            for (kind, at) in [(MarkKind::Start, 0), (MarkKind::End, 5_000)] {
-                let mark = Mark { thread: ThreadId(0), request: 1, kind, at };
-                writer.write(&Record::Mark(mark)).expect("it is written");
-            }
+            one_request(&mut writer);
             writer.finish().expect("it is written");
             drop(writer);
             let text = of_child(&trace, &child, 0.99);

@@ -424,16 +424,9 @@ impl Sort {
 
 #[test]
 fn of_a_program_that_goes_on_and_is_idle_it_is_not_asked_whether_it_ran() {
-    use tailwater_profile::record::Clock;
-    use tailwater_profile::trace::{Ending, Header};
-    let header = Header {
-        architecture: "x86_64".into(),
-        pid: 1,
-        program: "server".into(),
-        build_id: vec![],
-        clock: Clock { ticks: 0, raw_ns: 0, real_ns: 0 },
-    };
-    let report = Functions::new(&header).finish(&Ending::Unfinished);
+    use super::testing::header;
+    use tailwater_profile::trace::Ending;
+    let report = Functions::new(&header()).finish(&Ending::Unfinished);
     let shown = Shown { sort: Sort::P999, function: vec![], limit: 20, json: false };
     let top = ReportOptions::of(Path::new("top.trace"), &shown);
     let told = text(&report, "server", 0, &top);
@@ -441,12 +434,13 @@ fn of_a_program_that_goes_on_and_is_idle_it_is_not_asked_whether_it_ran() {
     let told = text(&report, "server", 0, &ReportOptions { live: false, ..top });
     assert!(told.contains("Did the program run for some milliseconds"), "{told}");
     // Functions that are called now and then are not taken for unknown ones.
-    let report = Functions::new(&header).together(|_: &Function| false).finish(&Ending::Unfinished);
+    let report =
+        Functions::new(&header()).together(|_: &Function| false).finish(&Ending::Unfinished);
     let shown = Shown { sort: Sort::P999, function: vec!["handle".into()], limit: 20, json: false };
     let top = ReportOptions::of(Path::new("top.trace"), &shown);
     let told = text(&report, "server", 3, &top);
     assert!(told.contains("No call of handle has ended since the last look"), "{told}");
-    let report = Functions::new(&header).finish(&Ending::Unfinished);
+    let report = Functions::new(&header()).finish(&Ending::Unfinished);
     let told = text(&report, "server", 3, &top);
     assert!(told.contains("A longer --every") && !told.contains("--min-count"), "{told}");
 }

@@ -9,13 +9,14 @@ use tailwater_report::{TOLERANCE_POINTS, comparison, comparison_csv, comparison_
 use tailwater_stats::agreement::{Agreement, agreement};
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<(), Failure> {
-    let out = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
     let (first, second) = (read(&options.first)?, read(&options.second)?);
     let found = agreement(&first, &second, TOLERANCE_POINTS);
     if found.points.is_empty() {
         let why = "no controller, demand, number of clients and SLO occur in both with a valid run";
         return Err(Failure::usage(format!("{why}; give two results of the same scenario")));
     }
+    // Behind what is wrong with the results: a name that was mistyped leaves no folder.
+    let out = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
     let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
     let text = comparison_table((&first, &second), &found, style().width);
     // Cheap to make again: the page first, whether or not anything reads the rest.

@@ -142,6 +142,38 @@ fn a_result_agrees_with_itself_and_no_result_is_refused() {
     assert!(said.contains("this is no result of tailwater run"), "{said}");
 }
 
+/// An empty folder was left.
+#[test]
+fn a_comparison_that_is_refused_makes_no_folder() {
+    let folder = Folder::new("compare-refused");
+    let result = |name: &str, text: &str| {
+        let file = folder.write("tiny.toml", text);
+        let output = run(&file, &["--on", "sim", "--json"]);
+        folder.write(name, &String::from_utf8_lossy(&output.stdout))
+    };
+    let one = result("one.json", TINY);
+    let other = result("other.json", &TINY.replace("count = 10", "count = 11"));
+    let out = folder.0.join("compared");
+    let compare = |first: &Path, second: &Path| {
+        let mut command = Command::new(TAILWATER);
+        command.arg("compare").args([first, second]).arg("--out").arg(&out);
+        command.output().expect("it runs")
+    };
+    for (first, why) in [
+        (folder.0.join("mistyped.json"), "mistyped.json"),
+        (folder.0.join("tiny.toml"), "this is no result of tailwater run"),
+        (other, "give two results of the same scenario"),
+    ] {
+        for refused in [compare(&first, &one), compare(&one, &first)] {
+            let said = String::from_utf8_lossy(&refused.stderr);
+            assert_eq!(refused.status.code(), Some(2), "{said}");
+            assert!(said.contains(why) && !out.exists(), "{said}");
+        }
+    }
+    let compared = compare(&one, &one);
+    assert!(compared.status.success() && out.join("index.html").exists(), "{compared:?}");
+}
+
 /// Other controllers for [`TINY`], as a scenario may name them. What a busy machine does voids no run: names are compared,
 /// and no numbers.
 const VARIANTS: &str = r#"[validity]

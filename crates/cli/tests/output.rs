@@ -127,6 +127,42 @@ fn a_merged_result_takes_the_place_of_none_of_its_parts() {
     assert!(merge([first, second], &whole).status.success());
 }
 
+/// As where a signal ended one of them: what ran for hours would be given for what it had by then.
+#[test]
+fn merged_loads_that_were_cut_short_take_the_place_of_no_whole_result() {
+    let folder = Folder::new("merged-cut-short");
+    let file = folder.write("small.toml", SMALL);
+    let out = folder.0.join("out");
+    assert!(simulate(&file, &["--out", &out.display().to_string()]).status.success());
+    let read = || std::fs::read_to_string(out.join("result.json")).expect("a result");
+    let before = read();
+    let serving = Serving::start(&["--controller", "none"]);
+    let flags = ["--connect", &serving.address, "--controller", "none", "--slo", "60s", "--json"];
+    let load = |seed: &str| -> Value {
+        let mut command = tailwater(&["load", "--rate", "1000", "--duration", "100ms"], &[]);
+        command.args(flags).args(["--clients", "4", "--pace", "sleep", "--seed", seed]);
+        let told = command.output().expect("it starts");
+        let said = text(&told.stderr);
+        serde_json::from_slice(&told.stdout).expect(said)
+    };
+    let (one, other) = (load("1"), load("2"));
+    let mut part = other.clone();
+    part["cut_short"] = "ended by SIGTERM, after 0.1 of 600.0 s".into();
+    let first = folder.write("1.json", &one.to_string());
+    let merge = |second: &Value| {
+        let second = folder.write("2.json", &second.to_string());
+        tailwater(&["merge", "--out"], &[&out, &first, &second]).output().expect("it starts")
+    };
+    let refused = merge(&part);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(text(&refused.stderr).contains("holds a whole result"), "{refused:?}");
+    assert_eq!(read(), before);
+    // They were at different times, so that none counts; all the same the result is whole.
+    let merged = merge(&other);
+    assert!(matches!(merged.status.code(), Some(0 | 1)), "{merged:?}");
+    assert!(read().contains("2 loads at the same time"), "{merged:?}");
+}
+
 #[test]
 fn the_same_comes_out_on_any_number_of_threads() {
     let folder = Folder::new("threads");

@@ -21,6 +21,8 @@ pub(crate) struct Folder<'a> {
     path: &'a Path,
     /// Whether an earlier result lies there, and of all its runs.
     holds_whole_result: bool,
+    /// Whether an earlier result lies there, and of no short version.
+    holds_full_result: bool,
     /// Files of an earlier result that a new one may lack, which end when it is written: pictures, series, tiers.
     stale: Vec<PathBuf>,
 }
@@ -46,7 +48,7 @@ impl<'a> Folder<'a> {
         let trial = path.join(format!("tailwater-{}.part", std::process::id()));
         fs::File::create(&trial).map_err(trouble)?;
         fs::remove_file(&trial).map_err(trouble)?;
-        Ok(Self { path, holds_whole_result: false, stale: Vec::new() })
+        Ok(Self { path, holds_whole_result: false, holds_full_result: false, stale: Vec::new() })
     }
 
     /// The same for a result with pictures, where those of an earlier one may lie.
@@ -64,6 +66,7 @@ impl<'a> Folder<'a> {
             refuse_unreadable(path)?;
         }
         let holds_whole_result = result.as_ref().is_some_and(|it| it.cut_short.is_none());
+        let holds_full_result = result.as_ref().is_some_and(|it| !it.short);
         let earlier = result.as_ref().map(pictures).unwrap_or_default();
         let is_known = |file: &&PathBuf| {
             let name = file.file_stem().and_then(|name| name.to_str());
@@ -82,7 +85,7 @@ impl<'a> Folder<'a> {
         }
         stale.extend(tables);
         stale.push(path.join(PARTIAL));
-        Ok(Self { holds_whole_result, stale, ..folder })
+        Ok(Self { holds_whole_result, holds_full_result, stale, ..folder })
     }
 
     /// The same for what is no result of a run, whose page would take the place of that.
@@ -109,8 +112,21 @@ impl<'a> Folder<'a> {
         self.holds_whole_result
     }
 
-    /// Refuses a result that was cut short where a whole one lies: it would take its place.
+    /// Refuses the result of a short version where a full one lies, which took minutes or hours: it would take its place.
+    pub(crate) fn refuse_short(&self, short: bool) -> Result<(), Failure> {
+        if !short || !self.holds_full_result {
+            return Ok(());
+        }
+        let shown = self.path.display();
+        Err(Failure::usage(format!(
+            "{shown} holds a full result, and a short one would take its place; give another folder by --out, or remove \
+             {shown} first"
+        )))
+    }
+
+    /// The same of any result, and refuses one that was cut short where a whole one lies.
     pub(crate) fn refuse_less(&self, result: &Experiment) -> Result<(), Failure> {
+        self.refuse_short(result.short)?;
         if result.cut_short.is_none() || !self.holds_whole_result {
             return Ok(());
         }

@@ -120,6 +120,7 @@ pub(crate) fn play(
     let mark = options.shard.map(mark).transpose()?;
     // Before the work: a result that cannot be written would be lost.
     let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
+    out.as_ref().map_or(Ok(()), |folder| folder.refuse_short(is_short(options.short)))?;
     let interrupt = Interrupt::watch()?;
     let used = match options.on {
         Driver::Loopback => prepared(&scenario, &data, &interrupt)?,

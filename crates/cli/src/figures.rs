@@ -3,6 +3,7 @@
 use crate::args::FiguresOptions;
 use crate::failure::{Failure, say};
 use crate::folder::Folder;
+use crate::machine::built;
 use crate::progress::Progress;
 use crate::run::is_short;
 use crate::scenarios;
@@ -11,6 +12,7 @@ use std::thread;
 use tailwater_figures::data::Figure;
 use tailwater_figures::{Compared, Plan, Results, catalogue, choose, pictures};
 use tailwater_sim::Failure as Trouble;
+use tailwater_stats::result::Experiment;
 
 pub(crate) fn figures(options: &FiguresOptions) -> Result<(), Failure> {
     let all = catalogue().map_err(Failure::work)?;
@@ -97,6 +99,8 @@ fn write_all(results: &Results, compared: &Compared, folder: &Folder<'_>) -> Res
     let json = serde_json::to_string_pretty(compared).map_err(Failure::work)?;
     folder.write("compared.json", &json)?;
     folder.write("compared.md", &compared.markdown())?;
-    let runs = serde_json::to_string_pretty(&results.experiments()).map_err(Failure::work)?;
-    folder.write("runs.json", &runs)
+    // As `run --on sim` tells it: what comes out depends on program and seed alone.
+    let told = |played: Experiment| Experiment { manifest: built(played.manifest), ..played };
+    let runs: Vec<_> = results.experiments().into_iter().map(told).collect();
+    folder.write("runs.json", &serde_json::to_string_pretty(&runs).map_err(Failure::work)?)
 }

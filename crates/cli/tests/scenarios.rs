@@ -219,6 +219,25 @@ fn configurations_have_the_same_names_on_sockets_and_in_simulation() {
     assert_eq!((points.len(), &found["unmatched"]), (4, &Value::from(0)), "{found}");
 }
 
+/// They named neither version nor commit.
+#[test]
+fn runs_of_figures_name_their_build() {
+    let folder = Folder::new("figures-build");
+    let mut command = Command::new(TAILWATER);
+    command.args(["figures", "breakwater", "10", "--short", "--claims", "--out"]).arg(&folder.0);
+    let output = command.output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read(folder.0.join("runs.json")).expect("it was written");
+    let played: Vec<Value> = serde_json::from_slice(&text).expect("a list");
+    assert!(!played.is_empty());
+    for experiment in &played {
+        for field in ["tailwater", "commit"] {
+            let told = experiment["manifest"][field].as_str();
+            assert!(told.is_some_and(|told| !told.is_empty()), "{field}: {experiment}");
+        }
+    }
+}
+
 #[test]
 fn every_verb_has_a_manual_page() {
     let page =

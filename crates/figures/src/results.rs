@@ -1,6 +1,8 @@
 //! What was simulated.
 
-use tailwater_stats::result::{Experiment, Run};
+use tailwater_experiment::Driver as _;
+use tailwater_sim::Simulator;
+use tailwater_stats::result::{Experiment, Manifest, Run};
 use tailwater_stats::summarise;
 use tailwater_workload::Scenario;
 
@@ -20,11 +22,14 @@ pub(crate) struct Played {
     pub(crate) seed: u64,
     /// By configuration, then controller, then repetition.
     pub(crate) runs: Vec<Run>,
+    /// As the simulator tells it.
+    pub(crate) manifest: Manifest,
 }
 
 impl Played {
     pub(crate) fn begin(scenario: &Scenario) -> Self {
-        Self { name: scenario.name.clone(), seed: scenario.seed, runs: Vec::new() }
+        let manifest = Simulator::new(scenario).manifest();
+        Self { name: scenario.name.clone(), seed: scenario.seed, runs: Vec::new(), manifest }
     }
 }
 
@@ -47,6 +52,7 @@ impl Results {
             slo_us: played.runs.first().map_or(0.0, |run| run.slo_us),
             runs: played.runs.clone(),
             summary: summarise(&played.runs),
+            manifest: played.manifest.clone(),
             ..Experiment::default()
         };
         self.played.iter().map(experiment).collect()
@@ -56,6 +62,8 @@ impl Results {
     #[cfg(test)]
     pub(crate) fn of(name: &str, runs: Vec<Run>) -> Self {
         let seeds = runs.iter().map(|run| run.repetition + 1).max().unwrap_or(1);
-        Self { seeds, short: false, played: vec![Played { name: name.into(), seed: 1, runs }] }
+        let manifest = Manifest::default();
+        let played = vec![Played { name: name.into(), seed: 1, runs, manifest }];
+        Self { seeds, short: false, played }
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::args::LoadOptions;
 use crate::failure::{Failure, say};
-use crate::interrupt::Interrupt;
 use crate::job::{
     Asks, Begins, Job, Kind, Loses, OpenJob, OpenOutcome, Outcome, ServiceJob, Waiting, Watching,
 };
@@ -19,6 +18,7 @@ use tailwater_experiment::{capacity, drain};
 use tailwater_load::EarlyEnd;
 use tailwater_load::application::Whose;
 use tailwater_load::meter::Metered;
+use tailwater_program::interrupt::Interrupt;
 use tailwater_report::table;
 use tailwater_stats::result::{DataUsed, Experiment, LoadMark, Manifest};
 use tailwater_stats::{Rules, discard, judge};

@@ -13,13 +13,11 @@ mod terminal;
 mod reader;
 mod folder;
 mod progress;
-mod interrupt;
 mod machine;
 mod data_folder;
-mod group;
+mod bound;
 mod complaints;
 mod guard;
-mod guarded;
 mod scenarios;
 mod notes;
 mod services;
@@ -87,6 +85,6 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure::report(&failure),
     }
 }

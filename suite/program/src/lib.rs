@@ -1,6 +1,16 @@
-//! How programs print and end: the small ones of the suite, and of signals all.
+//! How the suite's small programs print and end; which signals programs note, and how what they start ends with them.
+//!
+//! [`interrupt`] notes signals. What a program starts ends with it, however that ends: the kernel ends it ([`bound`]), or a
+//! process between ([`guard`]).
 
 #![forbid(unsafe_code)]
+
+pub mod failure;
+pub mod interrupt;
+pub mod group;
+pub mod bound;
+pub mod guard;
+pub mod guarded;
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
@@ -23,9 +33,18 @@ pub fn concluded(name: &str, done: Result<(), String>) -> ExitCode {
 /// # Errors
 /// When standard output cannot be written.
 pub fn print(text: &str) -> Result<(), String> {
+    is_heard(text).map(drop)
+}
+
+/// Prints a line to standard output; false where nothing reads that any more.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn is_heard(text: &str) -> Result<bool, String> {
     match writeln!(std::io::stdout(), "{text}") {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        result => result.map_err(|error| format!("standard output: {error}")),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(format!("standard output: {error}")),
     }
 }
 

@@ -4,7 +4,6 @@ mod fetch;
 
 use crate::data_folder::DataFolder;
 use crate::failure::{Failure, say};
-use crate::interrupt::Interrupt;
 use crate::run::prepared;
 use crate::services::SERVICES;
 use crate::suite::ChoiceOptions;
@@ -13,6 +12,7 @@ use fetch::FetchOptions;
 use serde::Serialize;
 use std::path::PathBuf;
 use tailwater_data::{Checked, Folder};
+use tailwater_program::interrupt::Interrupt;
 use tailwater_report::wrap_indented;
 use tailwater_stats::result::DataUsed;
 

@@ -3,10 +3,10 @@
 use super::launched;
 use super::member::{Launch, Member};
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::scenarios::Said;
 use tailwater_load::meter::{Metered, Used};
 use tailwater_load::tiers::TierProcesses;
+use tailwater_program::interrupt::Interrupt;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{FaultKind, Struck, Tier};
 

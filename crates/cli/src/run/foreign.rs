@@ -2,13 +2,14 @@
 
 use super::process::ended;
 use crate::failure::Failure;
-use crate::group::{find, free_port};
-use crate::guarded::Guarded;
-use crate::interrupt::Interrupt;
+use crate::guard::guarded;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
+use tailwater_program::group::{find, free_port};
+use tailwater_program::guarded::Guarded;
+use tailwater_program::interrupt::Interrupt;
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Command;
 
@@ -67,7 +68,7 @@ impl ForeignProcess {
         core: Option<u32>,
     ) -> Result<Self, Failure> {
         let words = command.at(address.port());
-        let guarded = Guarded::start(&words, core)?;
+        let guarded = guarded(&words, core)?;
         let until = Instant::now() + ANSWERS_WITHIN;
         Ok(Self { name: words[0].clone(), guarded, address, until })
     }

@@ -3,10 +3,10 @@
 use super::course::Course;
 use super::process::{myself, start};
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::job::{Begins, Job, Outcome};
 use std::io::Read as _;
 use std::process::{Child, ChildStdout, Command};
+use tailwater_program::interrupt::Interrupt;
 
 /// A load generator; killed when dropped, unless it has ended.
 struct JobProcess(Child);

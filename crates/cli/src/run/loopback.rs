@@ -6,7 +6,6 @@ use super::flags;
 use super::generator::perform;
 use super::unchanged;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::job::{Asks, Job, Kind, Loses, OpenJob, Outcome, Waiting, Watching};
 use crate::machine::manifest;
 use crate::scenarios::Said;
@@ -17,6 +16,7 @@ use tailwater_experiment::{
     ClosedLoop, Cost, Driver, OpenRun, Played, TierCores, capacity, widest,
 };
 use tailwater_load::Spinner;
+use tailwater_program::interrupt::Interrupt;
 use tailwater_stats::result::{DataUsed, Manifest, Run};
 use tailwater_workload::scenario::{ControllerSpec, FaultKind, Model, Placement, Server};
 use tailwater_workload::{Scenario, Work};

@@ -3,10 +3,10 @@
 use super::foreign::ForeignProcess;
 use super::process::ServerProcess;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::scenarios::Said;
 use rustix::process::Signal;
 use tailwater_load::meter::{Metered, Used};
+use tailwater_program::interrupt::Interrupt;
 use tailwater_rt::cpu::Usage;
 use tailwater_workload::scenario::{Command, Model};
 

@@ -24,7 +24,6 @@ mod watch;
 
 use crate::failure::{Failure, complain};
 use crate::folder::{Folder, PARTIAL};
-use crate::interrupt::Interrupt;
 use crate::prepare::prepare;
 use crate::progress::Progress;
 use crate::scenarios::Said;
@@ -41,6 +40,7 @@ use std::path::Path;
 use tailwater_core::Rate;
 use tailwater_experiment::{Shard, Unfinished, check, pieces};
 use tailwater_load::application::{Whose, check_count};
+use tailwater_program::interrupt::Interrupt;
 use tailwater_sim::{Failure as Trouble, Simulator};
 use tailwater_stats::result::{DataUsed, Experiment};
 use tailwater_workload::Scenario;

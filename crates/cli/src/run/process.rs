@@ -1,8 +1,7 @@
 //! The processes of an experiment, which end when they are dropped, and by themselves when this process is gone.
 
+use crate::bound::bound_to_this;
 use crate::failure::Failure;
-use crate::group::bound_to_this;
-use crate::interrupt::Interrupt;
 use crate::scenarios::Said;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
@@ -11,6 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 use tailwater_core::threads::Model;
+use tailwater_program::interrupt::Interrupt;
 
 /// This very program: server and load must be of the same build.
 pub(super) fn myself() -> Result<PathBuf, Failure> {

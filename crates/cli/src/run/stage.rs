@@ -6,13 +6,13 @@ use super::watch::Watcher;
 use super::{prepared, refuse_on_sockets};
 use crate::data_folder::DataFolder;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::job::Watching;
 use crate::progress::Progress;
 use crate::scenarios::Said;
 use std::path::PathBuf;
 use tailwater_core::Rate;
 use tailwater_experiment::{Driver as _, Shard, capacity, check, pieces};
+use tailwater_program::interrupt::Interrupt;
 use tailwater_stats::result::{CapacityReading, DataUsed, Experiment};
 use tailwater_workload::Scenario;
 

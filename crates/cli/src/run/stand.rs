@@ -4,11 +4,11 @@ use super::deployment::{Deployment, Flags};
 use super::{flags, prepared, refuse_on_sockets};
 use crate::data_folder::DataFolder;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::scenarios::Said;
 use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_control::catalog::{self, Spec};
+use tailwater_program::interrupt::Interrupt;
 use tailwater_workload::Scenario;
 
 /// The processes.

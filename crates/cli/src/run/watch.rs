@@ -1,8 +1,8 @@
 //! The user at the terminal watches: by the progress bar, and with a hand on Ctrl-C.
 
-use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use tailwater_experiment::{Piece, Watch};
+use tailwater_program::interrupt::Interrupt;
 
 /// Shows progress and stops at signals.
 pub(super) struct Watcher<'a> {

@@ -6,9 +6,9 @@ use super::noise::Steal;
 use super::targets::{Late, Played, Target};
 use super::tell;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use serde::Serialize;
 use std::time::{Duration, Instant};
+use tailwater_program::interrupt::Interrupt;
 use tailwater_stats::anytime::{Arm, QuadOrder};
 use tailwater_tune::ab::{Block, QuadTimes};
 

@@ -1,8 +1,7 @@
 //! `tailwater tune drive`: one block of a server that is not ours: started afresh, loaded in its own protocol, and ended.
 
 use crate::failure::{Failure, say};
-use crate::group::free_port;
-use crate::guarded::Guarded;
+use crate::guard::guarded;
 use crate::two_cores;
 use crate::values::{duration, rate};
 use clap::Args;
@@ -11,6 +10,8 @@ use serde_json::json;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use tailwater_load::foreign::{ForeignFindings, ForeignPlan, Protocol, run};
+use tailwater_program::group::free_port;
+use tailwater_program::guarded::Guarded;
 
 /// How long a server may take until it listens.
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
@@ -156,7 +157,7 @@ fn start(options: &DriveOptions, cores: Option<&Cores>) -> Result<(Guarded, Sock
     if let Some(cores) = cores {
         sched_setaffinity(None, &cores.servers).map_err(Failure::work)?;
     }
-    let mut server = Guarded::start(&words, None)?;
+    let mut server = guarded(&words, None)?;
     server.greet()?;
     listens(&mut server, address, &words[0])?;
     Ok((server, address))

@@ -2,9 +2,7 @@
 
 use crate::failure::Failure;
 use clap::Args;
-use rustix::process::{
-    Signal, getppid, getpriority_process, set_parent_process_death_signal, setpriority_process,
-};
+use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::{
     CpuSet, current_timer_slack, disable_transparent_huge_pages, sched_getaffinity,
     sched_setaffinity, set_current_timer_slack, transparent_huge_pages_are_disabled,
@@ -19,6 +17,7 @@ use tailwater_core::Nanos as _;
 use tailwater_core::duration::{format_duration, parse_duration};
 use tailwater_core::pace::Scheduling;
 use tailwater_load::scheduling::schedule;
+use tailwater_program::bound::end_with;
 use tailwater_tune::knobs::{self, INHERITED, Launch, Lever};
 
 #[derive(Args, Debug)]
@@ -42,11 +41,7 @@ pub(crate) struct ExecOptions {
 /// Returns only when the program cannot be started.
 pub(super) fn exec(options: &ExecOptions) -> Result<(), Failure> {
     if let Some(parent) = options.parent {
-        set_parent_process_death_signal(Some(Signal::KILL)).map_err(Failure::work)?;
-        // It may have ended before the wish was told.
-        if getppid().is_none_or(|now| now.as_raw_nonzero().get() != parent) {
-            return Err(Failure::work("what started this has ended"));
-        }
+        end_with(parent)?;
     }
     let (program, arguments) = options.command.split_first().expect("clap wants one word");
     let mut command = Command::new(program);

@@ -1,15 +1,16 @@
 //! Debian's clients: apt-get brings a package, dpkg-deb opens it. Neither needs to be root for that.
 
 use super::draft::Draft;
+use crate::bound::bound_to_this;
 use crate::complaints::Complaints;
 use crate::failure::Failure;
-use crate::group::{Group, bound_to_this, find};
-use crate::interrupt::Interrupt;
 use rustix::process::{PidfdFlags, pidfd_open};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use tailwater_program::group::{Group, find};
+use tailwater_program::interrupt::Interrupt;
 
 /// Between two looks at what has come: a few a second for people, and a bound that is kept within as much as comes meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(200);

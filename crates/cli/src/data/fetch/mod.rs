@@ -8,7 +8,6 @@ mod draft;
 use super::{Entry, shown};
 use crate::data_folder::DataFolder;
 use crate::failure::{Failure, complain, say};
-use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use archive::Trouble;
 use clap::{Args, ValueEnum};
@@ -18,6 +17,7 @@ use std::io::{BufReader, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use tailwater_data::text::WORDNET_PACKAGE;
 use tailwater_data::{Package, Unfit};
+use tailwater_program::interrupt::Interrupt;
 use tailwater_stats::result::DataUsed;
 
 pub(super) const HELP: &str = "Examples:

@@ -142,7 +142,7 @@ pub(crate) fn as_compiler() -> Option<ExitCode> {
     let language = wrapper::Language::of(name.file_name()?.to_str()?)?;
     Some(match compile(language, &arguments.collect::<Vec<_>>()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => crate::failure::report(&failure),
     })
 }
 

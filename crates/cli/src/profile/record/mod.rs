@@ -14,7 +14,6 @@ use super::percentile::percentile;
 use super::reading::Trace;
 use super::running::{exit_code, run_and_tell};
 use crate::failure::{Failure, tell};
-use crate::group::find;
 use clap::Args;
 use place::written_beside;
 use std::ffi::{OsStr, OsString};
@@ -25,6 +24,7 @@ use tailwater_kernel::has_counters;
 use tailwater_profile::clock::Clocks;
 use tailwater_profile::quality::Quality;
 use tailwater_profile::record::{Counter, Counters, Record};
+use tailwater_program::group::find;
 use tailwater_report::{count, time};
 
 pub(super) use aside::Whose;

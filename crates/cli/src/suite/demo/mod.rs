@@ -11,7 +11,6 @@ use super::choice::Choice;
 use crate::applications;
 use crate::data_folder::DataFolder;
 use crate::failure::{Failure, say};
-use crate::interrupt::Interrupt;
 use crate::run::Stand;
 use crate::values::key_value;
 use asked::Asked;
@@ -22,6 +21,7 @@ use std::path::Path;
 use std::time::Duration;
 use tailwater_data::text::{WORDNET_PACKAGE, is_wordnet_in};
 use tailwater_load::application::Inquiry;
+use tailwater_program::interrupt::Interrupt;
 use tailwater_workload::Scenario;
 
 pub(super) const HELP: &str = "Examples:

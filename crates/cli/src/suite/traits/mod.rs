@@ -19,7 +19,6 @@ use crate::data_folder::DataFolder;
 use crate::failure::{Failure, say};
 use crate::folder::Folder;
 use crate::input::text_of;
-use crate::interrupt::Interrupt;
 use crate::run::{Conclusion, is_short};
 use crate::services::SERVICES;
 use crate::values::{duration, key_value, rate};
@@ -30,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tailwater_core::pace::Scheduling;
 use tailwater_core::threads::Model;
+use tailwater_program::interrupt::Interrupt;
 use tailwater_stats::result::Manifest;
 use tailwater_workload::limits::REPETITIONS_MAX;
 

@@ -12,6 +12,7 @@ pub(super) use conducted::Compared;
 pub(crate) use options::AbOptions;
 pub(super) use options::QUADS_MAX;
 pub(super) use page::evidence;
+use tailwater_program::interrupt::Interrupt;
 pub(super) use text::{change, forecast, percent};
 
 use super::bench::Bench;
@@ -22,7 +23,6 @@ use super::targets::Target;
 use super::tell;
 use crate::failure::{Failure, say};
 use crate::folder::Folder;
-use crate::interrupt::Interrupt;
 use crate::machine;
 use crate::run::tell_of_others;
 use conduct::conduct;

@@ -20,7 +20,6 @@ use super::plan::plan;
 use super::tell;
 use crate::failure::{Failure, say};
 use crate::folder::Folder;
-use crate::interrupt::Interrupt;
 use crate::run::tell_of_others;
 use crate::values::duration;
 use clap::Args;
@@ -30,6 +29,7 @@ use recipes::Recipe;
 use search::search;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use tailwater_program::interrupt::Interrupt;
 use tailwater_report::illustrated;
 
 #[derive(Args, Debug)]

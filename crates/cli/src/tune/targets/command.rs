@@ -1,9 +1,8 @@
 //! A block's command in a process group of its own, which ends with this program and within its time.
 
+use crate::bound::bound_to_this;
 use crate::complaints::Complaints;
 use crate::failure::Failure;
-use crate::group::{Group, bound_to_this};
-use crate::interrupt::Interrupt;
 use rustix::process::{PidfdFlags, pidfd_open};
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -12,6 +11,8 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tailwater_core::duration::format_duration;
 use tailwater_core::words::clip;
+use tailwater_program::group::Group;
+use tailwater_program::interrupt::Interrupt;
 
 /// What a block may print.
 const BYTES_MAX: usize = 64 << 20;

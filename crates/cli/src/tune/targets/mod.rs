@@ -6,10 +6,10 @@ mod gauge;
 mod late;
 
 pub(super) use late::Late;
+use tailwater_program::interrupt::Interrupt;
 
 use super::dial::{Dial, Offer, Setting};
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::values::duration;
 use clap::Args;
 use command::run;

@@ -18,25 +18,36 @@ use std::time::{Duration, Instant};
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
 /// A process group of a child's; ended when dropped.
-pub(crate) struct Group {
-    pub(crate) child: Child,
+#[derive(Debug)]
+pub struct Group {
+    /// The first of the group.
+    pub child: Child,
     is_over: bool,
 }
 
 impl Group {
     /// Starts the command as the first of a group of its own.
-    pub(crate) fn start(command: &mut Command) -> std::io::Result<Self> {
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start(command: &mut Command) -> std::io::Result<Self> {
         Ok(Self { child: command.process_group(0).spawn()?, is_over: false })
     }
 
-    /// The child's, and the group's.
-    pub(crate) fn pid(&self) -> Result<Pid, Failure> {
+    /// The child's process number, and the group's.
+    ///
+    /// # Errors
+    /// When the kernel gave none.
+    pub fn pid(&self) -> Result<Pid, Failure> {
         let raw = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         raw.ok_or_else(|| Failure::work("the command has no process number"))
     }
 
     /// Ends all that is left of it, and says how the command itself ended.
-    pub(crate) fn end(&mut self) -> Result<ExitStatus, Failure> {
+    ///
+    /// # Errors
+    /// When the command is not gone within ten seconds.
+    pub fn end(&mut self) -> Result<ExitStatus, Failure> {
         self.is_over = true;
         let pid = self.pid()?;
         // Before it is waited for: until then its number is no other's.
@@ -52,7 +63,10 @@ impl Group {
 }
 
 /// Ends all children of this process. Where it is a subreaper (prctl(2)), what these leave behind becomes a child in turn.
-pub(crate) fn end_children() -> Result<(), Failure> {
+///
+/// # Errors
+/// When one is not gone within ten seconds.
+pub fn end_children() -> Result<(), Failure> {
     let until = Instant::now() + ENDS_WITHIN;
     loop {
         let left = children().map_err(Failure::work)?;
@@ -107,22 +121,9 @@ impl Drop for Group {
     }
 }
 
-/// This program, as what runs `words` in its place once knobs of the process are set: they end with the process that
-/// starts them.
-pub(crate) fn bound_to_this(knobs: &[String], words: &[String]) -> Result<Command, Failure> {
-    let myself = std::env::current_exe()
-        .map_err(|error| Failure::work(format!("cannot find my own program: {error}")))?;
-    let mut command = Command::new(myself);
-    command.args(["tune", "exec", "--parent", &std::process::id().to_string()]);
-    for knob in knobs {
-        command.args(["--knob", knob]);
-    }
-    command.arg("--").args(words);
-    Ok(command)
-}
-
-/// The file behind a program's name.
-pub(crate) fn find(program: &OsStr) -> Option<PathBuf> {
+/// The file behind a program's name. A name that is a path is that file, whether or not it is there.
+#[must_use]
+pub fn find(program: &OsStr) -> Option<PathBuf> {
     let path = Path::new(program);
     if path.components().count() > 1 {
         return Some(path.to_owned());
@@ -136,7 +137,10 @@ pub(crate) fn find(program: &OsStr) -> Option<PathBuf> {
 }
 
 /// A port of this machine that nothing listens on now.
-pub(crate) fn free_port() -> Result<SocketAddr, Failure> {
+///
+/// # Errors
+/// When there is none.
+pub fn free_port() -> Result<SocketAddr, Failure> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(Failure::work)?;
     listener.local_addr().map_err(Failure::work)
 }

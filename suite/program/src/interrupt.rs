@@ -1,6 +1,7 @@
 //! Signals that ask a run to end: the first cuts it short, the next ends it at once.
 
 use crate::failure::Failure;
+use crate::{status, unignored};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -10,7 +11,6 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tailwater_program::{status, unignored};
 
 /// Ctrl-C, `kill`, and a terminal that is closed.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
@@ -19,7 +19,7 @@ const TO_THE_END: [i32; 1] = [SIGQUIT];
 
 /// What such signals have asked for so far.
 #[derive(Debug)]
-pub(crate) struct Interrupt {
+pub struct Interrupt {
     /// The signal's number; zero: none came.
     signal: Arc<AtomicUsize>,
     /// Has a byte to read once one came.
@@ -28,12 +28,18 @@ pub(crate) struct Interrupt {
 
 impl Interrupt {
     /// From now on signals are noted. One that was ignored when the program started, as under nohup, stays so.
-    pub(crate) fn watch() -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// When the kernel does not let the process note them.
+    pub fn watch() -> Result<Self, Failure> {
         Self::noting(true)
     }
 
     /// The same, but no further signal ends the program either: it has something to put back first.
-    pub(crate) fn watch_to_the_end() -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// As above.
+    pub fn watch_to_the_end() -> Result<Self, Failure> {
         Self::noting(false)
     }
 
@@ -57,28 +63,34 @@ impl Interrupt {
     }
 
     /// The signal that came, if one did.
-    pub(crate) fn signal(&self) -> Option<i32> {
+    #[must_use]
+    pub fn signal(&self) -> Option<i32> {
         // Relaxed: the number is all there is to know.
         i32::try_from(self.signal.load(Ordering::Relaxed)).ok().filter(|number| *number != 0)
     }
 
-    /// Waits until there is something to read, or its end, or a signal came: that is the error.
-    pub(crate) fn wait_beside(&self, source: impl AsFd) -> Result<(), Failure> {
+    /// Waits until there is something to read, or its end, or a signal came.
+    ///
+    /// # Errors
+    /// The signal, and when the kernel cannot wait for the source.
+    pub fn wait_beside(&self, source: impl AsFd) -> Result<(), Failure> {
         self.wait(&[source.as_fd()], None).map(drop)
     }
 
     /// The same until `deadline` at the latest; false when that has passed.
-    pub(crate) fn wait_beside_until(
-        &self,
-        source: impl AsFd,
-        deadline: Instant,
-    ) -> Result<bool, Failure> {
+    ///
+    /// # Errors
+    /// As above.
+    pub fn wait_beside_until(&self, source: impl AsFd, deadline: Instant) -> Result<bool, Failure> {
         self.wait_beside_any(&[source.as_fd()], deadline).map(|ready| ready.is_some())
     }
 
     /// The same for several: which of them it was, the first that there is something to read from; nothing when
     /// `deadline` has passed.
-    pub(crate) fn wait_beside_any(
+    ///
+    /// # Errors
+    /// As above.
+    pub fn wait_beside_any(
         &self,
         sources: &[BorrowedFd<'_>],
         deadline: Instant,
@@ -86,8 +98,11 @@ impl Interrupt {
         self.wait(sources, Some(deadline))
     }
 
-    /// Waits for so long, or until a signal came: that is the error.
-    pub(crate) fn rest(&self, time: Duration) -> Result<(), Failure> {
+    /// Waits for so long, or until a signal came.
+    ///
+    /// # Errors
+    /// The signal.
+    pub fn rest(&self, time: Duration) -> Result<(), Failure> {
         self.wait(&[], Some(Instant::now() + time)).map(drop)
     }
 

@@ -1,7 +1,7 @@
 //! How the suite's small programs print and end; which signals programs note, and how what they start ends with them.
 //!
 //! [`interrupt`] notes signals. What a program starts ends with it, however that ends: the kernel ends it ([`bound`]), or a
-//! process between ([`guard`]).
+//! process between ([`guard`]). [`stages`] has both for programs without verbs for it.
 
 #![forbid(unsafe_code)]
 
@@ -11,6 +11,7 @@ pub mod group;
 pub mod bound;
 pub mod guard;
 pub mod guarded;
+pub mod stages;
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;

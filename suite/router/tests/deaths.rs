@@ -2,9 +2,10 @@
 
 use crate::common::eventually;
 use rustix::process::{Pid, Signal, kill_process};
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, Output, Stdio};
+use tailwater_program::{status, unignored};
 
 fn failover(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater-router-failover"));
@@ -60,43 +61,85 @@ fn without_memcached_it_says_what_to_type() {
     assert!(said.contains("apt-get install memcached, or say --memcached PROGRAM"), "{said}");
 }
 
-/// Processes that this one has started and that it has not waited for.
-fn children(of: u32) -> BTreeSet<PathBuf> {
-    let parent = format!("PPid:\t{of}");
-    let is_child = |process: &PathBuf| {
-        let status = std::fs::read_to_string(process.join("status")).unwrap_or_default();
-        status.lines().any(|line| line == parent)
-    };
+/// A process by its number, and by when it began: numbers come again.
+type Process = (u32, String);
+
+/// A process that runs, its parent's number and its name, as proc_pid_stat(5) has them.
+fn running(pid: u32) -> Option<(Process, u32, String)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (head, rest) = text.rsplit_once(") ")?;
+    let name = head.split_once('(')?.1.to_owned();
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    // The state is the third word of the line, the parent the fourth, and the time of its beginning the 22nd.
+    let (state, parent, began) = (*words.first()?, words.get(1)?.parse().ok()?, *words.get(19)?);
+    (!["Z", "X"].contains(&state)).then(|| ((pid, began.to_owned()), parent, name))
+}
+
+/// What a process has started, and what that has, with their names.
+fn descendants(of: u32) -> BTreeMap<Process, String> {
     let entries = std::fs::read_dir("/proc").expect("this is Linux").flatten();
-    entries.map(|entry| entry.path()).filter(is_child).collect()
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let all: Vec<_> = numbers.filter_map(running).collect();
+    let (mut found, mut parents) = (BTreeMap::new(), vec![of]);
+    while let Some(parent) = parents.pop() {
+        for (process, _, name) in all.iter().filter(|(_, its, _)| *its == parent) {
+            if found.insert(process.clone(), name.clone()).is_none() {
+                parents.push(process.0);
+            }
+        }
+    }
+    found
+}
+
+/// Whether none of these runs any more.
+fn have_ended(processes: &BTreeMap<Process, String>) -> bool {
+    let runs = |process: &Process| running(process.0).is_some_and(|(now, ..)| now == *process);
+    !processes.keys().any(runs)
+}
+
+/// The program once two nodes have died, and what it has started by then.
+fn amid_deaths() -> (Child, BTreeMap<Process, String>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater-router-failover"));
+    command.args(["--deaths", "1000", "--rate", "500", "--keys", "100", "--before", "50"]);
+    command.args(["--after", "100", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    let mut started = BTreeMap::new();
+    // Three nodes, and two that were started again: the first of these after a whole round.
+    eventually("two nodes have died", || {
+        started.extend(descendants(child.id()));
+        started.values().filter(|name| *name == "memcached").count() > 4
+    });
+    assert!(!have_ended(&started), "{started:?}");
+    (child, started)
 }
 
 /// Memcacheds and router would go on for ever, and what was measured would be lost.
 #[test]
 fn a_signal_ends_all_that_was_started_and_what_was_found_by_then_is_told() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater-router-failover"));
-    command.args(["--deaths", "1000", "--rate", "500", "--keys", "100", "--before", "50"]);
-    command.args(["--after", "100", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("it starts");
-    let mut started = BTreeSet::new();
-    // Three nodes, a router, and two that were started again: the first of these after a whole round.
-    eventually("two nodes have died", || {
-        started.extend(children(child.id()));
-        started.len() > 5
-    });
-    let pid = Pid::from_child(&child);
-    kill_process(pid, Signal::TERM).expect("it is our child");
-    let output = child.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("a signal ended it after "), "{said}");
-    let found = json(&output);
-    assert!(found["deaths"].as_u64().is_some_and(|deaths| (1..1_000).contains(&deaths)), "{found}");
-    let is_node = |process: &&PathBuf| {
-        let name = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
-        // The kernel keeps 15 letters.
-        ["memcached\n", "tailwater-route\n"].contains(&&*name)
-    };
-    let left: Vec<_> = started.iter().filter(is_node).collect();
-    assert!(left.is_empty(), "{left:?}");
+    for signal in [Signal::TERM, Signal::HUP] {
+        // As under nohup.
+        if unignored(&status(), &[signal.as_raw()]).is_empty() {
+            continue;
+        }
+        let (child, started) = amid_deaths();
+        kill_process(Pid::from_child(&child), signal).expect("it is our child");
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("a signal ended it after "), "{said}");
+        let found = json(&output);
+        let deaths = found["deaths"].as_u64();
+        assert!(deaths.is_some_and(|deaths| (1..1_000).contains(&deaths)), "{found}");
+        eventually("all that it has started has ended", || have_ended(&started));
+    }
+}
+
+/// They went on for ever, since a killed process ends nothing.
+#[test]
+fn all_that_was_started_ends_with_the_program_that_is_killed() {
+    let (mut child, started) = amid_deaths();
+    child.kill().expect("it is our child");
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.signal(), Some(Signal::KILL.as_raw()));
+    eventually("all that it has started has ended", || have_ended(&started));
 }

@@ -14,7 +14,7 @@ pub use load::Asks;
 use crate::oracle::REQUESTS_MAX;
 use curve::{Curve, Sample};
 use load::{Ended, IsOver, Load};
-use node::{Memcached, RouterProcess};
+use node::{Memcached, Programs, RouterProcess};
 use recovery::{Pair, Recovery};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -28,6 +28,9 @@ const BACK_WITHIN_MS: i64 = 50;
 /// What is done.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// This program, whose `main` asks [`played`](tailwater_program::stages::played) first: what it starts ends with it, however
+    /// that ends.
+    pub own: PathBuf,
     /// The program of a node.
     pub memcached: PathBuf,
     /// The router's program, and what it is told beside its nodes.
@@ -51,6 +54,10 @@ pub struct Plan {
 }
 
 impl Plan {
+    fn programs(&self) -> Programs<'_> {
+        Programs { own: &self.own, memcached: &self.memcached, router: &self.router }
+    }
+
     /// Whether the oracle can keep its requests, before anything is started: an hour of work would be lost.
     fn check(&self) -> Result<(), String> {
         let Asks { keys, per_second, .. } = self.asks;
@@ -95,7 +102,7 @@ pub struct Found {
 }
 
 /// Kills nodes and looks what becomes of requests. `tell` hears of each death. Once `is_over`, what was found by then is told;
-/// all programs that were started end in any case.
+/// all programs that were started end in any case, with this thread at the latest.
 ///
 /// # Errors
 /// When more is asked for than the oracle can keep. When a program does not start or ends, and when the router gives what is
@@ -106,9 +113,10 @@ pub fn measure(
     is_over: &dyn Fn() -> bool,
 ) -> Result<Found, String> {
     plan.check()?;
-    let start = |_| Memcached::start(&plan.memcached);
+    let programs = plan.programs();
+    let start = |_| Memcached::start(programs);
     let mut nodes = (0..plan.nodes).map(start).collect::<Result<Vec<_>, _>>()?;
-    let mut router = RouterProcess::start(&plan.router, &nodes, &plan.arguments)?;
+    let mut router = RouterProcess::start(programs, &nodes, &plan.arguments)?;
     let mut load = Load::open(router.address, plan.asks.clone())?;
     let mut pairs = Vec::new();
     let mut found = Tally::default();
@@ -125,7 +133,7 @@ pub fn measure(
         let mut pair = || {
             let before = if is_control_first { Some(round(None)?) } else { None };
             let died = round(Some(&mut nodes[node]))?;
-            nodes[node].start_again(&plan.memcached)?;
+            nodes[node].start_again(programs)?;
             router.until_up(nodes[node].address)?;
             let control = before.map_or_else(|| round(None), Ok)?;
             Ok::<_, String>(Pair { death: died, control })
@@ -236,6 +244,7 @@ mod tests {
             Asks { connections: 1, keys: 10, sets_percent: 10, per_second: 5_000.0, seed: 1 };
         let [before, after] = [Duration::from_millis(500); 2];
         let plan = |deaths| Plan {
+            own: "/nowhere/own".into(),
             memcached: "/nowhere/memcached".into(),
             router: "/nowhere/router".into(),
             arguments: Vec::new(),

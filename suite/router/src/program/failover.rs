@@ -4,13 +4,12 @@
 
 use clap::Parser;
 use indicatif::ProgressBar;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tailwater_program::{concluded, print, status, unignored};
+use tailwater_program::interrupt::Interrupt;
+use tailwater_program::stages::played;
+use tailwater_program::{concluded, print};
 use tailwater_router::failover::curve::Bin;
 use tailwater_router::failover::recovery::Recovery;
 use tailwater_router::failover::{Asks, Found, Plan, measure};
@@ -97,20 +96,23 @@ const EXAMPLES: &str = "Examples:
   target/release/tailwater-router-failover --hang -- --timeout 40 --hedge p95
 
 Exit codes: 0 all answers were right, 2 one was wrong, it could not be measured, or a signal ended it: what was measured by then \
-is printed, and all that it has started ends. After SIGKILL memcacheds and router go on: end them by hand.";
+is printed. A second signal ends it at once. All that it has started ends with it, after SIGKILL too.";
 
 fn at_least_one(most: u64) -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=most)
 }
 
 fn main() -> ExitCode {
-    concluded("tailwater-router-failover", run(&Arguments::parse()))
+    let done = match played() {
+        Some(done) => done.map_err(|failure| failure.to_string()),
+        None => run(&Arguments::parse()),
+    };
+    concluded("tailwater-router-failover", done)
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
-    let is_over = noted()?;
-    // Relaxed: the flag is all there is to know.
-    let is_over = || is_over.load(Ordering::Relaxed);
+    let interrupt = Interrupt::watch().map_err(|failure| failure.to_string())?;
+    let is_over = || interrupt.signal().is_some();
     let bar = ProgressBar::new(arguments.deaths);
     let found = measure(&plan(arguments)?, |deaths| bar.set_position(deaths as u64), &is_over)?;
     bar.finish_and_clear();
@@ -130,17 +132,6 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     }
 }
 
-/// Set once one of the signals comes that end programs. Memcacheds and router would go on without this one, so it ends them
-/// first. What was ignored when it started, as under nohup, stays so.
-fn noted() -> Result<Arc<AtomicBool>, String> {
-    let is_over = Arc::new(AtomicBool::new(false));
-    for signal in unignored(&status(), &[SIGHUP, SIGINT, SIGTERM]) {
-        signal_hook::flag::register(signal, is_over.clone())
-            .map_err(|error| format!("signals cannot be noted: {error}"))?;
-    }
-    Ok(is_over)
-}
-
 fn plan(arguments: &Arguments) -> Result<Plan, String> {
     let own = std::env::current_exe().map_err(|error| format!("this program's path: {error}"))?;
     let mut told = vec!["--replicas".to_owned(), arguments.replicas.to_string()];
@@ -148,6 +139,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, String> {
     Ok(Plan {
         memcached: arguments.memcached.clone(),
         router: own.with_file_name("tailwater-router"),
+        own,
         arguments: told,
         nodes: arguments.nodes as usize,
         asks: Asks {

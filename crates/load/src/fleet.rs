@@ -1,42 +1,49 @@
 //! Thousands of logical clients on one thread: connections, control state, and their timers.
 
 mod error;
+mod link;
+mod foreign_link;
 mod replicas;
 
 pub use error::FleetError;
 pub use replicas::Retried;
 
 use crate::alarm::Alarm;
-use crate::application::Ask;
+use crate::application::{Ask, ForeignFront};
 use crate::connections::Roll;
 use bytes::Bytes;
+use foreign_link::ForeignLink;
+use link::Link;
 use replicas::{Retries, Stays};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
 use tailwater_control::{RetryConfig, Site};
 use tailwater_core::pace::Pace;
 use tailwater_core::{Instant, MethodId};
 use tailwater_rt::Address;
-use tailwater_rt::client::{Caller, Channel, ChannelConfig, Event, Losses, NewCall};
+use tailwater_rt::client::{Caller, Channel, ChannelConfig, End, Event, Losses, NewCall};
 use tailwater_rt::poll::{Interest, Poller, Readiness};
 use tailwater_rt::time::now;
 use tailwater_stats::result::ConnectionReading;
 
 /// Logical clients of one thread. Client `i` has the channel with key `i`, and those to further replicas follow, all
 /// clients' to each. One more channel for each replica, beside admission, asks it for its counts, and one each the nodes
-/// behind it that are watched.
+/// behind it that are watched. A server that speaks a protocol of others is not asked for counts.
 pub struct Fleet {
     poller: Poller,
     /// Wakes a generator that sleeps.
     alarm: Alarm,
-    channels: Vec<Channel>,
+    channels: Vec<Link>,
     clients: usize,
     /// Channels of clients: those behind them ask for counts.
     links: usize,
     /// Channels to the server, behind which stand those to nodes: the end of these clients do not feel.
     called: usize,
+    /// Servers that tell no counts.
+    mute: usize,
     /// Where requests go; `None` where there is one server.
     retries: Option<Retries>,
     /// When each channel wants to be driven, and what of that is in the heap.
@@ -73,6 +80,14 @@ impl ThreadClients {
     pub fn number(self, client: u32) -> u64 {
         u64::from(client) * u64::from(self.threads) + u64::from(self.thread)
     }
+}
+
+/// Clients with their connections, none of which was begun.
+struct Clients {
+    links: Vec<Link>,
+    clients: usize,
+    retries: Option<Retries>,
+    mute: usize,
 }
 
 /// The alarm's key. Those of channels are their indices.
@@ -113,9 +128,6 @@ impl Fleet {
         controller: &Controller,
         watched: &[Address],
     ) -> Result<Self, FleetError> {
-        let system = |errno: rustix::io::Errno| FleetError::System(errno.into());
-        let (poller, alarm) = (Poller::new().map_err(system)?, Alarm::new().map_err(system)?);
-        poller.add(&alarm, ALARM, Interest::READ).map_err(system)?;
         let has_replicas = servers.len() > 1;
         let each =
             (0..).zip(servers).flat_map(|place| (0..whose.clients).map(move |it| (place, it)));
@@ -123,41 +135,73 @@ impl Fleet {
             let client_id = whose.number(client) + 1;
             let config = ChannelConfig { client_id, ..ChannelConfig::new(server.clone()) };
             let control = controller.client(key);
-            match has_replicas {
+            Link::Ours(match has_replicas {
                 true => Channel::to_replica(&config, place, key, control),
                 false => Channel::new(config, key, control),
-            }
+            })
         };
-        let mut channels: Vec<_> = (0..).zip(each).map(link).collect();
+        let links = (0..).zip(each).map(link).collect();
+        let retries = has_replicas.then(|| Retries::new(retry, servers.len(), whose));
+        let clients = whose.clients as usize;
+        Self::of(Clients { links, clients, retries, mute: 0 }, (servers, watched))
+    }
+
+    /// The same to one server that speaks a protocol of others, which nothing controls.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn connect_foreign(
+        (server, front): (&Address, &Arc<dyn ForeignFront>),
+        clients: u32,
+        watched: &[Address],
+    ) -> Result<Self, FleetError> {
+        let link = |key| Link::Foreign(ForeignLink::new(front.clone(), server.clone(), key));
+        let links = (0..u64::from(clients)).map(link).collect();
+        let clients = Clients { links, clients: clients as usize, retries: None, mute: 1 };
+        Self::of(clients, (std::slice::from_ref(server), watched))
+    }
+
+    /// With connections to the servers and nodes that are asked for their counts.
+    fn of(
+        clients: Clients,
+        (servers, watched): (&[Address], &[Address]),
+    ) -> Result<Self, FleetError> {
+        let system = |errno: rustix::io::Errno| FleetError::System(errno.into());
+        let (poller, alarm) = (Poller::new().map_err(system)?, Alarm::new().map_err(system)?);
+        poller.add(&alarm, ALARM, Interest::READ).map_err(system)?;
+        let Clients { links: mut channels, clients, retries, mute } = clients;
         let links = channels.len();
         let open = tailwater_control::catalog::Spec::named("none")
             .build(&Site::one_loop(CONNECT_LIMIT, 0))
             .expect("no control has no settings that could be wrong");
-        let asked: Vec<&Address> = servers.iter().chain(watched).collect();
-        channels.extend((links as u64..).zip(&asked).map(|(key, address)| {
-            Channel::new(ChannelConfig::new((*address).clone()), key, open.client(key))
+        let called: Vec<&Address> = servers.iter().chain(watched).collect();
+        let asked = (links as u64..).zip(called.iter().skip(mute));
+        channels.extend(asked.map(|(key, address)| {
+            let config = ChannelConfig::new((*address).clone());
+            Link::Ours(Channel::new(config, key, open.client(key)))
         }));
         let mut fleet = Self {
             poller,
             alarm,
             scheduled: vec![Instant::FAR_FUTURE; channels.len()],
             channels,
-            clients: whose.clients as usize,
+            clients,
             links,
-            called: links + servers.len(),
-            retries: has_replicas.then(|| Retries::new(retry, servers.len(), whose)),
+            called: links + servers.len() - mute,
+            mute,
+            retries,
             due: BinaryHeap::new(),
             ready: Vec::new(),
             scratch: vec![0; 64 << 10],
             events: VecDeque::new(),
             roll: Roll::default(),
         };
-        fleet.bring_up(&asked)?;
-        fleet.roll = Roll::call(fleet.channels[..fleet.called].iter().map(Channel::losses));
+        fleet.bring_up(&called)?;
+        fleet.roll = Roll::call(fleet.channels[..fleet.called].iter().map(Link::losses));
         Ok(fleet)
     }
 
-    fn bring_up(&mut self, asked: &[&Address]) -> Result<(), FleetError> {
+    fn bring_up(&mut self, called: &[&Address]) -> Result<(), FleetError> {
         let start = now();
         let mut begun = 0;
         loop {
@@ -167,12 +211,12 @@ impl Fleet {
                 return Ok(());
             }
             let patience = time.since(start);
-            let why = self.channels.iter().find_map(Channel::failure);
+            let why = self.channels.iter().find_map(Link::failure);
             // No channel is up, or only a node's is missing: no crowd is on its way in.
-            let stands = up == 0 || self.channels[..self.links].iter().all(Channel::is_up);
+            let stands = up == 0 || self.channels[..self.links].iter().all(Link::is_up);
             let nothing_listens = stands && why.is_some() && patience >= NOTHING_LISTENS_AFTER;
             if nothing_listens || patience >= CONNECT_LIMIT {
-                return Err(self.unconnected(asked));
+                return Err(self.unconnected(called));
             }
             if begun - up.min(begun) < CONNECT_BURST {
                 let end = (begun + CONNECT_BURST).min(self.channels.len());
@@ -190,12 +234,10 @@ impl Fleet {
     /// What is missing: clients first, else the first server or node that is asked for its counts.
     fn unconnected(&self, servers: &[&Address]) -> FleetError {
         let (links, asked) = self.channels.split_at(self.links);
-        let why = |channels: &[Channel]| {
-            channels.iter().find_map(Channel::failure).map(ToString::to_string)
-        };
+        let why = |channels: &[Link]| channels.iter().find_map(Link::failure);
         // The first server that has none of a client, with its clients.
         let mut each = servers.iter().zip(links.chunks(self.clients.max(1)));
-        let missing = each.find(|(_, clients)| !clients.iter().all(Channel::is_up));
+        let missing = each.find(|(_, clients)| !clients.iter().all(Link::is_up));
         if let Some((server, clients)) = missing {
             return FleetError::Unconnected {
                 up: clients.iter().filter(|channel| channel.is_up()).count(),
@@ -204,7 +246,7 @@ impl Fleet {
                 why: why(&self.channels),
             };
         }
-        let mut nodes = servers.iter().zip(asked);
+        let mut nodes = servers.iter().skip(self.mute).zip(asked);
         let missing = nodes.find(|(_, channel)| !channel.is_up());
         let (node, channel) = missing.unwrap_or((&servers[0], &asked[0]));
         FleetError::Unreachable { node: (*node).clone(), why: why(std::slice::from_ref(channel)) }
@@ -219,7 +261,7 @@ impl Fleet {
     /// The replicas of the server and the nodes that are watched.
     #[must_use]
     pub fn servers(&self) -> usize {
-        self.channels.len() - self.links
+        self.mute + self.channels.len() - self.links
     }
 
     /// Hands a call to a client and sends it if it may go.
@@ -268,6 +310,10 @@ impl Fleet {
             tenant: 0,
             caller: Caller::NONE,
         };
+        for server in 0..self.mute {
+            let event = Event { token, at: time, call: question.clone(), end: End::NotTaken };
+            self.events.push_back((self.clients + server, event));
+        }
         for channel in self.links..self.channels.len() {
             self.hand(channel, time, token, question.clone());
         }
@@ -310,16 +356,13 @@ impl Fleet {
     }
 
     fn losses(&self) -> Losses {
-        self.channels[..self.called]
-            .iter()
-            .map(Channel::losses)
-            .fold(Losses::default(), Losses::plus)
+        self.channels[..self.called].iter().map(Link::losses).fold(Losses::default(), Losses::plus)
     }
 
     /// Calls that have not ended.
     #[must_use]
     pub fn unfinished(&self) -> usize {
-        self.channels.iter().map(Channel::unfinished).sum()
+        self.channels.iter().map(Link::unfinished).sum()
     }
 
     fn take_ready(&mut self) {
@@ -377,7 +420,7 @@ impl Fleet {
     /// The client of a channel; those that ask for counts come behind the clients.
     fn number(&self, index: usize) -> usize {
         match index.checked_sub(self.links) {
-            Some(asking) => self.clients + asking,
+            Some(asking) => self.clients + self.mute + asking,
             None => index % self.clients,
         }
     }

@@ -7,12 +7,14 @@
 
 mod accord;
 mod foreign;
+mod foreign_front;
 mod inquiry;
 mod settings;
 mod unanswered;
 
 pub use accord::Accord;
 pub use foreign::{Asked, ForeignTier, ForeignTiers};
+pub use foreign_front::{ForeignFront, FrontPlace, Heard, ServingFront};
 pub use inquiry::{Inquiry, ShownAnswer, ShownRow};
 pub use settings::{BadSetting, Setting, Settings};
 pub use unanswered::Unanswered;
@@ -60,6 +62,12 @@ pub trait Application: Send + Sync {
     fn router_over(&self, _place: &Place, _nodes: &[Address]) -> Result<Router, String> {
         Err("the nodes of this application are tailwater's own; leave command out of its tier"
             .into())
+    }
+
+    /// What serves in place of these methods, where clients speak a protocol of others to it. Such an application has no
+    /// controllers, and its replicas are not compared after a run.
+    fn foreign_front(&self) -> Option<Arc<dyn ForeignFront>> {
+        None
     }
 
     /// The methods of a node of one of its tiers, with everything that this node needs loaded.

@@ -4,18 +4,19 @@
 //! connection with a control of its own to each replica. A request is at one of them at a time, and has one fate.
 //!
 //! What the end of a try means, how a replica stands and which calls leave it is as in the runtime's client:
-//! [`End::failure`](tailwater_rt::client::End::failure), [`Channel::health`], [`Replicas::next`]. Deadlines differ:
-//! there a call ends with its deadline, here a late answer is waited for, since it is measured. Nor is a request tried at two
-//! replicas at once.
+//! [`End::failure`](tailwater_rt::client::End::failure), [`Channel::health`](tailwater_rt::client::Channel::health),
+//! [`Replicas::next`]. Deadlines differ: there a call ends with its deadline, here a late answer is waited for, since it is
+//! measured. Nor is a request tried at two replicas at once.
 
 use super::ThreadClients;
+use super::link::Link;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::ops::Add;
 use tailwater_control::retry::{Failure, RetryCounts, Tries};
 use tailwater_control::{Replicas, RetryConfig};
 use tailwater_core::{Instant, RequestId};
-use tailwater_rt::client::{Channel, Event, Health, NewCall};
+use tailwater_rt::client::{Event, Health, NewCall};
 use tailwater_stats::Histogram;
 use tailwater_stats::result::RetryReport;
 
@@ -118,7 +119,7 @@ impl Retries {
         now: Instant,
         (client, token): (usize, u64),
         deadline: Option<Instant>,
-        channels: &[Channel],
+        channels: &[Link],
     ) -> usize {
         self.look(now, client, channels);
         let clients = self.clients;
@@ -147,7 +148,7 @@ impl Retries {
         now: Instant,
         index: usize,
         event: Event,
-        channels: &[Channel],
+        channels: &[Link],
     ) -> Stays {
         let (client, replica) = (index % self.clients, index / self.clients);
         if let Some(reply) = event.end.reply() {
@@ -180,7 +181,7 @@ impl Retries {
         now: Instant,
         token: u64,
         failure: Failure,
-        channels: &[Channel],
+        channels: &[Link],
     ) -> Option<usize> {
         let client = self.flights.get(&token)?.client;
         self.look(now, client, channels);
@@ -198,7 +199,7 @@ impl Retries {
         &mut self,
         now: Instant,
         token: u64,
-        channels: &[Channel],
+        channels: &[Link],
     ) -> Option<((usize, RequestId), usize)> {
         let place = self.flights.get(&token)?.place;
         if !channels[place.0].is_waiting(place.1) {
@@ -208,7 +209,7 @@ impl Retries {
     }
 
     /// The next request that has waited for as long as it may, and waits.
-    pub(super) fn next_impatient(&mut self, now: Instant, channels: &[Channel]) -> Option<u64> {
+    pub(super) fn next_impatient(&mut self, now: Instant, channels: &[Link]) -> Option<u64> {
         while let Some(&Reverse((at, token))) = self.patience.peek()
             && at <= now
         {
@@ -243,7 +244,7 @@ impl Retries {
         own.filter(|token| self.flights.get(token).is_some_and(leaves)).collect()
     }
 
-    fn look(&mut self, now: Instant, client: usize, channels: &[Channel]) {
+    fn look(&mut self, now: Instant, client: usize, channels: &[Link]) {
         let replicas = &mut self.of[client];
         for replica in 0..replicas.count() {
             let health = channels[replica * self.clients + client].health(now);
@@ -265,7 +266,7 @@ mod tests {
     use tailwater_control::{DropReason, Site};
     use tailwater_core::MethodId;
     use tailwater_rt::Address;
-    use tailwater_rt::client::{Caller, ChannelConfig, End};
+    use tailwater_rt::client::{Caller, Channel, ChannelConfig, End};
 
     const SLO: Duration = Duration::from_secs(60);
     const WAIT: Duration = Duration::from_micros(10);
@@ -278,15 +279,16 @@ mod tests {
     /// Two clients of two replicas, none of which is reached: a request waits where its client is at home.
     struct Pair {
         retries: Retries,
-        channels: Vec<Channel>,
+        channels: Vec<Link>,
     }
 
     impl Pair {
         fn new() -> Self {
             let control = Spec::named("none").build(&Site::one_loop(SLO, 1)).unwrap();
             let config = ChannelConfig::new(Address::Tcp(([127, 0, 0, 1], 1).into()));
-            let channel =
-                |key: u64| Channel::to_replica(&config, key / 2, key, control.client(key));
+            let channel = |key: u64| {
+                Link::Ours(Channel::to_replica(&config, key / 2, key, control.client(key)))
+            };
             let retry = RetryConfig { credit_wait: Some(WAIT), ..RetryConfig::default() };
             let retries = Retries::new(retry, 2, ThreadClients::all(2));
             Self { retries, channels: (0..4).map(channel).collect() }

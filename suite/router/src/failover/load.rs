@@ -1,7 +1,7 @@
 //! An open loop of gets and sets through a router, each of which is checked and dated.
 
 use super::curve::Sample;
-use crate::nodes::{Answer, Expected, Read, read};
+use crate::nodes::{Answer, Expected, Read, read, value_of};
 use crate::oracle::{REQUESTS_MAX, Registers, Wrong};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -203,7 +203,9 @@ impl Ended {
         let Open { due, key, number, is_set } = open;
         let judged = match answer {
             Answer::Line(b"STORED") if is_set => Some(registers.acknowledge(number)),
-            Answer::Value(lines) if !is_set => Some(registers.check(number, Some(value(lines)))),
+            Answer::Value(lines) if !is_set => {
+                Some(registers.check(number, Some(value_of(lines).unwrap_or_default())))
+            }
             Answer::Miss => Some(registers.check(number, None)),
             // A refusal; what became of a set is not known.
             Answer::Line(line) => {
@@ -217,12 +219,6 @@ impl Ended {
         }
         self.samples.push((due, judged.map(|_| now().since(due))));
     }
-}
-
-/// The value within its line and its end.
-fn value(lines: &[u8]) -> &[u8] {
-    let from = lines.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    lines[from..].strip_suffix(b"\r\n").unwrap_or_default()
 }
 
 impl Connection {

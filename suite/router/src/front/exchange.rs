@@ -1,7 +1,8 @@
 //! A command of a client, from when it is sent on to when its answer is whole.
 
-use crate::nodes::{Answer, Outcome, is_error};
+use crate::nodes::{Answer, BUSY, FULL, Outcome, is_error};
 use std::borrow::Cow;
+use tailwater_control::Reason;
 use tailwater_keyvalue::memcached::buffers::{Buffer, NoRoom, Share, reserve};
 
 /// What is answered where all replicas of a write were lost while it was under way.
@@ -10,6 +11,9 @@ const ALL_LOST: &[u8] = b"SERVER_ERROR every replica was lost; whether it was st
 const ALL_UNSURE: &[u8] =
     b"SERVER_ERROR no other replica of the key can be reached; those that can have lost what they had";
 const NO_ROOM: &[u8] = b"SERVER_ERROR out of memory writing get response";
+/// How what is answered begins where no node can be asked for a key, or none of those that are left: [`ALL_UNSURE`], too.
+const NO_REPLICA: &[u8] = b"SERVER_ERROR no replica of the key";
+const NO_OTHER_REPLICA: &[u8] = b"SERVER_ERROR no other replica of the key";
 /// Follows on an error after which memcached has dropped the old value, where that is not known of any replica.
 const OLD_STAYS: &[u8] = b"; no replica has confirmed that the old value is dropped";
 
@@ -232,6 +236,19 @@ impl Exchange {
     }
 }
 
+/// Why a command was refused, by the line that answers it: overload, or no replica of the key can be asked. `None` for other lines,
+/// also for other errors.
+pub(crate) fn refused(line: &[u8]) -> Option<Reason> {
+    let begins = |with: &[u8]| line.starts_with(with);
+    if line == BUSY.as_bytes() || begins(FULL) {
+        Some(Reason::QueueFull)
+    } else if line == ALL_LOST || begins(NO_REPLICA) || begins(NO_OTHER_REPLICA) {
+        Some(Reason::Unavailable)
+    } else {
+        None
+    }
+}
+
 fn rank(line: &[u8]) -> Rank {
     match line {
         line if is_error(line) => Rank::Error,
@@ -243,6 +260,7 @@ fn rank(line: &[u8]) -> Rank {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nodes::SPOILT;
     use std::sync::Arc;
     use tailwater_keyvalue::memcached::buffers::Pool;
 
@@ -298,6 +316,21 @@ mod tests {
         assert_eq!(of(1, None, 1), "> NOT_FOUND\r\n", "all that there are");
         assert_eq!(of(1, Some(b"NOT_FOUND"), 2), "> NOT_FOUND\r\n");
         assert_eq!(of(1, Some(b"42"), 2), "> 42\r\n");
+    }
+
+    #[test]
+    fn refusals_are_told_from_answers_and_from_what_is_broken() {
+        for line in [NO_ROOM, BUSY.as_bytes(), b"SERVER_ERROR out of memory storing object"] {
+            assert_eq!(refused(line), Some(Reason::QueueFull), "{}", line.escape_ascii());
+        }
+        let unreachable = b"SERVER_ERROR no replica of the key can be reached; 127.0.0.1:1: down";
+        for line in [ALL_LOST, ALL_UNSURE, unreachable] {
+            assert_eq!(refused(line), Some(Reason::Unavailable), "{}", line.escape_ascii());
+        }
+        let others = [b"STORED".as_slice(), b"NOT_STORED", b"ERROR", SPOILT.as_bytes()];
+        for line in others.into_iter().chain([&b"SERVER_ERROR object too large for cache"[..]]) {
+            assert_eq!(refused(line), None, "{}", line.escape_ascii());
+        }
     }
 
     /// What nobody waits for would be taken for the answer to the next command.

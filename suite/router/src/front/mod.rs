@@ -5,8 +5,10 @@ mod client;
 mod command;
 mod exchange;
 
+pub(crate) use exchange::refused;
+
 use crate::nodes::{Nodes, NodesConfig};
-use crate::placement::PlacementError;
+use crate::placement::{Placement, PlacementError};
 use client::Shared;
 use clients::Clients;
 use rustix::io::Errno;
@@ -114,8 +116,27 @@ impl Router {
         address: impl ToSocketAddrs,
         front: FrontConfig,
     ) -> Result<Self, StartError> {
-        let drain_max = nodes.timeout.saturating_mul(nodes.replicas as u32);
-        let nodes = Nodes::new(nodes, FIRST_NODE, front.buffers).map_err(StartError::Placement)?;
+        let back = Nodes::new(nodes, FIRST_NODE, front.buffers).map_err(StartError::Placement)?;
+        Self::before(back, drain_max(nodes), address, front)
+    }
+
+    /// The same with keys on nodes by this placement, of as many nodes.
+    pub(crate) fn placed(
+        nodes: &NodesConfig,
+        placement: Placement,
+        address: impl ToSocketAddrs,
+        front: FrontConfig,
+    ) -> Result<Self, StartError> {
+        let back = Nodes::placed(nodes, placement, FIRST_NODE, front.buffers);
+        Self::before(back, drain_max(nodes), address, front)
+    }
+
+    fn before(
+        nodes: Nodes,
+        drain_max: Duration,
+        address: impl ToSocketAddrs,
+        front: FrontConfig,
+    ) -> Result<Self, StartError> {
         let listener = TcpListener::bind(address).map_err(StartError::Listen)?;
         let address = listener.local_addr().map_err(StartError::Listen)?;
         listener.set_nonblocking(true).map_err(StartError::System)?;
@@ -149,6 +170,16 @@ impl Router {
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
+
+    /// Whether its thread serves: it has not panicked.
+    pub(crate) fn is_well(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+}
+
+/// How long commands under way may take after it was told to stop.
+const fn drain_max(nodes: &NodesConfig) -> Duration {
+    nodes.timeout.saturating_mul(nodes.replicas as u32)
 }
 
 impl Drop for Router {

@@ -6,6 +6,8 @@ use tailwater_keyvalue::store::VALUE_MAX;
 /// Longest line: a VALUE line has a key of 250 bytes and three numbers.
 const LINE_MAX: usize = 2_048;
 const END: &[u8] = b"END\r\n";
+/// How a line begins that says that there is no memory, as memcached says it where it may not evict.
+pub(crate) const FULL: &[u8] = b"SERVER_ERROR out of memory";
 
 /// What is expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,6 +84,12 @@ fn value<'a>(input: &'a [u8], used: usize, head: &[u8], key: &[u8]) -> Read<'a> 
         return Read::Broken("a value that does not end where it says");
     }
     Read::Whole(Answer::Value(&input[..whole]), needed)
+}
+
+/// Of a value's line, its bytes and their line's end, the bytes.
+pub(crate) fn value_of(whole: &[u8]) -> Option<&[u8]> {
+    let line = whole.iter().position(|byte| *byte == b'\n')?;
+    whole[line + 1..].strip_suffix(b"\r\n")
 }
 
 /// Whether a line says that a command failed.

@@ -19,7 +19,7 @@ mod alone;
 mod tests;
 
 pub use answer::Answer;
-pub(crate) use answer::{Expected, Read, is_error, read};
+pub(crate) use answer::{Expected, FULL, Read, is_error, read, value_of};
 pub(crate) use forget::DELETE;
 pub use ledger::Ticket;
 
@@ -46,7 +46,7 @@ pub(crate) const SPOILT: &str =
     "SERVER_ERROR a node has answered by what is no answer; its connection is made again";
 
 /// What is answered where a node has no room for a command.
-const BUSY: &str =
+pub(crate) const BUSY: &str =
     "SERVER_ERROR busy: a node has too many commands to answer; send fewer at a time";
 
 /// Which nodes there are, and how they are used.

@@ -1,15 +1,15 @@
 //! Both ends and the leaves as the application "router" of scenario files.
 
 use super::agreement;
+use super::front::MemcachedFront;
 use super::gets::Gets;
 use super::keys::key_of;
 use super::leaf;
-use super::memcacheds::Memcacheds;
+use super::memcacheds::BackEnd;
 use super::midtier::{LEAVES, MidTier};
 use super::wire::{self, EACH, GET, SET};
 use crate::choice::{Choice, Chooser};
 use crate::hedging;
-use crate::nodes::NodesConfig;
 use crate::oracle::{REQUESTS_MAX, Registers};
 use crate::placement::{NODES_MAX, Placement, Rule};
 use rand_distr::{Distribution as _, Zipf};
@@ -18,10 +18,9 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tailwater_control::retry::HedgeConfig;
 use tailwater_load::Application;
 use tailwater_load::application::{
-    Accord, Ask, BadSetting, Given, Kind, Node, Order, Place, ReplicaCounts, Setting,
+    Accord, Ask, BadSetting, ForeignFront, Given, Kind, Node, Order, Place, ReplicaCounts, Setting,
 };
 use tailwater_rt::{Address, Router};
 
@@ -44,6 +43,9 @@ enum Leaf {
 
 const LEAVES_ARE: [(&str, Leaf); 2] = [("store", Leaf::Store), ("memcached", Leaf::Memcached)];
 
+/// Whether the front speaks memcached's protocol.
+const FRONTS: [(&str, bool); 2] = [("rpc", false), ("memcached", true)];
+
 /// MiB of a store where nothing is said.
 const MEMORY: &str = "64";
 
@@ -52,6 +54,11 @@ const SETTINGS: &[Setting] = &[
         name: "leaf",
         help: "what holds the keys: store, tailwater's own, or memcached, which the tier's command starts",
         default: "store",
+    },
+    Setting {
+        name: "front",
+        help: "what clients speak: rpc, tailwater's own protocol, or memcached, its text protocol, before leaf memcached and without control",
+        default: "rpc",
     },
     Setting {
         name: "replicas",
@@ -139,15 +146,14 @@ impl Sets {
 }
 
 struct Replicated {
-    placement: Placement,
-    choice: Choice,
+    /// What holds for stores, too.
+    back_end: BackEnd,
     leaves: u32,
-    keys: u32,
     sets_percent: u32,
     popularity: Zipf<f64>,
     memory: usize,
-    silence_max: Duration,
-    hedge: Option<HedgeConfig>,
+    /// Where clients speak memcached's protocol.
+    front: Option<Arc<MemcachedFront>>,
     registers: Registers,
     sets: Mutex<Sets>,
     gets: Gets,
@@ -160,6 +166,7 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
     let settings = &given.settings;
     let (leaves, is_command) = given.only_tier_or_command(LEAVES, NODES_MAX as u32)?;
     match_leaf(given, is_command)?;
+    let is_proxy = match_front(given, is_command)?;
     let rule = settings.choice("placement", &Rule::ALL)?;
     let replicas: usize = settings.number("replicas", 1..=8)?;
     let names: Vec<String> = (0..leaves).map(|leaf| format!("leaf-{leaf}")).collect();
@@ -175,16 +182,16 @@ fn build(given: &Given<'_>) -> Result<Arc<dyn Application>, BadSetting> {
         .map_err(|needed| BadSetting::new("hedge", settings.text("hedge"), needed))?;
     let share = settings.number("hedge_share", 0..=100)?;
     let hedge = hedging::config(after, share, settings.number("hedge_burst", 0..=1_000_000)?);
+    let silence_max = settings.duration("silence", SILENCE_MIN..=SILENCE_MAX)?;
+    let choice = settings.choice("choice", &Choice::ALL)?;
+    let back_end = BackEnd { placement, choice, silence_max, hedge, keys };
     Ok(Arc::new(Replicated {
-        placement,
-        hedge,
-        choice: settings.choice("choice", &Choice::ALL)?,
+        front: is_proxy.then(|| Arc::new(MemcachedFront(back_end.clone()))),
+        back_end,
         leaves,
-        keys,
         sets_percent: settings.number("sets", 0..=100)?,
         popularity,
         memory: settings.number("memory", 4_usize..=65_536)? << 20,
-        silence_max: settings.duration("silence", SILENCE_MIN..=SILENCE_MAX)?,
         // Nothing else tells this generator's values from those of an earlier one on the same servers.
         registers: Registers::new(
             RandomState::new().hash_one(std::process::id()) as u32,
@@ -225,6 +232,20 @@ fn match_leaf(given: &Given<'_>, is_command: bool) -> Result<(), BadSetting> {
     }
 }
 
+/// Whether clients speak memcached's protocol. Refuses that before other leaves.
+fn match_front(given: &Given<'_>, is_command: bool) -> Result<bool, BadSetting> {
+    let is_proxy = given.settings.choice("front", &FRONTS)?;
+    if is_proxy && !is_command {
+        return Err(BadSetting {
+            key: "front".into(),
+            message: "front is \"memcached\", and leaf is \"store\"; leaf = \"memcached\" is needed, with a command of the tier, as \
+                      scenarios/router-front-memcached.toml has it"
+                .into(),
+        });
+    }
+    Ok(is_proxy)
+}
+
 impl Replicated {
     fn sets(&self) -> MutexGuard<'_, Sets> {
         self.sets.lock().unwrap_or_else(PoisonError::into_inner)
@@ -249,29 +270,25 @@ impl Application for Replicated {
     fn router(&self, place: &Place) -> Result<Router, String> {
         needs_one_thread(place)?;
         let nodes = self.leaves as usize;
-        let chooser = Chooser::new(self.choice, nodes, 1);
-        let known = (nodes, self.silence_max);
-        let midtier = MidTier::new(self.placement.clone(), chooser, known);
-        Ok(self.hedge.into_iter().fold(midtier, MidTier::hedged).router())
+        let BackEnd { placement, choice, silence_max, hedge, .. } = self.back_end.clone();
+        let chooser = Chooser::new(choice, nodes, 1);
+        let midtier = MidTier::new(placement, chooser, (nodes, silence_max));
+        Ok(hedge.into_iter().fold(midtier, MidTier::hedged).router())
     }
 
     /// The thread that has the connections keeps the order of writes, whatever threads handlers are of.
     fn router_over(&self, _: &Place, nodes: &[Address]) -> Result<Router, String> {
-        let config = NodesConfig {
-            replicas: self.placement.replicas(),
-            choice: self.choice,
-            timeout: self.silence_max,
-            hedge: self.hedge,
-            ..NodesConfig::new(nodes.to_vec())
-        };
-        let memcacheds = Memcacheds::start(&config, self.placement.clone())?;
-        memcacheds.store(self.keys)?;
-        Ok(memcacheds.router())
+        Ok(self.back_end.stored(&self.back_end.config(nodes))?.router())
+    }
+
+    fn foreign_front(&self) -> Option<Arc<dyn ForeignFront>> {
+        self.front.clone().map(|front| front as Arc<dyn ForeignFront>)
     }
 
     fn node(&self, at: Node<'_>, place: &Place) -> Result<Router, String> {
         needs_one_thread(place)?;
-        leaf::router(&self.placement, at.number, self.keys, (self.memory, place))
+        let BackEnd { placement, keys, .. } = &self.back_end;
+        leaf::router(placement, at.number, *keys, (self.memory, place))
     }
 
     fn requests_max(&self) -> usize {
@@ -284,7 +301,7 @@ impl Application for Replicated {
     /// Where it is asked for more than [`Application::requests_max`]: a mistake of the program.
     fn ask(&self, order: &Order) -> Ask {
         let mut rng = order.rng();
-        let key = (self.popularity.sample(&mut rng) as u32 - 1).min(self.keys - 1);
+        let key = (self.popularity.sample(&mut rng) as u32 - 1).min(self.back_end.keys - 1);
         let is_set = rng.below(100) < self.sets_percent;
         let tagged = |number: u32| u64::from(number) << 32 | u64::from(order.tag);
         if is_set {
@@ -324,8 +341,11 @@ impl Application for Replicated {
         }
     }
 
-    /// The tag says the key.
+    /// The tag says the key. memcached's protocol has no such request.
     fn ask_replicas(&self) -> Vec<Ask> {
+        if self.front.is_some() {
+            return Vec::new();
+        }
         let ask = |key: u32| Ask { method: EACH, payload: wire::get(key.into(), &key_of(key)) };
         agreement::sample(&self.registers.written()).into_iter().map(ask).collect()
     }
@@ -341,12 +361,14 @@ impl Application for Replicated {
 
     fn replicas(&self) -> ReplicaCounts {
         let [lost, returned] = [&self.lost, &self.returned].map(|count| count.load(Relaxed).into());
-        ReplicaCounts { lost, returned, gets: self.gets.by_place() }
+        // memcached's protocol does not say which replica has answered.
+        let gets = if self.front.is_some() { Vec::new() } else { self.gets.by_place() };
+        ReplicaCounts { lost, returned, gets }
     }
 
     /// By the choice of the first that lives they are, and where a replica was lost they may be.
     fn uneven_replicas(&self) -> Option<String> {
-        let is_even = self.choice != Choice::FirstAlive && self.lost.load(Relaxed) == 0;
+        let is_even = self.back_end.choice != Choice::FirstAlive && self.lost.load(Relaxed) == 0;
         is_even.then(|| self.gets.uneven()).flatten()
     }
 }

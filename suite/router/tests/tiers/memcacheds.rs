@@ -18,7 +18,7 @@ server.application = "router"
 tier = [{ name = "leaf", nodes = 4, application = true, command = "memcached -p {port}" }]
 "#;
 
-fn over_memcacheds(more: &[(&str, &str)]) -> Arc<dyn Application> {
+pub(super) fn over_memcacheds(more: &[(&str, &str)]) -> Arc<dyn Application> {
     let settings = [("leaf", "memcached"), ("keys", "40"), ("sets", "40"), ("silence", "60s")];
     made_of(OVER_MEMCACHEDS, &[&settings[..], more].concat()).expect("made")
 }
@@ -35,11 +35,11 @@ fn before(application: &dyn Application, nodes: &[SocketAddr]) -> Tiers {
     Tiers { leaves: Vec::new(), front, client }
 }
 
-fn nodes() -> Vec<TcpServer> {
+pub(super) fn nodes() -> Vec<TcpServer> {
     (0..LEAVES).map(|_| node(anywhere())).collect()
 }
 
-fn addresses(nodes: &[TcpServer]) -> Vec<SocketAddr> {
+pub(super) fn addresses(nodes: &[TcpServer]) -> Vec<SocketAddr> {
     nodes.iter().map(TcpServer::address).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Router in three tiers: over sockets, with leaves that die, and with planted faults.
 
 mod agreement;
+mod front;
 mod memcacheds;
 mod planted;
 mod silent;

@@ -9,6 +9,7 @@ mod questions;
 use super::keys::{key_of, preloaded};
 use super::wire::{self, BAD_REQUEST, EACH, GET, Held, Holds, MISS, NEEDED, SET};
 use crate::caches::{Answer, Asker, BUFFERS, Slot};
+use crate::choice::Choice;
 use crate::nodes::{Nodes, NodesConfig};
 use crate::placement::Placement;
 use questions::{Question, Questions, Said, Seen, Told, What};
@@ -16,13 +17,48 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::Reason;
+use tailwater_control::retry::HedgeConfig;
 use tailwater_core::Instant;
 use tailwater_keyvalue::memcached::parse::is_key;
 use tailwater_load::application::Unanswered;
-use tailwater_rt::{Reply, Request, Router};
+use tailwater_rt::{Address, Reply, Request, Router};
 
 /// Keys that are stored at a time at the start: as many as keep the memcacheds busy.
 const STORED_AT_ONCE: usize = 1_024;
+
+/// How memcacheds are used, wherever they listen.
+#[derive(Clone, Debug)]
+pub(super) struct BackEnd {
+    pub(super) placement: Placement,
+    pub(super) choice: Choice,
+    pub(super) silence_max: Duration,
+    pub(super) hedge: Option<HedgeConfig>,
+    /// How many keys are stored at the start.
+    pub(super) keys: u32,
+}
+
+impl BackEnd {
+    /// The same for those at these addresses.
+    pub(super) fn config(&self, nodes: &[Address]) -> NodesConfig {
+        NodesConfig {
+            replicas: self.placement.replicas(),
+            choice: self.choice,
+            timeout: self.silence_max,
+            hedge: self.hedge,
+            ..NodesConfig::new(nodes.to_vec())
+        }
+    }
+
+    /// Connects to them, and stores every key at all its replicas.
+    ///
+    /// # Errors
+    /// As [`Memcacheds::start`] and [`Memcacheds::store`].
+    pub(super) fn stored(&self, config: &NodesConfig) -> Result<Memcacheds, String> {
+        let memcacheds = Memcacheds::start(config, self.placement.clone())?;
+        memcacheds.store(self.keys)?;
+        Ok(memcacheds)
+    }
+}
 
 /// The memcacheds, and where keys lie on them.
 #[derive(Debug)]
@@ -40,7 +76,7 @@ impl Memcacheds {
     ///
     /// # Errors
     /// A sentence for the operator when the kernel refuses a descriptor or a thread.
-    pub(super) fn start(config: &NodesConfig, placement: Placement) -> Result<Self, String> {
+    fn start(config: &NodesConfig, placement: Placement) -> Result<Self, String> {
         let nodes = Nodes::placed(config, placement.clone(), 0, BUFFERS);
         let questions = Questions::new(config.nodes.len());
         let asker = Asker::start(vec![nodes], questions).map_err(|error| error.to_string())?;
@@ -53,7 +89,7 @@ impl Memcacheds {
     ///
     /// # Errors
     /// A sentence for the operator when a replica does not tell what it has or does not store, or replicas have different values.
-    pub(super) fn store(&self, keys: u32) -> Result<(), String> {
+    fn store(&self, keys: u32) -> Result<(), String> {
         let mut has_settled = false;
         for first in (0..keys).step_by(STORED_AT_ONCE) {
             let batch = first..keys.min(first + STORED_AT_ONCE as u32);

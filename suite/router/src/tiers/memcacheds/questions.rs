@@ -5,7 +5,7 @@
 
 use super::super::Upheavals;
 use crate::caches::{Filler, Work};
-use crate::nodes::{Answer, Nodes, Outcome, Refusal, SPOILT, Ticket};
+use crate::nodes::{Answer, FULL, Nodes, Outcome, Refusal, SPOILT, Ticket, value_of};
 use std::collections::{BTreeSet, HashMap};
 use tailwater_control::Reason;
 use tailwater_core::Instant;
@@ -233,7 +233,7 @@ fn meaning_of(outcome: &Outcome<'_>) -> Meaning {
         },
         Outcome::Answered(Answer::Miss, _) => Meaning::Missing,
         Outcome::Answered(Answer::Line(b"STORED"), _) => Meaning::Stored,
-        Outcome::Answered(Answer::Line(line), _) if is_full(line) => {
+        Outcome::Answered(Answer::Line(line), _) if line.starts_with(FULL) => {
             Meaning::Not(Unanswered::Refused(Reason::QueueFull))
         }
         Outcome::Answered(Answer::Line(_), _)
@@ -241,17 +241,6 @@ fn meaning_of(outcome: &Outcome<'_>) -> Meaning {
         | Outcome::Unreachable(SPOILT) => Meaning::Not(Unanswered::Wrong),
         Outcome::Unreachable(_) | Outcome::Lost => Meaning::Not(UNAVAILABLE),
     }
-}
-
-/// Of a value's line, its bytes and their line's end, the bytes.
-fn value_of(whole: &[u8]) -> Option<&[u8]> {
-    let line = whole.iter().position(|byte| *byte == b'\n')?;
-    whole[line + 1..].strip_suffix(b"\r\n")
-}
-
-/// Whether a line says that there is no memory, as memcached says it where it may not evict.
-fn is_full(line: &[u8]) -> bool {
-    line.starts_with(b"SERVER_ERROR out of memory")
 }
 
 /// Which nodes were up when it was looked last, and what became of them since.

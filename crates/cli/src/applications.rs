@@ -8,7 +8,9 @@ use tailwater_load::application::{Kind, Tell, Whose};
 use tailwater_load::{Application, paths, work};
 use tailwater_stats::result::DataUsed;
 use tailwater_workload::Scenario;
-use tailwater_workload::scenario::{ScenarioError, TextPlace, Tier};
+use tailwater_workload::scenario::{
+    Fault, FaultKind, Model, ScenarioError, SocketOptions, TextPlace, Tier, Transport,
+};
 
 /// Applications that are no services of the suite. The first two are what `server.service` and `server.path` mean.
 const OTHERS: &[Kind] = &[
@@ -17,6 +19,9 @@ const OTHERS: &[Kind] = &[
     tailwater_keyvalue::application::KIND,
     tailwater_search::application::KIND,
 ];
+
+/// The controller that decides nothing.
+pub(crate) const UNCONTROLLED: &str = "none";
 
 /// Every application.
 fn kinds() -> impl Iterator<Item = &'static Kind> {
@@ -41,7 +46,51 @@ pub(crate) fn of(scenario: &Scenario, data: &Path) -> Result<Arc<dyn Application
     };
     let settings: Vec<_> =
         said.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
-    make(scenario, kind, &settings, |key| said.place_of(key), data)
+    let made = make(scenario, kind, &settings, |key| said.place_of(key), data)?;
+    match made.foreign_front().and_then(|_| beyond_foreign_front(scenario)) {
+        Some((place, why)) => Err(scenario.error_at(place.unwrap_or(said.place), why)),
+        None => Ok(made),
+    }
+}
+
+/// What a scenario asks for and a front that speaks a protocol of others does not have: where it stands, if that is known, and
+/// the mend.
+fn beyond_foreign_front(scenario: &Scenario) -> Option<(Option<TextPlace>, String)> {
+    let server = &scenario.server;
+    if let Some(found) = scenario.controllers.iter().find(|it| it.name != UNCONTROLLED) {
+        let why = format!(
+            "controller is \"{}\", and clients speak a protocol that has no control here; controller \"{UNCONTROLLED}\" \
+             alone is needed",
+            found.name
+        );
+        return Some((Some(found.name_place), why));
+    }
+    let restarts = |fault: &Fault| {
+        fault.nodes.tier.is_none() && fault.kind == FaultKind::ServerRestart
+    };
+    let has_room = server.drain_every.is_some()
+        || server.output_high.is_some()
+        || server.tasks_max.is_some();
+    let own_threads = "its front has one thread of its own, which sleeps";
+    let refused = [
+        (server.loops != 1, "loops", own_threads),
+        (server.model != Model::default(), "model", own_threads),
+        (scenario.controllers.iter().any(|it| it.model.is_some()), "controller.model", own_threads),
+        (!server.changes.is_empty(), "change", own_threads),
+        (server.transport != Transport::Tcp, "transport", "it listens on TCP"),
+        (server.socket != SocketOptions::default(), "socket", "it has the kernel's own"),
+        (has_room, "drain_every, output_high or tasks_max", own_threads),
+        (
+            scenario.faults.iter().any(restarts),
+            "server-restart",
+            "its clients do not connect again; a restart of a tier is no trouble",
+        ),
+    ];
+    let (_, what, why) = refused.into_iter().find(|(is_so, ..)| *is_so)?;
+    let why = format!(
+        "found {what} of a server whose clients speak a protocol of others: {why}; leave {what} out"
+    );
+    Some((None, why))
 }
 
 /// Prepares what these processes need of the data of a scenario's application, where it has some, and says what a result

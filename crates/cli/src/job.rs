@@ -8,7 +8,7 @@ mod watch;
 pub(crate) use waiting::Waiting;
 pub(crate) use watch::{Part, Watching};
 
-use crate::applications;
+use crate::applications::{self, UNCONTROLLED};
 use crate::failure::{Failure, say};
 use crate::reader;
 use crate::scenarios::Said;
@@ -272,6 +272,31 @@ impl Job {
         self.addresses.iter().map(|address| address.parse().map_err(Failure::usage)).collect()
     }
 
+    /// Connects clients to the servers, in the protocol that these speak, and to each of the `watched` nodes.
+    fn connect(
+        &self,
+        (application, whose): (&dyn Application, ThreadClients),
+        (servers, retry): (&[Address], RetryConfig),
+        controller: &Controller,
+        watched: &[Address],
+    ) -> Result<Fleet, Failure> {
+        let fleet = match (application.foreign_front(), servers) {
+            (None, _) => Fleet::connect_to((servers, retry), whose, controller, watched),
+            (Some(front), [server]) if self.controller.name == UNCONTROLLED => {
+                Fleet::connect_foreign((server, &front), whose.clients, watched)
+            }
+            (Some(_), _) => {
+                return Err(Failure::usage(format!(
+                    "found --controller {} and {} servers, and clients speak a protocol that has no control here; \
+                     --controller {UNCONTROLLED} and one server are needed",
+                    self.controller.name,
+                    servers.len()
+                )));
+            }
+        };
+        fleet.map_err(Failure::work)
+    }
+
     /// Where the calling thread runs, and before which others.
     fn take_place(&self, thread: u32) -> Result<(), Failure> {
         if let Some(&core) = self.cores.get(thread as usize) {
@@ -287,12 +312,11 @@ impl Job {
         (controller, cut): (&Controller, MakeCut<'_>),
     ) -> Result<Outcome, Failure> {
         self.take_place(0)?;
+        let (application, service) = self.asks.application()?;
         // What all replicas do together, whichever clients ask first under control.
         let servers = (&self.servers()?[..], RetryConfig::default());
-        let mut fleet =
-            Fleet::connect_to(servers, ThreadClients::all(self.clients), controller, &[])
-                .map_err(Failure::work)?;
-        let (application, service) = self.asks.application()?;
+        let whose = ThreadClients::all(self.clients);
+        let mut fleet = self.connect((&*application, whose), servers, controller, &[])?;
         let (pace, seed, cut) = (self.pace, self.seed, Arc::new(cut()?));
         let plan = ClosedPlan { application, service, in_flight, settle, measure, pace, seed, cut };
         let start = now();

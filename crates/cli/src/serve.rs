@@ -2,10 +2,11 @@
 //! drains it or, where that is asked for, when nothing reads what it says.
 
 mod greeting;
+mod served;
 mod tiers;
 mod told;
 
-use crate::applications;
+use crate::applications::{self, UNCONTROLLED};
 use crate::args::{Offered, ServeOptions};
 use crate::failure::{Failure, complain};
 use crate::job::allow_many_descriptors;
@@ -13,6 +14,7 @@ use crate::prepare::prepare;
 use crate::reader;
 use crate::scenarios::{self, Said};
 use rustix::mm::{MlockAllFlags, mlockall};
+use served::Served;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::ErrorKind;
@@ -21,10 +23,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync
 use std::time::{Duration, Instant};
 use tailwater_control::Site;
 use tailwater_control::asqm::Policy;
-use tailwater_load::application::{Place, Whose};
+use tailwater_load::application::{FrontPlace, Place, ServingFront, Whose};
 use tailwater_load::{Spinner, Throttle, work};
 use tailwater_rt::{
-    Drained, LockRules, Model, Placement, Reply, Request, Router, Server, ServerConfig, SocketRules,
+    LockRules, Model, Placement, Reply, Request, Router, Server, ServerConfig, SocketRules,
 };
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::Locks;
@@ -44,34 +46,25 @@ pub(crate) fn serve(options: &ServeOptions) -> Result<(), Failure> {
     } else if !options.change_to.is_empty() {
         told::follow(Throttle::open(), tell, complain)?;
     }
-    let servers = match (described, &options.tier) {
-        (Some(described), Some(tier)) => tiers::farm(options, &described, tier)?,
-        (described, _) => vec![front(options, described.as_ref())?],
+    let served = match (described, &options.tier) {
+        (Some(described), Some(tier)) => Served::Ours(tiers::farm(options, &described, tier)?),
+        (described, _) => front(options, described.as_ref())?,
     };
-    let addresses: Vec<_> = servers.iter().map(|server| server.address().to_string()).collect();
-    match greeting::greet(options, &addresses) {
+    match greeting::greet(options, &served.addresses()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
         result => result.map_err(|error| Failure::work(format!("standard output: {error}")))?,
     }
     let asked = loop {
         match end.recv_timeout(LOOK_EVERY) {
-            Err(RecvTimeoutError::Timeout) if servers.iter().all(|it| it.failure().is_none()) => {}
-            Ok(End::Model(model)) => {
-                let set = |server: &Server| server.set_model(model).err();
-                servers.iter().filter_map(set).for_each(|why| complain(&why.to_string()));
-            }
+            Err(RecvTimeoutError::Timeout) if served.is_well() => {}
+            Ok(End::Model(model)) => served.set_model(model),
             asked => break asked,
         }
     };
     // Its calls have no client any more.
     let patience =
         if matches!(asked, Ok(End::Unread)) { Duration::ZERO } else { options.drain_for };
-    servers.iter().for_each(|server| server.begin_drain(patience));
-    let drained: Vec<_> = servers.into_iter().map(|server| server.drain(patience)).collect();
-    if patience.is_zero() {
-        return Ok(());
-    }
-    drained.iter().try_for_each(|drained| conclude(drained, patience))
+    served.drain(patience)
 }
 
 /// Of what is mapped now and later, so that it comes before all data.
@@ -82,21 +75,6 @@ fn lock_memory() -> Result<(), Failure> {
              shows, or leave --lock-memory out"
         ))
     })
-}
-
-/// What was not answered is not lost without a word.
-fn conclude(drained: &Drained, patience: Duration) -> Result<(), Failure> {
-    if let Some(failure) = &drained.failure {
-        return Err(Failure::work(failure));
-    }
-    let Drained { unanswered, unsent, .. } = drained;
-    if unanswered + unsent == 0 {
-        return Ok(());
-    }
-    Err(Failure::work(format!(
-        "after {patience:?} of draining {unanswered} requests were not answered, and {unsent} connections \
-         had not read their answers; a longer --drain-for waits for them"
-    )))
 }
 
 /// Why a server ends, or goes on otherwise.
@@ -236,7 +214,12 @@ fn heard() -> Result<Said, Failure> {
 }
 
 /// What clients ask: the server section of a scenario, or the synthetic service.
-fn front(options: &ServeOptions, described: Option<&Described>) -> Result<Server, Failure> {
+fn front(options: &ServeOptions, described: Option<&Described>) -> Result<Served, Failure> {
+    if let Some(described) = described
+        && let Some(front) = foreign_front(options, described)?
+    {
+        return Ok(Served::Foreign(front));
+    }
     let built = options.controller.spec().build(&site(options)).map_err(Failure::usage)?;
     let (config, admission) = (config(options), built.admission);
     let started = match (described, options.service) {
@@ -254,7 +237,36 @@ fn front(options: &ServeOptions, described: Option<&Described>) -> Result<Server
             Server::start(config, admission, echo)
         }
     };
-    started.map_err(Failure::usage)
+    started.map(|server| Served::Ours(vec![server])).map_err(Failure::usage)
+}
+
+/// The server of an application whose clients speak a protocol of others; nothing where they speak tailwater's.
+fn foreign_front(
+    options: &ServeOptions,
+    described: &Described,
+) -> Result<Option<Box<dyn ServingFront>>, Failure> {
+    let Described { scenario, data, .. } = described;
+    let application = applications::of(scenario, data).map_err(Failure::usage)?;
+    let Some(front) = application.foreign_front() else { return Ok(None) };
+    let (controller, model) = (options.controller.spec().name, options.threads.model());
+    let is_plain = options.loops == 1 && model == Model::default() && options.change_to.is_empty();
+    if controller != UNCONTROLLED || !is_plain {
+        return Err(Failure::usage(format!(
+            "found --controller {controller}, --loops {} and --model {model}, and this scenario's server has no control and one \
+             thread, which sleeps; --controller {UNCONTROLLED} is needed, without --loops, --model and --change-to",
+            options.loops
+        )));
+    }
+    // The threads that it starts run where this one does.
+    if let Some(&core) = options.cores.first() {
+        tailwater_rt::cpu::pin(core).map_err(Failure::usage)?;
+    }
+    let at = FrontPlace {
+        listen: &options.listen,
+        nodes: tiers::commanded(options, scenario)?.unwrap_or_default(),
+        connections_max: options.connections_max,
+    };
+    front.start(&at).map(Some).map_err(Failure::usage)
 }
 
 /// Nothing for a service that takes no locks, and where budgets are off.

@@ -16,7 +16,7 @@ use tailwater_load::counts::reading;
 use tailwater_load::fleet::Retried;
 use tailwater_load::open::Seeds;
 use tailwater_load::tiers;
-use tailwater_load::{Application, EarlyEnd, Fleet, OpenPlan, ThreadClients, open};
+use tailwater_load::{Application, EarlyEnd, OpenPlan, ThreadClients, open};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
 use tailwater_stats::result::{ConnectionReading, ReplicasCompared, Run};
@@ -74,8 +74,8 @@ impl Job {
         for (thread, (clients, _)) in (0..).zip(&parts) {
             let nodes = std::mem::take(&mut watched);
             let whose = ThreadClients { clients: *clients, threads, thread };
-            let fleet = Fleet::connect_to((&servers, retry), whose, controller, &nodes);
-            fleets.push(fleet.map_err(Failure::work)?);
+            let of = (&*application, whose);
+            fleets.push(self.connect(of, (&servers, retry), controller, &nodes)?);
         }
         let cut = Arc::new(cut()?);
         let start = now() + job.rest()?;

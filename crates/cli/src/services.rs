@@ -8,7 +8,7 @@ pub(crate) struct Service {
     pub(crate) kind: &'static Kind,
     /// The text of `scenarios/NAME.toml`, so that it can be run from anywhere.
     pub(crate) scenario: &'static str,
-    /// What is played instead, by the setting that stands for it.
+    /// What is played instead, by the setting that stands for it: the first one whose setting is said.
     pub(crate) variants: &'static [Variant],
 }
 
@@ -42,10 +42,17 @@ pub(crate) const SERVICES: &[Service] = &[
     Service {
         kind: &tailwater_router::tiers::application::KIND,
         scenario: include_str!("../../../scenarios/router.toml"),
-        variants: &[Variant {
-            setting: ("leaf", "memcached"),
-            name: "router-memcached",
-            scenario: include_str!("../../../scenarios/router-memcached.toml"),
-        }],
+        variants: &[
+            Variant {
+                setting: ("front", "memcached"),
+                name: "router-front-memcached",
+                scenario: include_str!("../../../scenarios/router-front-memcached.toml"),
+            },
+            Variant {
+                setting: ("leaf", "memcached"),
+                name: "router-memcached",
+                scenario: include_str!("../../../scenarios/router-memcached.toml"),
+            },
+        ],
     },
 ];

@@ -15,6 +15,7 @@ mod new;
 mod output;
 mod profile_trace;
 mod protocol_client;
+mod router_front;
 mod scenarios;
 mod serve;
 mod suite;

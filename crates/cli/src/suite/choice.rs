@@ -156,7 +156,12 @@ mod tests {
         assert_eq!(played(&[]), stores);
         assert_eq!(played(std::slice::from_ref(&memcached)), memcacheds);
         assert_eq!(played(&[store.clone(), memcached.clone()]), memcacheds);
-        assert_eq!(played(&[memcached, store]), stores);
+        assert_eq!(played(&[memcached.clone(), store]), stores);
+        let (front, rpc) = (pair("front", "memcached"), pair("front", "rpc"));
+        let proxy = (PathBuf::from("scenarios/router-front-memcached.toml"), true, 3);
+        assert_eq!(played(std::slice::from_ref(&front)), proxy);
+        assert_eq!(played(&[memcached.clone(), front]), proxy);
+        assert_eq!(played(&[rpc, memcached]), memcacheds);
     }
 
     #[test]

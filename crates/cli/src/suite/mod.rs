@@ -38,10 +38,11 @@ const RUN_HELP: &str = "Examples:
   tailwater suite run setalgebra --set text=generated --set documents=1000000 --leaves 8
   tailwater suite run setalgebra --set intersect=merge --json > merge.json
   tailwater suite run router --set leaf=memcached
+  tailwater suite run router --set front=memcached
 
 One wrong answer voids its run, and the result says so; where no run is valid the exit code is 1. The scenario is \
-scenarios/NAME.toml of tailwater's sources, and scenarios/router-memcached.toml for leaf=memcached; tailwater run plays it \
-with changes of your own.";
+scenarios/NAME.toml of tailwater's sources, and scenarios/router-memcached.toml for leaf=memcached or \
+scenarios/router-front-memcached.toml for front=memcached; tailwater run plays it with changes of your own.";
 
 #[derive(Args, Debug)]
 pub(crate) struct SuiteRunOptions {

@@ -61,6 +61,7 @@ fn clients_speak_memcacheds_protocol_to_router_before_stock_memcacheds_by_one_co
         let cores = |tier: usize| tiers[tier]["cores_used"].as_f64();
         assert!(cores(0) > Some(0.0) && cores(1) > Some(0.0), "{tiers:?}");
         assert!(tiers[0].get("received_rps").is_none_or(Value::is_null), "{tiers:?}");
+        assert!(run["server_cpu_ns_per_request"].as_f64() > Some(0.0), "{run}");
     }
 }
 

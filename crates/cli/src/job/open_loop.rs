@@ -271,6 +271,11 @@ impl Job {
             let cpu = first.window.server.usage.unwrap_or_default().cpu.nanos();
             let spent = if self.server_waits.spends_cpu() { counts.totals.busy_ns } else { cpu };
             run.server_cpu_ns_per_request = spent as f64 / counts.totals.received.max(1) as f64;
+        } else if let Some(usage) = first.window.server.usage
+            && !self.server_waits.spends_cpu()
+        {
+            let answered = run.fates.ok + run.fates.late;
+            run.server_cpu_ns_per_request = usage.cpu.nanos() as f64 / answered.max(1) as f64;
         }
         // Steps are no single process, and other arrivals have other gaps.
         run.audit = (job.bin_ns.is_none() && job.arrivals == Arrivals::Poisson).then(|| {

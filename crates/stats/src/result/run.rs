@@ -82,7 +82,8 @@ pub struct Run {
     /// really sent. The arrivals `metronome` are such; 0 where requests have fixed times.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slipped_us: f64,
-    /// CPU (blocking reception) or busy time (spinning) of the server per request it received.
+    /// CPU (blocking reception) or busy time (spinning) of the server per request it received. Where it tells no counts and
+    /// blocks: CPU per request that was answered.
     pub server_cpu_ns_per_request: f64,
     /// What the server's processes had of the memory at the end of the window; 0 where it was not read.
     #[serde(default, skip_serializing_if = "is_none_counted")]

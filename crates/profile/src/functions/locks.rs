@@ -57,6 +57,8 @@ struct Lanes {
     /// Records so far, and how many there were when threads were last let go.
     told: u64,
     swept: u64,
+    /// Waits of threads that were let go in a call: it may have lain around them.
+    forgotten: u64,
 }
 
 /// That of one.
@@ -64,8 +66,10 @@ struct Lanes {
 struct Lane {
     /// The number of its last record.
     told: u64,
-    /// That was an outermost call: nothing that comes lies around what is remembered.
+    /// That was an outermost call, or a wait that was over within it: nothing that comes lies around what is remembered.
     is_outside: bool,
+    /// The end of the last outermost call.
+    outside_from: Ticks,
     calls: VecDeque<Span>,
     waits: VecDeque<Wait>,
     /// When the last wait remembered was over: most calls start later.
@@ -98,6 +102,9 @@ impl Locks {
     pub(super) fn call(&mut self, call: &Call) {
         let Some(lane) = self.lanes.of(call.thread) else { return self.beyond += 1 };
         lane.is_outside = call.depth == 0;
+        if lane.is_outside {
+            lane.outside_from = call.end;
+        }
         let span = Span::from(call);
         lane.looks = LOOKS_MAX.min(lane.looks + LOOKS);
         if lane.waited_until > call.start {
@@ -111,7 +118,7 @@ impl Locks {
 
     pub(super) fn wait(&mut self, wait: &Wait) {
         let Some(lane) = self.lanes.of(wait.thread) else { return self.beyond += 1 };
-        lane.is_outside = false;
+        lane.is_outside &= wait.end <= lane.outside_from;
         lane.looks = LOOKS_MAX.min(lane.looks + LOOKS);
         // A thread's calls come in the order of their ends.
         for (nth, span) in lane.calls.iter().rev().enumerate() {
@@ -132,7 +139,7 @@ impl Locks {
 
     /// Waits and calls beyond the bounds.
     pub(super) const fn beyond(&self) -> u64 {
-        self.beyond
+        self.beyond + self.lanes.forgotten
     }
 }
 
@@ -151,8 +158,9 @@ impl Lanes {
         Some(lane)
     }
 
-    /// Lets go of threads that were silent the longest, and are in no call: a program may make new ones all the time. All are looked
-    /// through for that, so it is not done for each record.
+    /// Lets go of threads that were silent the longest, as a program may make new ones all the time: of those that are in no call, and of
+    /// all where these are few. Where a filter leaves out outermost calls, or a thread waited in none, its end is never told. All
+    /// threads are looked through for that, so it is not done for each record.
     fn sweep(&mut self) {
         const HALF: usize = THREADS_MAX / 2;
         if self.told - self.swept < HALF as u64 {
@@ -162,6 +170,14 @@ impl Lanes {
         let mut told: Vec<u64> = self.by_thread.values().map(|lane| lane.told).collect();
         let (_, &mut middle, _) = told.select_nth_unstable(HALF);
         self.by_thread.retain(|_, lane| !lane.is_outside || lane.told > middle);
+        if self.by_thread.len() > THREADS_MAX - HALF / 2 {
+            let forgotten = &mut self.forgotten;
+            self.by_thread.retain(|_, lane| {
+                let stays = lane.told > middle;
+                *forgotten += if stays { 0 } else { lane.waits.len() as u64 };
+                stays
+            });
+        }
     }
 }
 
@@ -363,13 +379,16 @@ mod tests {
     fn the_past_is_bounded() {
         let mut locks = Locks::default();
         // Live threads: more of their calls may come.
-        (0..5_000).for_each(|n| locks.call(&Call { depth: 1, ..call(n, 1, 0, 100) }));
-        assert_eq!(locks.lanes.by_thread.len(), THREADS_MAX);
-        assert_eq!(locks.beyond(), 5_000 - THREADS_MAX as u64);
-        for n in 0..100_000 {
-            locks.wait(&Wait { object: n, ..wait(1, 10, 20) });
+        for n in 0..5_000 {
+            locks.call(&Call { depth: 1, ..call(n, 1, 0, 100) });
+            assert!(locks.lanes.by_thread.len() <= THREADS_MAX);
         }
-        assert!(locks.sums.len() <= SUMS_MAX);
+        assert_eq!(locks.beyond(), 0, "no wait was forgotten");
+        for n in 0..100_000 {
+            locks.wait(&Wait { object: n, ..wait(4_999, 10, 20) });
+        }
+        assert_eq!(locks.sums.len(), SUMS_MAX);
+        assert_eq!(locks.beyond(), 100_000 - SUMS_MAX as u64);
         assert!(locks.lanes.by_thread.values().all(|lane| lane.waits.len() <= RECENT));
     }
 
@@ -382,5 +401,42 @@ mod tests {
         }
         assert!(locks.lanes.by_thread.len() <= THREADS_MAX);
         assert_eq!((locks.sums.len(), locks.beyond()), (10_000, 0), "each has its wait");
+    }
+
+    /// A ring is emptied after its thread's last call was told of.
+    #[test]
+    fn threads_whose_last_wait_was_told_late_make_room_for_others() {
+        let mut locks = Locks::default();
+        for n in 0..10_000 {
+            locks.call(&call(n, n, 0, 100));
+            locks.wait(&wait(n, 10, 20));
+        }
+        assert!(locks.lanes.by_thread.len() <= THREADS_MAX);
+        assert_eq!((locks.sums.len(), locks.beyond()), (10_000, 0), "each has its wait");
+    }
+
+    /// A filter leaves out their outermost calls, or they waited in none.
+    #[test]
+    fn threads_of_which_no_outermost_call_is_told_make_room_and_what_is_forgotten_is_counted() {
+        let mut locks = Locks::default();
+        for n in 0..10_000 {
+            locks.call(&Call { depth: 1, ..call(n, n, 0, 100) });
+            locks.wait(&wait(n, 10, 20));
+        }
+        let kept = locks.lanes.by_thread.len();
+        assert!(kept <= THREADS_MAX);
+        assert_eq!(locks.sums.len(), 10_000, "each has its wait");
+        assert_eq!(locks.beyond(), 10_000 - kept as u64, "another call may have lain around each");
+    }
+
+    #[test]
+    fn a_thread_in_a_call_outlasts_others_that_have_ended() {
+        let mut locks = Locks::default();
+        locks.wait(&wait(0, 10, 20));
+        for n in 1..10_000 {
+            locks.call(&call(n, 1, 0, 100));
+        }
+        locks.call(&call(0, 2, 0, 1_000_000));
+        assert_eq!(locks.sums().map(|(key, _)| key.function).collect::<Vec<_>>(), [FunctionId(2)]);
     }
 }

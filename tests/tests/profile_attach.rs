@@ -340,6 +340,39 @@ fn a_full_disk_ends_the_recording_and_not_the_program() {
     finishes(&mut served.attach(&trace, &["--for", "10ms"]));
 }
 
+/// Of a file system that is full. The one above has a limit for each file alone.
+#[test]
+fn a_file_system_without_room_ends_the_recording_and_not_the_program() {
+    let _alone = alone();
+    let folder = folder("attach-no-room");
+    let disk = folder.join("disk");
+    std::fs::create_dir(&disk).expect("a folder");
+    // It goes with its name space, so the trace is copied out of that.
+    let inside = |then: &str| {
+        let mut command = Command::new("unshare");
+        let line = format!("mount -t tmpfs -o size=64k none \"$0\" && {{ {then}; }}");
+        command.args(["--mount", "sh", "-c", &line]).arg(&disk);
+        command
+    };
+    match inside("true").output() {
+        Ok(done) if done.status.success() => {}
+        Ok(done) => return passed_over(&text(&done.stderr)),
+        Err(error) => return passed_over(&format!("unshare: {error}")),
+    }
+    let mut served = Served::start();
+    let filling = served.attach(&disk.join("x.trace"), &[]);
+    let mut shell = inside("\"$@\"; code=$?; cp \"$0/x.trace\" \"$0.trace\"; exit $code");
+    shell.arg(filling.get_program()).args(filling.get_args());
+    shell.env("TAILWATER_PROFILE_HOME", tools().home()).env_remove("LD_LIBRARY_PATH");
+    let (code, said) = Attached::start(shell).ends();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("the trace is incomplete: No space left"), "{said}");
+    served.goes_on();
+    let (records, ending) = up_to_there(&folder.join("disk.trace"));
+    assert!(matches!(ending, Ending::Unfinished | Ending::Cut));
+    assert!(records > 100, "{records} records: {said}");
+}
+
 #[test]
 fn the_slowest_requests_alone_are_kept() {
     let _alone = alone();
@@ -501,6 +534,36 @@ fn the_kernel_tells_of_a_running_programs_threads_too() {
         assert!(last - first <= 100_000_000, "{} ns: {said}", last - first);
         Some(())
     });
+}
+
+/// What a process's scanners had of the cores, in nanoseconds.
+fn scanned_for(process: u32) -> u64 {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("its threads");
+    let of = |thread: PathBuf| {
+        let name = std::fs::read_to_string(thread.join("comm")).ok()?;
+        let spent = std::fs::read_to_string(thread.join("schedstat")).ok()?;
+        let spent = spent.split(' ').next()?.parse::<u64>().ok()?;
+        (name.trim_end() == "tw-scanner").then_some(spent)
+    };
+    threads.flatten().filter_map(|thread| of(thread.path())).sum()
+}
+
+/// Nothing but the bound keeps it from a core: without one it takes all that the program leaves.
+#[test]
+fn the_scanner_takes_no_more_of_a_core_than_it_may() {
+    let _alone = alone();
+    let folder = folder("attach-share");
+    let mut served = Served::start();
+    let attached = Attached::start(served.attach(&folder.join("x.trace"), &["--cpu", "5%"]));
+    let (begun, before) = (std::time::Instant::now(), scanned_for(attached.recorder()));
+    served.goes_round(6_000);
+    let spent = scanned_for(attached.recorder()) - before;
+    let passed = begun.elapsed().as_nanos() as u64;
+    attached.signal(Signal::INT);
+    assert_eq!(attached.ends().0, Some(0));
+    assert!(spent > 0, "it has looked");
+    // Each sleep takes time of its own, and it measures the machine before it begins.
+    assert!(spent < passed / 5 + 50_000_000, "{spent} of {passed} ns");
 }
 
 #[test]

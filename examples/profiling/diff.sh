@@ -1,14 +1,15 @@
 #!/bin/sh
 # What `tailwater profile diff` names between two builds of SQLite, one of which takes 5 % longer in each call of the function
-# that compiles a statement, and what it names between recordings of one build. For each pair either build is recorded 20 times,
+# that compiles a statement, and what it names between recordings of one build. For each pair either build is recorded often,
 # by turns, since processes of one build differ.
 #
-# Usage: examples/profiling/diff.sh [IDENTICAL [PLANTED [SECONDS]]]      20 and 5 pairs, each process half a second, when not given
+# Usage: examples/profiling/diff.sh [IDENTICAL [PLANTED [SECONDS [RECORDINGS]]]]      20 and 5 pairs, each process half a second, either
+# build 20 times for each pair, when not given
 #
 # Writes results/profile-diff.json. Needs `tailwater` on the PATH with its pass (make pass). What it built, and the last pair's
 # traces, lie in out/diff.
 set -eu
-identical=${1:-20} planted=${2:-5} seconds=${3:-0.5}
+identical=${1:-20} planted=${2:-5} seconds=${3:-0.5} recordings=${4:-20}
 cd "$(dirname "$0")/../.."
 command -v patch >/dev/null || { echo "diff.sh: found no patch; type: apt-get install patch" >&2; exit 1; }
 # With tailwater, so that what both stand on is compiled once.
@@ -31,4 +32,4 @@ build slower -DSLOWER_PERCENT=5
 version=$(sed -n 's/^#define SQLITE_VERSION  *"\(.*\)"/\1/p' "$folder/sqlite3.h")
 "$bench" compared --program "$folder/queries" --slower "$folder/slower" --function sqlite3LockAndPrepare --percent 5 \
     --title "SQLite $version" --folder "$folder" --identical "$identical" --planted "$planted" --seconds "$seconds" \
-    --out results/profile-diff.json
+    --recordings "$recordings" --out results/profile-diff.json

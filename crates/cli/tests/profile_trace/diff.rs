@@ -132,12 +132,17 @@ fn the_most_called_functions_are_compared_and_none_vanishes() {
 /// A process: `outer` does something itself and calls `inner`, which takes so many times as long. All that it does takes so
 /// many times as long as in other processes of the build.
 fn process(path: &str, seed: u64, slow: f64, luck: f64) -> PathBuf {
+    process_of(path, seed, [20_000.0, 100_000.0 * slow], luck)
+}
+
+/// The same, of so many nanoseconds that `outer` and `inner` do themselves.
+fn process_of(path: &str, seed: u64, [own, within]: [f64; 2], luck: f64) -> PathBuf {
     let mut rng = Rng::from_seed(seed);
     let clock = Clock { ticks: 1 << 40, raw_ns: 1 << 40, real_ns: 1 << 40 };
     let mut records = vec![Record::Clock(clock), function(1, "outer"), function(2, "inner")];
     for nth in 0..400u64 {
         let mut some = |ns: f64| (ns * luck * (1.0 + rng.exponential(0.1))) as u64;
-        let (own, within) = (some(20_000.0), some(100_000.0 * slow));
+        let (own, within) = (some(own), some(within));
         let start = nth * 500_000;
         let end = start + own + within;
         let call = Call { start, end, generation: 2 * nth, ..vague(1, (0, 0), (0, 0), 0) };
@@ -188,6 +193,27 @@ fn folders_of_recordings_tell_builds_apart_and_a_callee_from_its_caller() {
     let one = |path: &str, luck: f64| process(path, 7, 1.0, luck);
     let lucky = diff(&one("diff-slow.trace", 1.02), &one("diff-quick.trace", 0.98), &[]);
     assert_eq!(lucky.status.code(), Some(1), "{lucky:?}");
+}
+
+/// What `outer` calls takes from one to four times as long, whichever the build.
+#[test]
+fn what_moved_itself_within_calls_that_vary_is_told_apart() {
+    let build = |name: &str, seed: u64, own: f64| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&folder).expect("the target folder can be written to");
+        for nth in 0..12 {
+            let within = 100_000.0 * (1 + nth % 4) as f64;
+            process_of(&format!("{name}/{nth:02}.trace"), seed + nth, [own, within], 1.0);
+        }
+        folder
+    };
+    let before = build("diff-varied-before", 500, 40_000.0);
+    let output = diff(&before, &build("diff-varied-after", 600, 60_000.0), &[]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let said = text(&output);
+    assert!(said.starts_with("0 of 2 functions have moved by themselves"), "{said}");
+    let (_, list) = said.split_once("In themselves, while whole calls vary").expect("a list");
+    assert!(list.contains("\nouter") && !list.contains("\ninner"), "{said}");
 }
 
 #[test]

@@ -398,6 +398,26 @@ mod tests {
         assert_eq!(moved(&verdict), ["f5", "f4"]);
         let alone = verdict.functions.iter().find(|one| one.name == "f3").expect("compared");
         assert!(alone.p50.expect("compared").itself.moved && !alone.moved, "{alone:?}");
+        assert_eq!(verdict.in_themselves().count(), 0, "its whole calls did surely not move");
+    }
+
+    /// In one of five pairs of builds of SQLite the slower function itself was told to a percent, and whole calls to 25.
+    #[test]
+    fn a_function_itself_that_moves_within_calls_that_vary_is_told_apart() {
+        let (mut before, mut after) = (recording(1, 1.0), recording(2, 1.0));
+        for trace in [&mut before, &mut after] {
+            let whole = &mut trace.get_mut("f3").expect("a function").whole;
+            for (nth, ns) in whole.p50_ns.iter_mut().enumerate() {
+                *ns *= 1.0 + (nth % 5) as f64;
+            }
+        }
+        let itself = &mut after.get_mut("f3").expect("a function").itself;
+        itself.p50_ns.iter_mut().for_each(|ns| *ns *= 1.2);
+        let verdict = compare(&before, &after, ASKED);
+        assert!(moved(&verdict).is_empty());
+        let alone: Vec<_> = verdict.in_themselves().map(|one| one.name.as_str()).collect();
+        assert_eq!(alone, ["f3"]);
+        assert_eq!(verdict.outcome(), Outcome::Unmoved);
     }
 
     #[test]

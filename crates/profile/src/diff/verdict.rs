@@ -137,6 +137,12 @@ impl Verdict {
     pub fn with_others(&self) -> impl Iterator<Item = &Moved> {
         self.functions.iter().filter(|one| one.moved && !one.by_itself)
     }
+
+    /// Functions that moved for what they do themselves, and of whose whole calls it is not sure: these vary too much to tell.
+    pub fn in_themselves(&self) -> impl Iterator<Item = &Moved> {
+        let unmoved = self.functions.iter().filter(|one| !one.moved);
+        unmoved.filter(|one| [one.p50, one.p99].iter().flatten().any(Quantile::is_itself_alone))
+    }
 }
 
 impl Quantile {
@@ -146,5 +152,20 @@ impl Quantile {
     pub fn is_by_itself(&self) -> bool {
         let Self { whole, itself } = self;
         whole.moved && itself.moved && (whole.ratio > 1.0) == (itself.ratio > 1.0)
+    }
+
+    /// Whether the function itself has moved, and the whole may have moved as much. Where it has surely not, the function has
+    /// taken over work of those that it calls.
+    #[must_use]
+    pub fn is_itself_alone(&self) -> bool {
+        let Self { whole, itself } = self;
+        itself.moved && !whole.moved && whole.may_be(itself.ratio)
+    }
+}
+
+impl Change {
+    /// Whether this is between its bounds.
+    fn may_be(&self, ratio: f64) -> bool {
+        self.low.is_none_or(|low| low <= ratio) && self.high.is_none_or(|high| ratio <= high)
     }
 }

@@ -5,7 +5,7 @@ use crate::profile::bounds::shown;
 use crate::profile::footer::{UNSCANNED, footer};
 use crate::terminal::{style, wrapped};
 use tailwater_profile::blocks::FUNCTIONS_MAX;
-use tailwater_profile::diff::{Change, Moved, Recording, UNITS_MIN, Verdict};
+use tailwater_profile::diff::{Change, Moved, Quantile, Recording, UNITS_MIN, Verdict};
 use tailwater_profile::names::clipped_apart;
 use tailwater_report::{count, grid_within};
 
@@ -27,6 +27,7 @@ pub(super) fn text(verdict: &Verdict, builds: &[Build; 2], limit: usize) -> Stri
     let asked = verdict.asked;
     let (itself, with): (Vec<_>, Vec<_>) =
         (verdict.by_themselves().collect(), verdict.with_others().collect());
+    let alone: Vec<_> = verdict.in_themselves().collect();
     let mut out = line(&format!(
         "{} of {} functions have moved by themselves by more than {}, {} with what they call, at {} over all of them",
         count(itself.len() as u64),
@@ -40,6 +41,11 @@ pub(super) fn text(verdict: &Verdict, builds: &[Build; 2], limit: usize) -> Stri
         let head = line("With what they call, or by themselves by so little that it is not sure:");
         out.push_str(&format!("\n{head}"));
         out.push_str(&table(&with, limit));
+    }
+    if !alone.is_empty() {
+        let head = line("In themselves, while whole calls vary too much to tell:");
+        out.push_str(&format!("\n{head}"));
+        out.push_str(&table(&alone, limit));
     }
     out.push_str(&format!("\n{}", line(&not_compared(verdict))));
     if asked.recordings == [1, 1] {
@@ -71,10 +77,10 @@ fn table(moved: &[&Moved], limit: usize) -> String {
     let rows: Vec<Vec<String>> =
         names.into_iter().zip(listed).flat_map(|(name, one)| rows(name, one)).collect();
     let mut out = format!("\n{}\n", grid_within(&HEADS, 1, &rows, style().width));
-    if listed.iter().any(|one| one.by_itself) {
+    if listed.iter().any(|one| one.by_itself || !one.moved) {
         out.push_str(&line(SELF));
     }
-    if listed.iter().any(|one| one.uneven && one.p99.is_some_and(|p99| p99.whole.moved)) {
+    if listed.iter().any(|one| one.uneven && one.p99.is_some_and(|p99| is_told(one, &p99))) {
         out.push_str(&line(UNEVEN));
     }
     let more = moved.len() - listed.len();
@@ -84,13 +90,19 @@ fn table(moved: &[&Moved], limit: usize) -> String {
     out
 }
 
-/// A row for each quantile that has moved, and below it one of the function itself where that has moved with it.
+/// Whether the quantile has moved. Of a function that has not, whether that itself has.
+fn is_told(one: &Moved, quantile: &Quantile) -> bool {
+    if one.moved { quantile.whole.moved } else { quantile.is_itself_alone() }
+}
+
+/// A row for each quantile that has moved, and below it one of the function itself where that has moved with it or alone.
 fn rows(name: String, one: &Moved) -> Vec<Vec<String>> {
     let tail = if one.uneven { "p99 *" } else { "p99" };
     let quantiles = [("p50", &one.p50), (tail, &one.p99)];
     let told = quantiles.into_iter().filter_map(|(what, found)| Some((what, found.as_ref()?)));
-    let cells = told.filter(|(_, found)| found.whole.moved).flat_map(|(what, found)| {
-        let itself = found.is_by_itself().then(|| cells("  self", &found.itself));
+    let cells = told.filter(|(_, found)| is_told(one, found)).flat_map(|(what, found)| {
+        let is_itself = found.is_by_itself() || !one.moved;
+        let itself = is_itself.then(|| cells("  self", &found.itself));
         std::iter::once(cells(what, &found.whole)).chain(itself)
     });
     let first = [name, count(one.calls_before), count(one.calls_after)];

@@ -58,7 +58,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Load a memcached with SET requests, as the last part does, and check every answer.
+    /// Load a memcached with SET requests, as the last part does, or with GETs, and check every answer.
     Load(memcached::LoadArgs),
     /// From symptom to cause on a program that is not ours, and its p99 before and after; examples/profiling/guide.sh.
     Guide(guide::GuideArgs),

@@ -30,6 +30,8 @@ pub(super) const MIXED: Load =
 /// SETs only, of more than the server can keep.
 pub(super) const SETS: Load =
     Load { clients: 4, connections: 2, at_once: 16, keys: 200_000, gets: 0 };
+/// GETs only, of keys that all fit.
+const GETS: Load = Load { keys: MIXED.keys, gets: 16, ..SETS };
 
 #[derive(Args, Debug)]
 pub(crate) struct LoadArgs {
@@ -38,15 +40,22 @@ pub(crate) struct LoadArgs {
     /// How long.
     #[arg(long, default_value_t = 10)]
     seconds: u64,
+    /// GETs instead of SETs; every key is set before.
+    #[arg(long)]
+    gets: bool,
     /// Ask the server to end afterwards (memcached -A).
     #[arg(long)]
     shutdown: bool,
 }
 
-/// SETs by four clients, for so long.
+/// SETs or GETs by four clients, for so long.
 pub(crate) fn load(args: &LoadArgs) -> Result {
-    let done = SETS.until(&args.socket, Duration::from_secs(args.seconds))?;
-    println!("{done} SET requests, {} a second", done / args.seconds.max(1));
+    let (load, name) = if args.gets { (GETS, "GET") } else { (SETS, "SET") };
+    if args.gets {
+        load.fill(&args.socket)?;
+    }
+    let done = load.until(&args.socket, Duration::from_secs(args.seconds))?;
+    println!("{done} {name} requests, {} a second", done / args.seconds.max(1));
     if args.shutdown {
         Connection::open(&args.socket, PATIENCE)?.tell(b"shutdown\r\n")?;
     }

@@ -5,10 +5,12 @@ use crate::profiled::{
     Recorded, alone, bounded, folder, in_three_tries, in_time, on_one_core, record_program,
     record_with, succeeds, text, tools,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use tailwater_profile::record::CallFlags;
 
@@ -113,6 +115,29 @@ fn a_trace_that_cannot_be_written_is_told_before_the_program_starts() {
     let done = record.args(["-c", "exit 7"]).output().expect("it starts");
     assert_eq!(code(&done), 7, "a program that cannot be recorded keeps its code");
     assert!(text(&done.stderr).contains("profile build"), "{}", text(&done.stderr));
+}
+
+#[test]
+fn what_record_is_told_by_signals_the_program_is_told() {
+    let _alone = alone();
+    let folder = folder("told");
+    // By itself it would go on for a minute.
+    let script = "trap 'exit 9' USR1; trap 'exit 10' TERM; echo begun; \
+                  for n in $(seq 600); do sleep 0.1; done";
+    for (signal, expected) in [(Signal::USR1, 9), (Signal::TERM, 10)] {
+        let mut record = record_program(&folder, Path::new("sh"));
+        record.args(["-c", script]).stdin(Stdio::null());
+        let piped = record.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = piped.expect("it starts");
+        let mut said = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut line = String::new();
+        said.read_line(&mut line).expect("text");
+        assert_eq!(line, "begun\n");
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a number");
+        kill_process(pid, signal).expect("it is there");
+        let done = child.wait_with_output().expect("it ends");
+        assert_eq!(code(&done), expected, "{}", text(&done.stderr));
+    }
 }
 
 #[test]

@@ -81,6 +81,23 @@ fn a_sleep_is_no_neighbours_fault() {
 }
 
 #[test]
+fn moves_from_core_to_core_within_the_time_count_once() {
+    let run = |from, to, cpu| state(from, to, Did::Running { cpu });
+    let records = [
+        run(0, 100, 0),
+        state(100, 200, asleep(Waker::Timer)),
+        run(200, 300, 1),
+        run(300, 400, 1),
+        state(400, 500, Did::Unknown),
+        run(500, 600, 0),
+    ];
+    let moves = |from_ns, to_ns| account(&records, from_ns, to_ns).moves;
+    assert_eq!([moves(0, 600), moves(200, 600), moves(0, 250), moves(250, 450)], [2, 1, 1, 0]);
+    let time = |from_ns, to_ns| Stretch { tid: TID, from_ns, to_ns };
+    assert_eq!(accounts(&records, vec![vec![time(0, 300), time(50, 400)]])[0].moves, 1);
+}
+
+#[test]
 fn interrupts_within_one_another_count_once_and_leave_the_rest_to_the_thread() {
     let records = [
         interruption(1_200, 1_300, Interrupting::Device(24)),

@@ -135,6 +135,9 @@ pub(super) fn told(account: &Account, beside: &Beside<'_>) -> String {
             out.push_str(&format!(", about {}", shown(account.faults_ns)));
         }
     }
+    if account.moves > 0 {
+        out.push_str(&format!("; moves to another core: {}", count(account.moves)));
+    }
     out.push('\n');
     let throttled = beside.coverage.and_then(|coverage| coverage.throttled);
     let rows = [
@@ -363,6 +366,13 @@ mod tests {
         let text = told(&sleeping(), &alone(0));
         has(&text, "slept: 18.0 ms of 20.0 ms, of which 18.0 ms until a time that it had set");
         has(&told(&sleeping(), &alone(17 * MS)), "for what it waited for");
+    }
+
+    #[test]
+    fn moves_are_told_where_there_are_any() {
+        let moved = Account { moves: 1_200, ..sleeping() };
+        has(&told(&moved, &alone(0)), "was interrupted 0 µs; moves to another core: 1,200\n");
+        assert!(!told(&sleeping(), &alone(0)).contains("moves"));
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct Account {
     pub faults: u64,
     /// About how much of `running_ns` they took: each as long as the first touch of a page when the recording began.
     pub faults_ns: u64,
+    /// How often a thread went on on another core than it had been on before, within the time in question.
+    pub moves: u64,
     /// What had the core while it was waited for, most time first, at most five.
     pub behind: Vec<Behind>,
     /// What ended sleeps, most time first, at most five.

@@ -25,7 +25,7 @@ pub(super) struct Tally {
     behind: BTreeMap<Who, Share>,
     sleeps: BTreeMap<(Who, bool), Share>,
     interrupts: BTreeMap<String, Share>,
-    /// Sleeps and interruptions that are counted, by thread and place: one may lie in two stretches.
+    /// What is counted already, by thread and place: one may lie in two stretches.
     counted: BTreeSet<(u32, Counted)>,
 }
 
@@ -34,6 +34,7 @@ pub(super) struct Tally {
 enum Counted {
     Sleep(usize),
     Interruption(usize),
+    Move(usize),
 }
 
 /// What had a core or ended a sleep.
@@ -68,7 +69,7 @@ impl Tally {
             return;
         };
         let mut told = 0;
-        let mut on_core: Vec<Span<()>> = Vec::new();
+        let (mut on_core, mut core): (Vec<Span<()>>, Option<u32>) = (Vec::new(), None);
         for span in known.lane.within(from, to) {
             let ns = span.to - span.from;
             told += ns;
@@ -78,9 +79,13 @@ impl Tally {
             };
             let state = &known.states[nth];
             match &state.did {
-                Did::Running { .. } => {
+                Did::Running { cpu } => {
                     add(&mut self.account.running_ns, ns);
                     on_core.push(Span { from: span.from, to: span.to, what: () });
+                    let is_other = core.replace(*cpu).is_some_and(|before| before != *cpu);
+                    if is_other && self.counted.insert((stretch.tid, Counted::Move(nth))) {
+                        self.account.moves += 1;
+                    }
                 }
                 Did::Runnable { after, behind, .. } => {
                     add(&mut self.account.runnable_ns, ns);

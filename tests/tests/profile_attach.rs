@@ -556,7 +556,7 @@ fn the_scanner_takes_no_more_of_a_core_than_it_may() {
     let mut served = Served::start();
     let attached = Attached::start(served.attach(&folder.join("x.trace"), &["--cpu", "5%"]));
     let (begun, before) = (std::time::Instant::now(), scanned_for(attached.recorder()));
-    served.goes_round(6_000);
+    served.goes_round(2_000);
     let spent = scanned_for(attached.recorder()) - before;
     let passed = begun.elapsed().as_nanos() as u64;
     attached.signal(Signal::INT);

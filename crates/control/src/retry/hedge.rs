@@ -147,7 +147,8 @@ impl Hedges {
     }
 }
 
-/// When a call is to be looked at as late. Both drivers of hedged calls, on sockets and in simulation, ask here.
+/// When a call is to be looked at as late. All drivers of hedged calls ask here: on sockets, in simulation, and both of the suite's
+/// router.
 ///
 /// To a caller that stood still all its calls are late at once, and their answers may be there unread. One that is looked at too late
 /// by more than its wait is waited for anew. So a stop is followed by no burst of second tries for calls that were answered

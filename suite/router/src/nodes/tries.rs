@@ -1,12 +1,12 @@
 //! The tries of gets: which one is answered, and when a second is due beside the first.
 //!
-//! When that is, and what it may cost, [`Hedges`] says, as for the tiers of the runtime. A get without a chance of a second
-//! try is not noted here.
+//! When that is, and what it may cost, [`Hedges`] and [`Lateness`] say, as for the tiers of the runtime. A get without a
+//! chance of a second try is not noted here.
 
 use super::ledger::{Asked, Ticket};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use tailwater_control::retry::{HedgeConfig, HedgeCounts, Hedges};
+use tailwater_control::retry::{HedgeConfig, HedgeCounts, Hedges, Lateness};
 use tailwater_core::Instant;
 
 /// The gets under way of which each may have two tries.
@@ -16,7 +16,7 @@ pub(super) struct Tries {
     /// By numbers that are given again: each is owed by a node at least.
     flights: Vec<Option<Flight>>,
     free: Vec<u32>,
-    /// Those that have one try, and when that is late.
+    /// Those that have one try, and when it is to be looked at.
     due: BTreeSet<(Instant, u32)>,
     /// How long a first try was waited for, when that was asked last.
     after: Option<Duration>,
@@ -25,7 +25,8 @@ pub(super) struct Tries {
 #[derive(Debug)]
 struct Flight {
     began: Instant,
-    due: Option<Instant>,
+    /// When its one try is late; `None` once a second was due.
+    late: Option<Lateness>,
     /// Which get it is, and its tries so far.
     asked: Asked,
     /// Tries that have not ended, as bits by the replicas' places.
@@ -68,15 +69,15 @@ impl Tries {
     /// A get is asked for the first time: its number.
     pub(super) fn begin(&mut self, now: Instant, asked: &Asked) -> u32 {
         self.after = self.hedges.on_call();
-        let due = self.after.map(|after| now + after);
+        let late = self.after.map(|after| Lateness::new(now, after));
         let (asked, open) = (asked.clone(), asked.asks);
-        let flight = Flight { began: now, due, asked, open, second: 0, is_answered: false };
+        let flight = Flight { began: now, late, asked, open, second: 0, is_answered: false };
         let at = self.free.pop().unwrap_or_else(|| {
             self.flights.push(None);
             // 256 nodes owe 2^16 answers each at most.
             (self.flights.len() - 1) as u32
         });
-        self.due.extend(due.map(|due| (due, at)));
+        self.due.extend(late.map(|late| (late.at(), at)));
         self.flights[at as usize] = Some(flight);
         at
     }
@@ -88,11 +89,18 @@ impl Tries {
 
     /// The next get that is late.
     pub(super) fn next_late(&mut self, now: Instant) -> Option<Asked> {
-        let (_, at) = self.due.first().copied().filter(|(due, _)| *due <= now)?;
-        self.due.pop_first();
-        let flight = self.flights[at as usize].as_mut()?;
-        flight.due = None;
-        Some(Asked { flight: Some(at), ..flight.asked.clone() })
+        while let Some((_, at)) = self.due.first().copied().filter(|(due, _)| *due <= now) {
+            self.due.pop_first();
+            let Some(flight) = self.flights[at as usize].as_mut() else { continue };
+            let Some(late) = &mut flight.late else { continue };
+            if let Some(again) = late.look(now) {
+                self.due.insert((again, at));
+            } else {
+                flight.late = None;
+                return Some(Asked { flight: Some(at), ..flight.asked.clone() });
+            }
+        }
+        None
     }
 
     /// Whether the budget has a second try, for which there is a replica.
@@ -126,8 +134,8 @@ impl Tries {
             }
             self.hedges.on_end(now.since(flight.began));
         }
-        if let Some(due) = flight.due.take_if(|_| ends || is_last) {
-            self.due.remove(&(due, at));
+        if let Some(late) = flight.late.take_if(|_| ends || is_last) {
+            self.due.remove(&(late.at(), at));
         }
         let left = if is_last { place.take() } else { None };
         if is_last {
@@ -241,6 +249,23 @@ mod tests {
             assert_eq!(tries.counts(), counts, "{ends:?}");
             assert_eq!(begun(&mut tries), number, "its number is free");
         }
+    }
+
+    /// The router stood still, and answers may be there unread.
+    #[test]
+    fn a_get_that_is_looked_at_too_late_is_waited_for_anew_once() {
+        let mut tries = tries();
+        let number = begun(&mut tries);
+        assert!(tries.next_late(at(11)).is_none(), "six microseconds behind, and five is its wait");
+        assert_eq!(tries.next_due(), Some(at(16)));
+        let late = tries.next_late(at(900)).expect("it is late");
+        assert_eq!((late.flight, tries.next_due()), (Some(number), None));
+        // What is answered meanwhile has no second try.
+        let number = begun(&mut tries);
+        assert!(tries.next_late(at(900)).is_none());
+        assert_eq!(word(tries.end(at(901), number, 1, End::Answered)), "ends");
+        assert_eq!(tries.next_due(), None);
+        assert!(tries.next_late(at(9_000)).is_none());
     }
 
     #[test]

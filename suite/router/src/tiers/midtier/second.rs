@@ -1,7 +1,7 @@
 //! A get's second try at another replica, where the first is late.
 //!
-//! When that is, and what it may cost, [`Hedges`](tailwater_control::retry::Hedges) says, as for the tiers of the runtime.
-//! Which replica has the key is known here alone.
+//! When that is, and what it may cost, [`Hedges`] and [`Lateness`] say, as for the tiers of the runtime. Which replica has the
+//! key is known here alone.
 
 use super::super::replicas::Known;
 use super::asking::Asking;
@@ -10,7 +10,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
-use tailwater_control::retry::{HedgeCounts, Hedges};
+use tailwater_control::retry::{HedgeCounts, Hedges, Lateness};
 use tailwater_rt::client::Answer;
 use tailwater_rt::time::{now, sleep};
 
@@ -31,7 +31,8 @@ impl Asking<'_> {
         };
         let made = now();
         let mut call = pin!(self.ask(first, payload, after));
-        let outcomes = if let Some(outcome) = within(call.as_mut(), after).await {
+        let late = Lateness::new(made, after);
+        let outcomes = if let Some(outcome) = unless_late(call.as_mut(), late).await {
             vec![(first, outcome)]
         } else if let Some(second) = self.second(tried) {
             let besides = pin!(self.ask(second, payload, after));
@@ -110,14 +111,52 @@ const fn has_value(outcome: &Outcome) -> bool {
     matches!(outcome, Ok(Answer { status: 0, .. }))
 }
 
-/// The future's output, if it has one within this time.
-async fn within<F: Future>(mut future: Pin<&mut F>, time: Duration) -> Option<F::Output> {
-    let mut late = sleep(time);
+/// The future's output, unless it is late before it has one.
+async fn unless_late<F: Future>(mut future: Pin<&mut F>, mut late: Lateness) -> Option<F::Output> {
+    let mut alarm = sleep(late.at().since(now()));
     poll_fn(|context| {
         if let Poll::Ready(output) = future.as_mut().poll(context) {
             return Poll::Ready(Some(output));
         }
-        Pin::new(&mut late).poll(context).map(|()| None)
+        while Pin::new(&mut alarm).poll(context).is_ready() {
+            let time = now();
+            match late.look(time) {
+                Some(again) => alarm = sleep(again.since(time)),
+                None => return Poll::Ready(None),
+            }
+        }
+        Poll::Pending
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::pending;
+    use tailwater_control::Site;
+    use tailwater_control::catalog::Spec;
+    use tailwater_core::Instant;
+    use tailwater_rt::client::{ChannelConfig, Client};
+    use tailwater_rt::time::yield_now;
+    use tailwater_rt::{Reply, Request, Server, ServerConfig};
+
+    /// The mid-tier stood still for hours: its answer is there in the next turn.
+    #[test]
+    fn a_get_that_is_looked_at_too_late_is_waited_for_anew_once() {
+        let site = Site::one_loop(Duration::from_secs(10), 1);
+        let controller = Spec::named("none").build(&site).expect("built");
+        let service = |_: Request| async {
+            let late = Lateness::new(Instant::ZERO, Duration::from_millis(1));
+            let next_turn = unless_late(pin!(yield_now()), late).await;
+            let never = unless_late(pin!(pending::<()>()), late).await;
+            Reply::ok(vec![next_turn.is_some().into(), never.is_some().into()])
+        };
+        let server = Server::start(ServerConfig::default(), controller.admission.clone(), service);
+        let server = server.expect("it starts");
+        let channel = ChannelConfig::new(server.address().clone());
+        let client = Client::connect_with(channel, &controller).expect("a client");
+        let answer = client.call(1, b"".to_vec()).wait().expect("an answer");
+        assert_eq!(answer.payload, [1, 0]);
+    }
 }

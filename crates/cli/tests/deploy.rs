@@ -42,7 +42,8 @@ fn all() -> Vec<(String, Value)> {
     files.chain(sweep).flat_map(with_file).collect()
 }
 
-/// What a document has that its type does not: fields that are unknown, misspelt, or of another form.
+/// What a document has that its type does not: fields that are unknown, misspelt, or of another form; and what its type needs
+/// that it lacks.
 fn lost<T: DeserializeOwned + Serialize>(document: &Value) -> Vec<String> {
     match serde_json::from_value::<T>(document.clone()) {
         Err(why) => vec![why.to_string()],
@@ -55,7 +56,8 @@ fn lost<T: DeserializeOwned + Serialize>(document: &Value) -> Vec<String> {
     }
 }
 
-/// Paths of `said` that are not in `back`.
+/// Paths of `said` that are not in `back`, and of fields that `back` has alone: the types read what is needed and lacking as
+/// nothing, and write that. What need not be there they leave out.
 fn differences(said: &Value, back: &Value, at: &str, missing: &mut Vec<String>) {
     match (said, back) {
         (Value::Object(said), Value::Object(back)) => {
@@ -63,6 +65,8 @@ fn differences(said: &Value, back: &Value, at: &str, missing: &mut Vec<String>) 
                 let other = back.get(key).unwrap_or(&Value::Null);
                 differences(value, other, &format!("{at}.{key}"), missing);
             }
+            let lacking = back.keys().filter(|key| !said.contains_key(*key));
+            missing.extend(lacking.map(|key| format!("{at}.{key} is needed")));
         }
         (Value::Array(said), Value::Array(back)) if said.len() == back.len() => {
             for (index, (value, other)) in said.iter().zip(back).enumerate() {
@@ -132,6 +136,26 @@ fn a_field_that_the_api_does_not_have_is_found() {
     assert_eq!(lost_of(&document), [".spec.template.spec.containers[0].arguments: []"]);
     document["spec"]["replicas"] = "four".into();
     assert_eq!(lost_of(&document).len(), 1);
+}
+
+#[test]
+fn a_field_that_the_api_needs_and_a_manifest_lacks_is_found() {
+    let leaves = documents("deploy/kubernetes/router/tiers.yaml").remove(1);
+    for (object, field) in [
+        ("/spec", "selector"),
+        ("/spec", "template"),
+        ("/spec/template/spec", "containers"),
+        ("/spec/template/spec/containers/0", "name"),
+        ("/spec/template/spec/containers/0/volumeMounts/0", "mountPath"),
+        ("/spec/template/spec/volumes/0", "name"),
+    ] {
+        let mut lacking = leaves.clone();
+        let of = lacking.pointer_mut(object).and_then(Value::as_object_mut).expect("an object");
+        assert!(of.remove(field).is_some(), "{object} has {field}");
+        let found = lost_of(&lacking);
+        let needed = format!(".{field} is needed");
+        assert!(found.len() == 1 && found[0].ends_with(&needed), "{found:?}");
+    }
 }
 
 /// The document of a folder's `kustomization.yaml`.

@@ -183,6 +183,23 @@ mod tests {
         }
     }
 
+    /// µSuite's open-loop generators draw gaps of whole microseconds from a Poisson distribution.
+    #[test]
+    fn the_published_generator_fails() {
+        let mut rng = Rng::from_seed(4);
+        // How many of a process with gaps of one in the mean come before the mean gap is over.
+        let mut gap_us = || {
+            let (mut time, mut count) = (rng.exponential(1.0), 0_u32);
+            while time < 10.0 {
+                (time, count) = (time + rng.exponential(1.0), count + 1);
+            }
+            count
+        };
+        let times = sent(std::iter::repeat_with(|| 1e3 * f64::from(gap_us())));
+        let found = audit(&times, &SPEC);
+        assert!(!found.exponential && found.offered, "{found:?}");
+    }
+
     #[test]
     fn the_statistic_is_the_textbooks() {
         // Gaps 1, 2, 3 µs of mean 2: the largest step is at 1: F(1) − 0 = 1 − e^{-1/2}.

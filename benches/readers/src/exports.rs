@@ -38,6 +38,11 @@ impl Exports {
         Ok(Self { folder, trace, program, stacks })
     }
 
+    /// The program itself.
+    pub(crate) fn tailwater(&self) -> Command {
+        Command::new(&self.program)
+    }
+
     /// Where an export lies.
     pub(crate) fn of(&self, format: &str) -> PathBuf {
         self.folder.join(format)
@@ -45,7 +50,7 @@ impl Exports {
 
     /// Writes the page of the slowest requests, and reads it.
     pub(crate) fn page(&self, page: &Path) -> Result<String> {
-        let mut requests = Command::new(&self.program);
+        let mut requests = self.tailwater();
         requests.args(["profile", "requests", "--slowest", "3", "--page"]).arg(page);
         command::output(requests.arg(&self.trace))?;
         std::fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))
@@ -53,7 +58,7 @@ impl Exports {
 
     /// The report of all functions, as JSON.
     pub(crate) fn report(&self) -> Result<serde_json::Value> {
-        let mut report = Command::new(&self.program);
+        let mut report = self.tailwater();
         report.args(["profile", "report", "--json", "--limit", "0", "--min-count", "0"]);
         let text = command::output(report.arg(&self.trace))?;
         serde_json::from_str(&text).map_err(|error| format!("report --json: {error}"))

@@ -2,7 +2,7 @@
 //!
 //! Each format is exported from one trace, and its tool says what it finds. That must be what the others find: the same time for
 //! each function, or the same calls. The tools come from registries of packages, in fixed versions. Pages that are in none
-//! (ui.perfetto.dev, profiler.firefox.com) are not tried.
+//! (ui.perfetto.dev, profiler.firefox.com) are not tried. The page of `tailwater suite demo` is opened in the same browser.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
@@ -13,6 +13,7 @@ mod tools;
 mod app;
 mod calls;
 mod page;
+mod demo;
 mod pprof;
 mod svg;
 mod schema;
@@ -92,6 +93,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
         rows.push(row(format, app::tool(), app::read(&exports, format)));
     }
     rows.push(row("page", page::tool(), page::read(&exports)));
+    rows.push(row("demo", page::tool(), demo::read(&exports)));
     for row in &rows {
         let said = if row.agrees { "reads it" } else { "DOES NOT" };
         println!("{:<11} {:<28} {said}: {}", row.format, row.tool, row.found);

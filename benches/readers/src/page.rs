@@ -94,10 +94,15 @@ pub(crate) fn read(exports: &Exports) -> Result<String> {
 
 /// The page as the browser has it in the end.
 fn opened(page: &Path) -> Result<String> {
+    dom(&format!("file://{}", page.display()))
+}
+
+/// What the browser has at an address in the end.
+pub(crate) fn dom(address: &str) -> Result<String> {
     let mut open = Command::new("timeout");
     open.args(["--kill-after=5", "60", tools::CHROMIUM, "--headless", "--no-sandbox", BUDGET]);
     open.args(["--window-size=1400,900", "--dump-dom"]);
-    command::output(open.arg(format!("file://{}", page.display())))
+    command::output(open.arg(address))
 }
 
 /// The page with what uses it, and without its policy: that allows its own script alone.

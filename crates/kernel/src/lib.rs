@@ -38,6 +38,6 @@ pub use perf::{PERF_RECORD, PERF_SCRIPT, PerfEvents, PerfScript};
 pub use probe::{Missing, Probe, Source};
 pub use recorder::{Losses, Recorder, now_ns};
 pub use sampling::{Sample, Sampled, Sampling, SamplingClocks};
-pub use syscalls::Syscalls;
+pub use syscalls::{FUTEX_WAITS, Syscalls};
 pub use system::{System, softirq_name};
 pub use throttling::Throttling;

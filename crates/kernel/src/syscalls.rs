@@ -9,6 +9,11 @@ use perf_event::events::Tracepoint;
 use perf_event::{Builder, Counter};
 use std::io;
 
+/// The calls of `futex` that wait, by this name beside those of system calls: `FUTEX_WAIT` and `FUTEX_WAIT_BITSET` (`futex(2)`).
+pub const FUTEX_WAITS: &str = "futex waits";
+
+/// Their operations: shared and private ones, by the monotonic clock and the real one.
+const WAITS: [u32; 8] = [0, 9, 128, 137, 256, 265, 384, 393];
 /// Every system call.
 const ALL: &str = "raw_syscalls/sys_enter";
 /// Threads that one counter's filter names; of more, further counters are made. A filter has a page at most.
@@ -30,17 +35,21 @@ impl Syscalls {
     /// Those of the next program that the calling thread starts; to be called before. Counted is from when that begins
     /// (`execve`) to its end, with all threads and processes that it makes: each inherits the counter from the one that
     /// makes it, so none is missed and none needs a descriptor. `names` are system calls to be counted apart, such as
-    /// `futex`.
+    /// `futex`, or [`FUTEX_WAITS`].
     ///
     /// # Errors
     ///
     /// What is missing, and what to type.
     pub fn of_next_program(names: &[&str]) -> Result<Self, Missing> {
-        Self::open(&probe::tracefs()?, names, |id| {
+        Self::open(&probe::tracefs()?, names, |id, only| {
             let mut builder = Builder::new(Tracepoint::with_id(u64::from(id)));
             builder.observe_self().any_cpu().inherit(true).enabled(false).enable_on_exec(true);
             builder.exclude_kernel(false).exclude_hv(false);
-            Ok(vec![builder.build()?])
+            let counter = builder.build()?;
+            if !only.is_empty() {
+                ioctl::only_where(&counter, only)?;
+            }
+            Ok(vec![counter])
         })
     }
 
@@ -60,27 +69,31 @@ impl Syscalls {
         }
         let (tracefs, cpus) = (probe::tracefs()?, processors::online());
         let known: Vec<&str> =
-            names.iter().copied().filter(|name| tracefs.has(&point_of(name))).collect();
+            names.iter().copied().filter(|name| tracefs.has(&point_of(name).0)).collect();
         let filters: Vec<String> = tids.chunks(FILTERED).map(filter).collect();
         under_hard_limit(|| {
-            Self::open(&tracefs, &known, |id| {
+            Self::open(&tracefs, &known, |id, only| {
                 let pairs = cpus.iter().flat_map(|cpu| filters.iter().map(move |of| (*cpu, of)));
-                pairs.map(|(cpu, of)| filtered(cpu, id, of)).collect()
+                pairs.map(|(cpu, of)| filtered(cpu, id, &both(of, only))).collect()
             })
         })
     }
 
+    /// `counters` gets a tracepoint's number, and which of its events count.
     fn open(
         tracefs: &Tracefs,
         names: &[&str],
-        counters: impl Fn(u16) -> io::Result<Vec<Counter>>,
+        counters: impl Fn(u16, &str) -> io::Result<Vec<Counter>>,
     ) -> Result<Self, Missing> {
-        let sum = |point: &str| -> Result<Sum, Missing> {
-            let opened = counters(number(tracefs, point)?);
+        let sum = |point: &str, only: &str| -> Result<Sum, Missing> {
+            let opened = counters(number(tracefs, point)?, only);
             opened.map(Sum).map_err(|error| Missing::of_event(&error))
         };
-        let named = names.iter().map(|name| Ok(((*name).to_owned(), sum(&point_of(name))?)));
-        Ok(Self { all: sum(ALL)?, named: named.collect::<Result<_, Missing>>()? })
+        let named = names.iter().map(|name| {
+            let (point, only) = point_of(name);
+            Ok(((*name).to_owned(), sum(&point, &only)?))
+        });
+        Ok(Self { all: sum(ALL, "")?, named: named.collect::<Result<_, Missing>>()? })
     }
 
     /// How many there were so far, of all and of those that were named. All are read last: those that are made meanwhile are
@@ -117,8 +130,13 @@ impl Sum {
     }
 }
 
-fn point_of(name: &str) -> String {
-    format!("syscalls/sys_enter_{name}")
+/// The tracepoint of a name, and which of its events count: a filter, or nothing for all.
+fn point_of(name: &str) -> (String, String) {
+    let (call, only) = match name {
+        FUTEX_WAITS => ("futex", WAITS.map(|operation| format!("op=={operation}")).join("||")),
+        call => (call, String::new()),
+    };
+    (format!("syscalls/sys_enter_{call}"), only)
 }
 
 /// What the kernel calls a tracepoint.
@@ -146,6 +164,11 @@ fn filter(tids: &[u32]) -> String {
     each.join("||")
 }
 
+/// What passes one filter, and the other where it is there.
+fn both(of: &str, only: &str) -> String {
+    if only.is_empty() { of.to_owned() } else { format!("({of})&&({only})") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +183,10 @@ mod tests {
     #[test]
     fn a_filter_names_each_thread_and_fits_a_page() {
         assert_eq!(filter(&[7, 12]), "common_pid==7||common_pid==12");
-        assert!(filter(&[4_194_304; FILTERED]).len() < 4_096);
+        assert_eq!(both("a", ""), "a");
+        let (point, only) = point_of(FUTEX_WAITS);
+        assert_eq!(point, point_of("futex").0);
+        assert!(both(&filter(&[7]), &only).starts_with("(common_pid==7)&&(op==0||op==9||op==128"));
+        assert!(both(&filter(&[4_194_304; FILTERED]), &only).len() < 4_096);
     }
 }

@@ -1,15 +1,18 @@
 //! What the kernel of this machine tells of this very process. Where the right is lacking, a test says so and passes.
 
-use rustix::thread::CpuSet;
+use rustix::thread::{CpuSet, futex};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
+use std::num::NonZeroU32;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc::{TryRecvError, channel};
 use std::time::Duration;
 use tailwater_kernel::schedule::{Fact, Interrupting, Interval, Machine, State, Waits};
-use tailwater_kernel::{Event, Probe, Recorder, Sampled, Sampling, Source, Syscalls, What, now_ns};
+use tailwater_kernel::{
+    Event, FUTEX_WAITS, Probe, Recorder, Sampled, Sampling, Source, Syscalls, What, now_ns,
+};
 
 /// Says why a test shows nothing here, past the harness, which hides what tests that pass have printed.
 fn passed_over(why: &(impl std::fmt::Display + ?Sized)) {
@@ -196,6 +199,23 @@ fn system_calls_of_threads_that_run_already_are_counted_and_those_of_others_are_
         }
         Err(missing) => passed_over(&missing),
     }
+}
+
+#[test]
+fn calls_of_futex_that_wait_are_told_from_those_that_wake() {
+    let mut syscalls = match Syscalls::of_threads(&[own_tid()], &["futex", FUTEX_WAITS]) {
+        Ok(syscalls) => syscalls,
+        Err(missing) => return passed_over(&missing),
+    };
+    let word = AtomicU32::new(0);
+    for flags in [futex::Flags::PRIVATE, futex::Flags::empty()] {
+        // The word has another value, so that each returns at once.
+        assert!(futex::wait(&word, flags, 1, None).is_err());
+        assert!(futex::wait_bitset(&word, flags, 1, None, NonZeroU32::MAX).is_err());
+        assert_eq!(futex::wake(&word, flags, 1), Ok(0));
+    }
+    let (_, named) = syscalls.read().expect("the kernel tells it");
+    assert_eq!(named, [("futex".to_owned(), 6), (FUTEX_WAITS.to_owned(), 4)]);
 }
 
 /// Were both read in one order, then whatever is called while they are read at one end would be named and not among all.

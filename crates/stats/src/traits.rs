@@ -27,7 +27,7 @@ pub struct Traits {
 /// gone. Parts of the watch take turns: counts are those of the window, quantiles those of their part of it.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TierTraits {
-    /// System calls by name, per second; under [`ALL_CALLS`] all of them.
+    /// System calls by name, per second; under [`ALL_CALLS`] all of them, and under `futex waits` those of `futex` that wait.
     pub syscalls_per_s: BTreeMap<String, f64>,
     /// What its threads did.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,17 +4,18 @@ use super::processes::Processes;
 use super::sleep_until;
 use std::collections::BTreeMap;
 use tailwater_core::Instant;
-use tailwater_kernel::{Missing, Syscalls};
+use tailwater_kernel::{FUTEX_WAITS, Missing, Syscalls};
 use tailwater_stats::traits::ALL_CALLS;
 
 /// System calls that are told apart: what sockets, locks, polls and sleeps make. Those that a kernel lacks are left out.
-const CALLS: [&str; 16] = [
+const CALLS: [&str; 17] = [
     "clock_nanosleep",
     "epoll_ctl",
     "epoll_pwait",
     "epoll_pwait2",
     "epoll_wait",
     "futex",
+    FUTEX_WAITS,
     "ppoll",
     "read",
     "readv",

@@ -1,5 +1,6 @@
 //! What is told of each tier, as quantities of one query: counts of the tier divided by queries of the front.
 
+use tailwater_kernel::FUTEX_WAITS;
 use tailwater_stats::result::{Run, TierReading};
 use tailwater_stats::traits::{ALL_CALLS, SoftirqTraits, ThreadTime, TierTraits, Traits};
 
@@ -84,6 +85,7 @@ pub(super) const PLAIN: &[Quantity] = &[
 pub(super) const WATCHED: &[Quantity] = &[
     Quantity { key: "syscalls", label: "system calls", of: |it| it.calls(&[ALL_CALLS]) },
     Quantity { key: "futex", label: "  futex", of: |it| it.calls(&["futex"]) },
+    Quantity { key: "futex_waits", label: "    of it waits", of: |it| it.futex_waits() },
     Quantity { key: "send", label: "  send, write", of: |it| it.calls(SEND) },
     Quantity { key: "receive", label: "  receive, read", of: |it| it.calls(RECEIVE) },
     Quantity { key: "poll", label: "  poll", of: |it| it.calls(POLL) },
@@ -126,7 +128,8 @@ impl<'a> Seen<'a> {
     /// Calls of each kernel's name, per query.
     pub(super) fn calls_by_name(&self) -> impl Iterator<Item = (&'a str, f64)> + use<'a> {
         let queries_per_s = self.queries_per_s;
-        let named = self.tier.syscalls_per_s.iter().filter(|(name, _)| *name != ALL_CALLS);
+        let counts = self.tier.syscalls_per_s.iter();
+        let named = counts.filter(|(name, _)| *name != ALL_CALLS && *name != FUTEX_WAITS);
         named.map(move |(name, per_s)| (&**name, per_s / queries_per_s))
     }
 
@@ -145,6 +148,11 @@ impl<'a> Seen<'a> {
             let of = |name: &&str| counts.get(*name).copied().unwrap_or(0.0);
             names.iter().map(of).sum::<f64>() / self.queries_per_s
         })
+    }
+
+    /// `None` of results of before they were told apart.
+    fn futex_waits(&self) -> Option<f64> {
+        self.per_query(*self.tier.syscalls_per_s.get(FUTEX_WAITS)?)
     }
 
     fn other_calls(&self) -> Option<f64> {
@@ -247,6 +255,20 @@ pub(super) mod tests {
         assert_eq!((of(0, "runqueue_us"), of(1, "voluntary")), (Some(20.0), Some(3.0)));
         assert_eq!((of(0, "waits"), of(0, "net_rx")), (Some(4.0), Some(0.0)));
         assert_eq!(of(0, "net_rx_p99_us"), None, "there was none");
+    }
+
+    /// They are among the calls of futex, and no call of another name.
+    #[test]
+    fn waits_of_futex_are_a_part_of_its_calls() {
+        let mut run = run();
+        assert_eq!(value(&run, 0, "futex_waits"), None, "an earlier result does not tell them");
+        let others = value(&run, 0, "other_calls");
+        let calls = &mut run.traits.as_mut().expect("told").tiers[0].syscalls_per_s;
+        calls.insert(FUTEX_WAITS.to_owned(), 40.0);
+        assert_eq!(value(&run, 0, "futex_waits"), Some(0.4));
+        assert_eq!((value(&run, 0, "futex"), value(&run, 0, "other_calls")), (Some(1.0), others));
+        let seen = Seen::of(&run, 0).expect("a tier");
+        assert_eq!(seen.calls_by_name().count(), 3);
     }
 
     #[test]

@@ -33,11 +33,15 @@ fn tip(error: &Error, words: &[String]) -> Option<String> {
         (ErrorKind::InvalidSubcommand, Some(ContextValue::String(unknown))) if unknown == verb => {
             instead_of_verb(verb, &words[1..])
         }
-        (ErrorKind::UnknownArgument, _) if verb == "run" => {
+        (ErrorKind::UnknownArgument, _) => {
             let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
                 return None;
             };
-            instead_of_argument(unknown, &words[1..])
+            match &**verb {
+                "run" => instead_of_argument(unknown, &words[1..]),
+                "data" | "suite" if unknown == "--from" => own_file(&words[1..]),
+                _ => None,
+            }
         }
         _ => None,
     }
@@ -97,6 +101,20 @@ fn instead_of_argument(unknown: &str, rest: &[String]) -> Option<String> {
     }
 }
 
+/// What has a service work on a file of the user's.
+const OWN_FILES: [(&str, &str); 3] = [
+    ("hdsearch", "vectors=FILE"),
+    ("setalgebra", "text=FILE, or text=lines:FILE"),
+    ("recommend", "ratings=FILE"),
+];
+
+/// What names a file of one's own, where a service is named that works on one.
+fn own_file(rest: &[String]) -> Option<String> {
+    let is_named = |service: &str| rest.iter().any(|word| word == service);
+    let (_, setting) = OWN_FILES.iter().find(|(service, _)| is_named(service))?;
+    Some(format!("a file of yours is a setting of its service, type: --set {setting}"))
+}
+
 fn is_scenario(word: &str) -> bool {
     Path::new(word).extension().is_some_and(|extension| extension == "toml")
 }
@@ -126,6 +144,8 @@ mod tests {
             ("run my.toml --clients 100", "clients is a key of the file: set it there"),
             ("run my.toml --set rate=5", "change it there; tailwater keys lists all\n"),
             ("run a.toml b.toml", "type: tailwater run a.toml && tailwater run b.toml\n"),
+            ("data make hdsearch --from glove.txt", "type: --set vectors=FILE\n"),
+            ("suite run recommend --from=r.csv", "type: --set ratings=FILE\n"),
         ];
         for (line, tip) in tips {
             let printed = printed(line);

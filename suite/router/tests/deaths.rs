@@ -35,8 +35,10 @@ fn nodes_that_die_make_no_answer_wrong_and_the_curve_is_told() {
         (30, &(-100).into(), &190.into())
     );
     assert_eq!(found["control"]["bins"].as_array().map(Vec::len), Some(30));
-    let windows = [(0, 50), (50, 200)];
-    for (recovery, (from, to)) in found["recoveries"].as_array().expect("two").iter().zip(windows) {
+    let recoveries = found["recoveries"].as_array().expect("a list");
+    let windows = [(0, 50), (50, 100), (50, 200)];
+    assert_eq!(recoveries.len(), windows.len());
+    for (recovery, (from, to)) in recoveries.iter().zip(windows) {
         assert_eq!((&recovery["from_ms"], &recovery["to_ms"]), (&from.into(), &to.into()));
         assert!(recovery["control_p99_us"].as_f64().is_some_and(|us| us > 0.0), "{recovery}");
     }

@@ -97,8 +97,8 @@ pub struct Found {
     pub curve: Curve,
     /// The same around moments at which nothing died.
     pub control: Curve,
-    /// What the first 50 ms after deaths are beside those without, and what all after that is.
-    pub recoveries: [Recovery; 2],
+    /// What the first 50 ms after deaths are beside those without, what the next 50 ms are, and what all after the first are.
+    pub recoveries: [Recovery; 3],
 }
 
 /// Kills nodes and looks what becomes of requests. `tell` hears of each death. Once `is_over`, what was found by then is told;
@@ -217,7 +217,7 @@ impl Tally {
             Curve::of(&all, plan.bin_ms, (before, after))
         };
         let within = BACK_WITHIN_MS.min(after);
-        let windows = [0..within, within..after];
+        let windows = [0..within, within..after.min(2 * within), within..after];
         Found {
             deaths: pairs.len(),
             requests,

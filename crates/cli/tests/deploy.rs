@@ -42,8 +42,8 @@ fn all() -> Vec<(String, Value)> {
     files.chain(sweep).flat_map(with_file).collect()
 }
 
-/// What a document has that its type does not: fields that are unknown, misspelt, or of another form; and what its type needs
-/// that it lacks.
+/// What a document has that its type does not: fields that are unknown, misspelt, or of another form. Also what it lacks and its
+/// type needs.
 fn lost<T: DeserializeOwned + Serialize>(document: &Value) -> Vec<String> {
     match serde_json::from_value::<T>(document.clone()) {
         Err(why) => vec![why.to_string()],
@@ -56,8 +56,8 @@ fn lost<T: DeserializeOwned + Serialize>(document: &Value) -> Vec<String> {
     }
 }
 
-/// Paths of `said` that are not in `back`, and of fields that `back` has alone: the types read what is needed and lacking as
-/// nothing, and write that. What need not be there they leave out.
+/// Paths of `said` that are not in `back`, and of fields that `back` has alone. What is needed and lacking the types read as
+/// nothing, and write it so. What need not be there they leave out.
 fn differences(said: &Value, back: &Value, at: &str, missing: &mut Vec<String>) {
     match (said, back) {
         (Value::Object(said), Value::Object(back)) => {

@@ -139,6 +139,7 @@ fn of_one(name: &str, result: &str) -> String {
         "suite-shares" => suite::shares(result),
         "suite-switching" => suite::switching(result),
         "suite-switches" => suite::switches(result),
+        "suite-text" => suite::text(result),
         "suite-utilisation" => suite::utilisation(result),
         "suite-waits" => suite::waits(result),
         "tls" => tls::table(result),

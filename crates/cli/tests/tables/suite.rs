@@ -1,7 +1,9 @@
 //! Chapter II of the thesis beside `tailwater suite traits --json`.
 
+mod text;
 mod utilisation;
 
+pub(super) use text::text;
 pub(super) use utilisation::utilisation;
 
 use super::{head, line};

@@ -5,6 +5,7 @@
 
 use clap::Parser;
 use machine::{Origin, command};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -48,12 +49,15 @@ struct First {
     data_s: f64,
     runs: usize,
     valid: usize,
+    /// Runs that noise spoilt and that were made again, beside these.
+    repeated: usize,
 }
 
 /// What is read of a result.
 #[derive(Deserialize)]
 struct Experiment {
     runs: Vec<Run>,
+    discarded: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -78,14 +82,14 @@ fn measure(Arguments { short, out }: &Arguments) -> Result<(), String> {
     }
     let origin = Origin::now();
     let program = machine::tailwater()?;
-    println!("service      first run, s   of it data, s   runs that count");
+    println!("service      first run, s   of it data, s   runs that count   repeated");
     let measured = |service: &'static str| {
         let flags: &[&str] = if *short { &SHORT.1 } else { &[] };
         let first = first(&program, service, flags, *short)?;
-        let First { first_s, data_s, runs, valid, .. } = first;
+        let First { first_s, data_s, runs, valid, repeated, .. } = first;
         let kept = if first_s <= MOST_S { "kept" } else { "not kept" };
         println!(
-            "{service:<12} {first_s:>12.1} {data_s:>15.1} {valid:>9} of {runs} (at most {MOST_S} s: {kept})"
+            "{service:<12} {first_s:>12.1} {data_s:>15.1} {valid:>11} of {runs} {repeated:>10} (at most {MOST_S} s: {kept})"
         );
         Ok::<_, String>(first)
     };
@@ -112,10 +116,11 @@ fn first(
     let short: &[&str] = if short { &["--short"] } else { &[] };
     let (said, first_s) = timed(&["suite", "run"], &[&["--json"][..], short].concat())?;
     let (_, data_s) = timed(&["data", "make"], &[])?;
-    let Experiment { runs } =
+    let Experiment { runs, discarded } =
         serde_json::from_str(&said).map_err(|why| format!("{service}: its result: {why}"))?;
     let valid = runs.iter().filter(|run| run.valid).count();
-    Ok(First { service, first_s, data_s, runs: runs.len(), valid })
+    let (runs, repeated) = (runs.len(), discarded.len());
+    Ok(First { service, first_s, data_s, runs, valid, repeated })
 }
 
 /// A folder that is not there yet, and is gone afterwards.

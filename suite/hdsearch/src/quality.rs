@@ -3,6 +3,9 @@
 use crate::nearest::Found;
 use tailwater_kernels::{Kernels, Rows};
 
+/// The thesis' least [`cosine`](Quality::cosine) across all queries (§2.2.1).
+pub const ACCURACY_MIN: f64 = 0.93;
+
 /// Of one answer, or the mean of several.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Quality {
@@ -46,6 +49,13 @@ impl Quality {
             cosine: mean(|one| one.cosine),
             candidates: mean(|one| one.candidates),
         }
+    }
+
+    /// The share of these whose cosine is below [`ACCURACY_MIN`]; zero of none.
+    #[must_use]
+    pub fn inaccurate(all: &[Self]) -> f64 {
+        let below = all.iter().filter(|one| one.cosine < ACCURACY_MIN).count();
+        below as f64 / all.len().max(1) as f64
     }
 }
 
@@ -99,6 +109,8 @@ mod tests {
         assert_eq!((none.recall_1, none.recall_10, none.cosine), (0.0, 0.0, 0.0));
         assert_eq!(Quality::mean(&[all, none]).cosine, 0.5);
         assert_eq!(Quality::mean(&[]), Quality::default());
+        assert_eq!(Quality::inaccurate(&[all, some, none, all]), 0.5);
+        assert_eq!(Quality::inaccurate(&[]), 0.0);
     }
 
     #[test]

@@ -64,16 +64,19 @@ pub(super) fn best(result: &str) -> String {
 /// The goals, and for each index what reaches them with the fewest candidates.
 pub(super) fn goals(result: &str) -> String {
     let reached = "reached with the fewest candidates by";
-    let heads = ["goal", "index", reached, "recall@1", "recall@10", "latency"];
+    let below = "queries below 0.93";
+    let heads = ["goal", "index", reached, "recall@1", "recall@10", below, "latency"];
     let (frontier, mut table) = (read(result), head(&heads.map(Into::into)));
     for goal in &GOALS {
         for index in frontier.indexes() {
             let found = goal.reached(&frontier, index).map_or(
-                ["none of these", "–", "–", "–"].map(Into::into),
-                |Point { settings, quality, latency_us, .. }| {
+                ["none of these", "–", "–", "–", "–"].map(Into::into),
+                |Point { settings, quality, inaccurate, latency_us, .. }| {
                     let recalls = [quality.recall_1, quality.recall_10];
                     let [one, ten] = recalls.map(|recall| format!("{recall:.2}"));
-                    [settings.clone(), one, ten, us(latency_us.p50)]
+                    let below = inaccurate.map(|share| format!("{:.1} %", 100.0 * share));
+                    let below = below.unwrap_or_else(|| "–".to_owned());
+                    [settings.clone(), one, ten, below, us(latency_us.p50)]
                 },
             );
             let named = [goal.about.to_owned(), index.to_owned()];
@@ -146,8 +149,11 @@ fn the_best_are_those_that_no_other_beats_and_goals_are_reached_by_the_cheapest(
     assert_eq!(
         rows,
         [
-            format!("| {about} | lsh | of 40 | 0.50 | 0.95 | 8 µs |"),
-            format!("| {about} | ivf | none of these | – | – | – |"),
+            format!("| {about} | lsh | of 40 | 0.50 | 0.95 | – | 8 µs |"),
+            format!("| {about} | ivf | none of these | – | – | – | – |"),
         ]
     );
+    let counted = result.replace("\"index_bytes\":1", "\"index_bytes\":1,\"inaccurate\":0.125");
+    let counted = self::goals(&counted);
+    assert!(counted.contains("| of 40 | 0.50 | 0.95 | 12.5 % | 8 µs |"), "{counted}");
 }

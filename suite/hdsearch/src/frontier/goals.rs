@@ -1,6 +1,7 @@
 //! What the suite set out to show of a frontier, and the thesis' own goal.
 
 use super::{Frontier, Point};
+use crate::quality::ACCURACY_MIN;
 
 /// A goal that a point of a frontier may reach.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -33,7 +34,7 @@ pub const GOALS: [Goal; 3] = [
     },
     Goal {
         about: "the thesis' goal: cosine 0.93, median below 1 ms",
-        cosine: 0.93,
+        cosine: ACCURACY_MIN,
         recall_10: 0.0,
         share: 1.0,
         latency_us: 1e3,
@@ -84,6 +85,7 @@ mod tests {
             index: index.into(),
             settings: format!("{candidates}"),
             quality: Quality { recall_1: 0.0, recall_10, cosine, candidates },
+            inaccurate: None,
             index_bytes: 0,
             compute_us: times,
             latency_us: times,

@@ -65,6 +65,9 @@ pub struct Point {
     pub settings: String,
     /// The mean over all queries.
     pub quality: Quality,
+    /// The share of the queries whose cosine is below the thesis' minimum; none in files of before it was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inaccurate: Option<f64>,
     /// Bytes of the index in the mid-tier.
     pub index_bytes: usize,
     /// The processor's time of a query in one process and one thread: look-up, distances of all leaves one after another, merge.
@@ -150,10 +153,20 @@ impl<'a> Bench<'a> {
         let dimensions = self.set.points.rows().dimensions();
         let midtier = MidTier::new(index, self.placement, dimensions);
         let Ok(questions) = Questions::prepare(self.set, &*look_up, self.neighbours, no_tell);
-        let quality = Quality::mean(&questions.qualities(self.truth));
+        let qualities = questions.qualities(self.truth);
+        let quality = Quality::mean(&qualities);
+        let inaccurate = Some(Quality::inaccurate(&qualities));
         let compute_us = compute(&midtier, tiers.leaves(), &questions)?;
         let latency_us = ask(midtier, tiers, &questions)?;
-        Ok(Point { index: name.into(), settings, quality, index_bytes, compute_us, latency_us })
+        Ok(Point {
+            index: name.into(),
+            settings,
+            quality,
+            inaccurate,
+            index_bytes,
+            compute_us,
+            latency_us,
+        })
     }
 }
 

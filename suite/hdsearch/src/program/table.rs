@@ -2,6 +2,7 @@
 
 use crate::sets::in_words;
 use tailwater_hdsearch::frontier::{Frontier, GOALS, Point};
+use tailwater_hdsearch::quality::ACCURACY_MIN;
 
 /// Header, rows, and what to read from them.
 pub(crate) fn of(frontier: &Frontier) -> String {
@@ -30,7 +31,7 @@ const LEGEND: &str = "\nrecall@1: the nearest was found; recall@10: of the ten n
     compute: medians in one thread without sockets; latency: over sockets, one query at a time\n";
 
 fn row(point: &Point, share: f64) -> String {
-    let Point { index, settings, quality, index_bytes, compute_us, latency_us } = point;
+    let Point { index, settings, quality, index_bytes, compute_us, latency_us, .. } = point;
     format!(
         "{index:<5}  {settings:<34}  {:>8.3}  {:>9.3}  {:>6.3}  {:>10.0}  {:>5.2}%  {:>10.1}  {:>10.1}  {:>7.1}  {:>8.1}\n",
         quality.recall_1,
@@ -51,13 +52,17 @@ fn goals(frontier: &Frontier) -> String {
     for goal in &GOALS {
         for index in frontier.indexes() {
             let found = goal.reached(frontier, index).map_or("none of these".to_owned(), |point| {
+                let below = point.inaccurate.map(|share| {
+                    format!(", {:.1} % of the queries below {ACCURACY_MIN}", 100.0 * share)
+                });
                 format!(
-                    "{}: recall@1 {:.3}, recall@10 {:.3}, {:.2} % of the points, {:.0} µs",
+                    "{}: recall@1 {:.3}, recall@10 {:.3}, {:.2} % of the points, {:.0} µs{}",
                     point.settings,
                     point.quality.recall_1,
                     point.quality.recall_10,
                     100.0 * frontier.share(point),
-                    point.latency_us.p50
+                    point.latency_us.p50,
+                    below.unwrap_or_default()
                 )
             });
             text.push_str(&format!("\n{}, {index}: {found}", goal.about));

@@ -349,4 +349,17 @@ mod tests {
         assert_eq!(verdict(&good, &reasons), Ok(()));
         assert!(read_reasons("[[survivor]]\nfile = \"a\"").unwrap_err().contains("reason"));
     }
+
+    /// A law that moves to another file takes its survivors along, and their reasons must follow.
+    #[test]
+    fn the_lines_of_all_reasons_stand_in_their_files() {
+        let root = crate::root().unwrap();
+        let reasons = reasons(&root).unwrap();
+        assert!(!reasons.is_empty(), "{REASONS} has no reasons");
+        for (file, change, line) in reasons.keys() {
+            let text = fs::read_to_string(root.join(file)).unwrap_or_default();
+            let stands = text.lines().any(|in_file| in_file.trim() == line);
+            assert!(stands, "{REASONS}: {file} has no line `{line}` ({change})");
+        }
+    }
 }

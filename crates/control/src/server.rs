@@ -262,7 +262,7 @@ pub struct RequestEnd {
     pub outcome: Outcome,
     /// How far it had come.
     pub reached: Reached,
-    /// From arrival to start of service; for shed requests, to the reject. A request that was parked, as its connection had as
+    /// From arrival to start of service; where no handler began, to the reject. A request that was parked, as its connection had as
     /// many under way as it may, begins to wait anew when it is recalled.
     pub waited: Duration,
     /// Time in the handler, lock and downstream waits included; zero where none ran, or none that the clock could tell.

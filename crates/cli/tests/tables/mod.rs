@@ -9,6 +9,7 @@ mod by_demand;
 mod by_variant;
 mod classes;
 mod connections;
+mod core_time;
 mod crowds;
 mod figures;
 mod firstrun;
@@ -87,6 +88,7 @@ fn of_one(name: &str, result: &str) -> String {
         "by-rate" => by_variant::by_rate(result),
         "classes" => classes::table(result),
         "controllers" => side_by_side::by_controller(result),
+        "core-time" => core_time::table(result),
         "figures" => figures::table(result),
         "figures-count" => figures::counts(result),
         "first" => side_by_side::first(result),

@@ -1,13 +1,11 @@
 //! What a request cost the server in its run, beside what capacity says. Goodput on sockets beside simulation, also at
 //! the speed that these two tell.
 
+use super::core_time::CoreTime;
 use super::{head, line};
 use tailwater_report::percent;
 use tailwater_stats::result::{Experiment, Summary};
 
-/// What a refusal and a credit message cost, in µs: the simulator's `receive`, `shed` and `send`.
-const REFUSAL_US: f64 = 1.7 + 1.0 + 2.7;
-const CREDIT_US: f64 = 2.7;
 /// Where the controllers' results differ, and the same law where they do not.
 const ROWS: [(&str, u32, f64); 6] = [
     ("breakwater", 1_000, 1.0),
@@ -34,7 +32,7 @@ pub(super) fn table(sockets: &str, simulated: &str, slow: &str) -> String {
     );
     for row in ROWS {
         let on_sockets = of(&sockets, row).expect("it was measured");
-        let (said, spent) = costs_us(on_sockets);
+        let core = CoreTime::of(on_sockets);
         let goodput = on_sockets.of["goodput_of_capacity"];
         let share = |of: Option<&Summary>| {
             of.map_or("–".into(), |of| {
@@ -43,8 +41,8 @@ pub(super) fn table(sockets: &str, simulated: &str, slow: &str) -> String {
         };
         text += &line(&[
             format!("{}, {:.1} ×", row.0, row.2),
-            format!("{said:.1} µs"),
-            format!("{spent:.1} µs, {:+.1} %", (spent / said - 1.0) * 100.0),
+            format!("{:.1} µs", core.said_us),
+            format!("{:.1} µs, {:+.1} %", core.spent_us, core.excess() * 100.0),
             format!(
                 "{} [{}–{}] %",
                 percent(goodput.median),
@@ -56,19 +54,6 @@ pub(super) fn table(sockets: &str, simulated: &str, slow: &str) -> String {
         ]);
     }
     text
-}
-
-/// What a served request costs a core: by the capacity around the runs, and by the server's own CPU time in them, less
-/// what refusals and credits cost. Of medians.
-fn costs_us(summary: &Summary) -> (f64, f64) {
-    let median = |name: &str| summary.of[name].median;
-    let offered_rps = median("offered_rps");
-    let received_rps = offered_rps * (1.0 - median("fates.expired") - median("fates.lost"));
-    let busy_us = received_rps * median("server_cpu_ns_per_request") / 1e3;
-    let refusals_us = offered_rps * median("fates.shed") * REFUSAL_US;
-    let credits_us = median("explicit_credits_rps") * CREDIT_US;
-    let spent = (busy_us - refusals_us - credits_us) / median("throughput_rps");
-    (1e6 / median("capacity_rps"), spent)
 }
 
 fn of<'a>(

@@ -35,6 +35,8 @@ pub(crate) struct Callers {
     clocks: Clocks,
     /// Callers whose wait is over.
     woken: Vec<Key>,
+    /// Threads whose own call has ended, and the caller of each.
+    freed: Vec<(u16, Key)>,
 }
 
 /// How a tier is reached: by node, and there by connection to each of its replicas.
@@ -73,6 +75,13 @@ pub(crate) struct Asked {
     pub(crate) priority: u8,
 }
 
+/// One call of a fan: the node that it asks, and what decides all that it does there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planned {
+    node: usize,
+    seed: u64,
+}
+
 impl Callers {
     /// Adds a connection to a server of a tier, which is the node `to` of all. Connections must come in order.
     /// `choice` is taken for the first replica.
@@ -102,28 +111,45 @@ impl Callers {
         self.spots.push(Spot { tier, node, at });
     }
 
-    /// Asks `fan_out` different nodes of the tier, the first of them at random, and those to which no
-    /// connection stands after all others. What becomes of it is told by [`Callers::next_woken`].
+    /// Makes the calls of a fan. What becomes of it is told by [`Callers::next_woken`].
     pub(crate) fn call(&mut self, now: Instant, asked: &Asked, space: &mut Space) {
+        for planned in self.plan(asked) {
+            self.make(now, (asked, planned), None, space);
+        }
+    }
+
+    /// The calls of a fan: to `fan_out` different nodes of the tier, the first of them at random, and those to which no
+    /// connection stands after all others.
+    pub(crate) fn plan(&self, asked: &Asked) -> impl Iterator<Item = Planned> + use<> {
         let mut rng = Rng::from_seed(asked.seed);
         let nodes = self.order(asked.tier, &mut rng);
-        for node in nodes.into_iter().take(asked.fan_out as usize) {
-            let route = &mut self.routes[asked.tier];
-            let count = route.nodes[node].len();
-            let shard = &mut route.nodes[node][route.turn % count];
-            route.turn = route.turn.wrapping_add(1);
-            let (index, tries) = shard.first(now, &self.all);
-            let wait = shard.late_after().map(|after| after.max(Duration::from_nanos(1)));
-            let late = wait.map(|wait| Lateness::new(now, wait));
-            let Asked { deadline, priority, parent, .. } = *asked;
-            let seed = rng.u64();
-            let errand = Errand { seed, priority, began: now, late, other: None, second: false };
-            let deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
-            let request = Request { deadline, tries, ..Request::call(now, parent, errand) };
-            let key = self.insert(now, index, request, space);
-            self.drive(now, index, space);
-            late.into_iter().for_each(|it| space.calendar.at(it.at(), Event::Late(key)));
-        }
+        let planned = move |node: usize| Planned { node, seed: rng.u64() };
+        nodes.into_iter().take(asked.fan_out as usize).map(planned)
+    }
+
+    /// Makes one of these; `by` is the thread that waits for it alone, told by [`Callers::next_freed`] when it has ended.
+    pub(crate) fn make(
+        &mut self,
+        now: Instant,
+        (asked, planned): (&Asked, Planned),
+        by: Option<u16>,
+        space: &mut Space,
+    ) {
+        let Planned { node, seed } = planned;
+        let route = &mut self.routes[asked.tier];
+        let count = route.nodes[node].len();
+        let shard = &mut route.nodes[node][route.turn % count];
+        route.turn = route.turn.wrapping_add(1);
+        let (index, tries) = shard.first(now, &self.all);
+        let wait = shard.late_after().map(|after| after.max(Duration::from_nanos(1)));
+        let late = wait.map(|wait| Lateness::new(now, wait));
+        let Asked { deadline, priority, parent, .. } = *asked;
+        let errand = Errand { seed, priority, began: now, late, other: None, second: false, by };
+        let deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
+        let request = Request { deadline, tries, ..Request::call(now, parent, errand) };
+        let key = self.insert(now, index, request, space);
+        self.drive(now, index, space);
+        late.into_iter().for_each(|it| space.calendar.at(it.at(), Event::Late(key)));
     }
 
     /// Hands a call to the control of a connection, which is to be driven then.
@@ -234,6 +260,11 @@ impl Callers {
         self.woken.pop()
     }
 
+    /// A thread whose own call has ended, and the caller for which it made that.
+    pub(crate) fn next_freed(&mut self) -> Option<(u16, Key)> {
+        self.freed.pop()
+    }
+
     /// Calls that wait for permission to be sent.
     pub(crate) fn waiting(&self) -> u64 {
         self.all.iter().map(|endpoint| u64::from(endpoint.queued())).sum()
@@ -331,6 +362,7 @@ impl Callers {
         let shards = self.routes.iter_mut().flat_map(|it| it.nodes.iter_mut().flatten());
         shards.for_each(Shard::forget);
         self.woken.clear();
+        self.freed.clear();
     }
 
     /// The successor connects to all nodes.
@@ -346,6 +378,8 @@ impl Callers {
         if self.goes_on(now, (parent, request), ended, space) {
             return;
         }
+        let by = request.errand.as_ref().and_then(|errand| errand.by);
+        self.freed.extend(by.map(|thread| (thread, parent)));
         let outcome = ended.outcome();
         let waiting = space.requests.get_mut(parent);
         let Some(task) = waiting.and_then(|request| request.task.as_mut()) else {

@@ -9,7 +9,7 @@
 //! Faults strike when the world says so ([`Fault`]): clients, their links, and nodes. The links between
 //! nodes are spared.
 //!
-//! A node may have threads ([`Threads`]), loops', workers' and responders', whose model changes while it serves
+//! A node may have threads ([`Threads`]): loops, workers and a crew for calls. Their model changes while it serves
 //! ([`Switch`]).
 //!
 //! Checkers run in every simulation ([`Rule`]): credits are conserved, honest clients never exceed their

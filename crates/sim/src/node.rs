@@ -76,9 +76,9 @@ enum Work {
     Serve(Key),
     /// To a worker, or back to the loop.
     HandOver(Key),
-    /// The responder that this thread is sends the calls of a fan.
+    /// This thread, of the crew, sends the calls that it took.
     Call(u16),
-    /// A responder wakes the thread of a request that can go on.
+    /// A member of the crew wakes the thread of a request that can go on.
     Ring(Key),
     /// A part of a path.
     Run(Key, Duration),

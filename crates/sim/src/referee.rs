@@ -114,6 +114,7 @@ impl Referee {
         }
         ruling.judge(Rule::Threads, threads::roused(asleep, space));
         ruling.judge(Rule::Threads, threads::held(asleep, space));
+        ruling.judge(Rule::Threads, threads::alone(asleep, space));
         let mut left = 0;
         let mut calls_left = vec![0; self.calls.len()];
         for request in space.requests.iter() {

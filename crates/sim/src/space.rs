@@ -160,6 +160,8 @@ pub(crate) struct Errand {
     pub(crate) other: Option<Key>,
     /// Of the two it is the later.
     pub(crate) second: bool,
+    /// The thread of fork and join that waits for it alone.
+    pub(crate) by: Option<u16>,
 }
 
 impl Request {

@@ -31,4 +31,6 @@ pub(crate) struct Waiting {
     pub(crate) has_work: bool,
     /// The request whose calls it waits for.
     pub(crate) held: Option<Key>,
+    /// The request of which it waits for one call alone.
+    pub(crate) alone: Option<Key>,
 }

@@ -153,6 +153,16 @@ impl Case {
         case
     }
 
+    /// The same case, with fork and join in half of the synchronous models.
+    #[must_use]
+    pub fn forking(mut self) -> Self {
+        threads::add_forks(self.world.seed, &mut self.world);
+        // Clients of a front whose requests wait for its crew are promised no time, as above.
+        self.world.starved_max = None;
+        self.world.repeat.push_str(" --forking");
+        self
+    }
+
     /// A fresh controller for the node of a number; 0 is the front, its further replicas follow.
     ///
     /// # Panics

@@ -37,7 +37,7 @@ pub(crate) struct Task {
     pub(crate) parent: Option<Key>,
     /// The thread of its node that it began on, or was given back to; means nothing where nodes have none.
     pub(crate) thread: u16,
-    /// The thread that made its last calls, and hears the answers.
+    /// The thread that made its last calls, and hears the answers. Of a crew's threads that make one each, the last.
     pub(crate) calls_by: u16,
 }
 
@@ -54,8 +54,8 @@ pub(crate) enum Stage {
     Pausing { since: Instant },
     /// It waits for a responder that makes its calls.
     Asking { since: Instant },
-    /// It waits for the answers of so many calls.
-    Calling { since: Instant, left: u32 },
+    /// It waits for the answers of so many calls, of which so many wait for a thread that makes them.
+    Calling { since: Instant, left: u32, unmade: u32 },
 }
 
 impl Task {

@@ -6,9 +6,8 @@ use tailwater_workload::scenario::{Model, Struck};
 
 /// How a node shares its work among threads (docs/threading.md), and what threads cost each other.
 ///
-/// Each loop is a thread, and so is each worker and each responder. They share the node's cores: a thread that has work
-/// keeps its core, for [`Threads::SLICE`] where others wait for one. Threads of fork and join (`sib+8`) are not played: a
-/// model that has them is played without.
+/// Each loop is a thread, and so is each worker and each member of a crew. They share the node's cores: a thread that has
+/// work keeps its core, for [`Threads::SLICE`] where others wait for one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Threads {
     /// The model that the node begins with, also after a restart.
@@ -16,7 +15,7 @@ pub struct Threads {
     /// From waking a sleeping thread until it runs on an idle core. A thread that is woken while all cores are busy
     /// waits for one in its place. The seed decides each.
     pub wake_up: Service,
-    /// What it costs a thread to wake another one, on an idle core, for a request or a fan that it hands over.
+    /// What it costs a thread to wake another one, on an idle core, for a request, a fan or a call that it hands over.
     pub hand_over: Duration,
     /// What it costs a core to turn to another thread, unless that was woken for it.
     pub switch: Duration,

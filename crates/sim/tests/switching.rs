@@ -1,8 +1,9 @@
 //! Nodes in a tree of tiers that change their threading models while they serve: every request has one fate.
 
 use std::time::Duration;
-use tailwater_sim::Rule;
 use tailwater_sim::swarm::Case;
+use tailwater_sim::{Rule, World};
+use tailwater_workload::scenario::{Completion, Model};
 
 const SEEDS: u64 = 1_000;
 
@@ -10,18 +11,44 @@ const SEEDS: u64 = 1_000;
 /// answer long after all others.
 #[test]
 fn whatever_changes_each_request_has_one_fate_and_none_is_blocked() {
-    let (mut requests, mut changes) = (0, 0);
+    let (mut requests, mut changes, mut to_forks) = (0, 0, 0);
     let with_responders = (1..=SEEDS / 4).map(|seed| (seed, Case::responding(seed)));
-    for (seed, case) in (1..=SEEDS).map(|seed| (seed, Case::switching(seed))).chain(with_responders)
-    {
+    let with_forks = (1..=SEEDS / 4).map(|seed| (seed, Case::responding(seed).forking()));
+    let with_crews = with_responders.chain(with_forks);
+    for (seed, case) in (1..=SEEDS).map(|seed| (seed, Case::switching(seed))).chain(with_crews) {
         let intended = case.intended().count() as u64;
         let (run, _) = case.run().unwrap_or_else(|broken| panic!("{broken}"));
         let fates = run.fates;
         assert_eq!((fates.total(), fates.lost), (intended, 0), "seed {seed}: {fates:?}");
         requests += intended;
         changes += case.world.switches.len();
+        to_forks += case.world.switches.iter().filter(|switch| forks(switch.model)).count();
     }
     assert!(requests > 100_000 && changes > 20_000, "{requests} requests, {changes} changes");
+    assert!(to_forks > 1_000, "{to_forks} changes to fork and join");
+}
+
+const fn forks(model: Model) -> bool {
+    matches!(model.completion, Completion::ForkJoin(_))
+}
+
+/// Nodes die, stand still or are slow while threads of fork and join wait for their answers.
+#[test]
+fn whatever_goes_wrong_fork_and_join_breaks_no_rule() {
+    let may_fork = |world: &World| {
+        let tiers = world.tiers.iter().map(|tier| &tier.node);
+        let threads = std::iter::once(&world.node).chain(tiers).flat_map(|node| &node.threads);
+        let changes = world.switches.iter().map(|switch| switch.model);
+        !world.tiers.is_empty() && threads.map(|it| it.model).chain(changes).any(forks)
+    };
+    let mut played = 0;
+    for case in (1..=SEEDS).map(|seed| Case::drawn(seed).forking()) {
+        if may_fork(&case.world) {
+            case.run().unwrap_or_else(|broken| panic!("{broken}"));
+            played += 1;
+        }
+    }
+    assert!(played > 20, "{played} worlds");
 }
 
 /// Some fifty clients, of whom sixteen may have a credit from the empty pool at once. The others wait for 32 answers each, and a

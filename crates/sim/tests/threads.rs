@@ -91,13 +91,14 @@ fn unloaded_models_differ_by_their_wake_ups_and_hand_overs() {
     }
 }
 
-/// The same with a call between two pieces of work.
-fn calling_us(cores: u32, model: &str) -> f64 {
+/// The same with so many calls at once between two pieces of work.
+fn calling_us(cores: u32, model: &str, fan_out: u32) -> f64 {
     let service = "server.service = { distribution = \"constant\", mean = \"10us\" }";
     let text = format!(
         "controller = {{ name = \"none\", model = \"{model}\" }}\nsim.cores = {cores}\n{}\
-         server.path = {{ probability = 1.0, steps = [{{ compute = \"5us\" }}, {{ call = \"leaf\" }}, \
-         {{ compute = \"5us\" }}] }}\ntier = [{{ name = \"leaf\", service = \"1us\" }}]\n",
+         server.path = {{ probability = 1.0, steps = [{{ compute = \"5us\" }}, \
+         {{ call = \"leaf\", fan_out = {fan_out} }}, {{ compute = \"5us\" }}] }}\n\
+         tier = [{{ name = \"leaf\", nodes = {fan_out}, service = \"1us\" }}]\n",
         UNLOADED.replace(service, "")
     );
     only(&played(&text)).p50_us
@@ -114,8 +115,90 @@ fn a_responder_costs_two_hand_overs_and_two_wake_ups_for_each_fan() {
         // Of one core each takes its turn.
         (1, "aib+1", "aib", 2.0 * 2.5),
     ] {
-        let found_us = calling_us(cores, model) - calling_us(cores, without);
+        let found_us = calling_us(cores, model, 1) - calling_us(cores, without, 1);
         assert!(is_near(found_us, more_us), "{cores} cores, {model}: {found_us}, not {more_us}");
+    }
+}
+
+#[test]
+fn fork_and_join_costs_a_hand_over_for_each_call_and_two_wake_ups_in_a_row() {
+    for (cores, model, without, fan_out, more_us) in [
+        // A thread is woken for the call, and the request's own once that has the answer.
+        (2, "sib+1", "sib", 1, 2.0 * (10.0 + 26.0)),
+        (3, "sdb:1+1", "sdb:1", 1, 2.0 * (10.0 + 26.0)),
+        // The loop polls, but not while it is held. Threads of the crew are always parked.
+        (2, "sip+1", "sip", 1, 2.0 * (10.0 + 26.0)),
+        // Both are woken for their calls, which they send and hear side by side: one after the other without.
+        (3, "sib+2", "sib", 2, 3.0 * 10.0 + 2.0 * 26.0 - 2.7 - 1.7),
+        // A larger crew is no dearer.
+        (3, "sib+8", "sib", 2, 3.0 * 10.0 + 2.0 * 26.0 - 2.7 - 1.7),
+        // Of one core each takes its turn.
+        (1, "sib+1", "sib", 1, 2.0 * 2.5),
+    ] {
+        let found_us = calling_us(cores, model, fan_out) - calling_us(cores, without, fan_out);
+        assert!(is_near(found_us, more_us), "{cores} cores, {model}: {found_us}, not {more_us}");
+    }
+}
+
+/// Of two calls the second waits for the one thread, which first waits for the answer to the other.
+#[test]
+fn a_crew_that_is_smaller_than_the_fan_makes_calls_one_after_the_other() {
+    // The network, the leaf's wake-up, receiving, computing, sending.
+    let call_us = 25.0 + 26.0 + 1.7 + 1.0 + 2.7;
+    let found_us = calling_us(3, "sib+1", 2) - calling_us(3, "sib", 2);
+    // One wake-up for the calls, one for the second answer, one for the request's own thread.
+    let more_us = call_us + 2.0 * 10.0 + 3.0 * 26.0;
+    assert!(is_near(found_us, more_us), "{found_us}, not {more_us}");
+}
+
+/// A request each 20 ms, whose calls take 8 ms each. One of four faults at least finds a thread that waits for one: a
+/// thread that waited on would serve the request of no later one.
+#[test]
+fn a_leaf_that_dies_keeps_no_thread_of_the_crew_waiting() {
+    for (model, nodes, struck) in
+        [("sib+1", 1, "node = 1"), ("sib+2", 2, "node = 1"), ("sib+1", 2, "")]
+    {
+        let faults = [100, 145, 190, 235].map(|at_ms| {
+            let head = "[[fault]]\nkind = \"server-restart\"\ntier = \"leaf\"";
+            format!("{head}\n{struck}\nat = \"{at_ms}ms\"\nfor = \"5ms\"\n")
+        });
+        let text = format!(
+            "slo = \"1s\"\nwarm_up = \"10ms\"\nduration = \"1s\"\nrepetitions = 1\n\
+             clients.count = 1\n\
+             demand = {{ requests_per_second = 50, arrivals = \"periodic\" }}\n\
+             capacity.fixed_rps = 10_000\nsim.cores = 2\n\
+             controller = {{ name = \"none\", model = \"{model}\" }}\n\
+             [[server.path]]\nprobability = 1.0\n\
+             steps = [{{ call = \"leaf\", fan_out = {nodes} }}]\n\
+             [[tier]]\nname = \"leaf\"\nnodes = {nodes}\nservice = \"8ms\"\n{}",
+            faults.concat()
+        );
+        let found = played(&text);
+        let run = only(&found);
+        let unavailable = run.shed_by_reason.get("unavailable").copied().unwrap_or(0);
+        assert!(unavailable > 0, "{model}, {nodes} leaves: {:?}", run.shed_by_reason);
+        let served = run.fates.ok + run.fates.late;
+        assert_eq!(run.fates.lost, 0, "{model}, {nodes} leaves: {:?}", run.fates);
+        assert!(served > run.fates.total() / 2, "{model}, {nodes} leaves: {:?}", run.fates);
+    }
+}
+
+/// Of one core: each call takes two turns of its own.
+#[test]
+fn fork_and_join_is_slower_than_threads_that_make_their_calls_themselves() {
+    let text = include_str!("../../../scenarios/threads-forked.toml");
+    let text = text.replace("[0.1, 0.4, 0.6]", "0.1").replace("repetitions = 3", "repetitions = 1");
+    let scenario = parsed(&text);
+    assert_eq!((scenario.needs_simulator(), scenario.needs_sockets()), (None, None));
+    let found = run(&scenario).unwrap_or_else(|failure| panic!("{failure}"));
+    let at = |model: &str| {
+        let profile = format!("model={model}]");
+        let is_it = |run: &&Run| run.profile.ends_with(&profile);
+        found.runs.iter().find(is_it).unwrap_or_else(|| panic!("no run of {model}"))
+    };
+    for (forked, without) in [("sib+8", "sib"), ("sdb:4+8", "sdb:4")] {
+        let (forked_us, without_us) = (at(forked).p50_us, at(without).p50_us);
+        assert!(forked_us > without_us + 2.0 * 2.5, "{forked}: {forked_us}, not {without_us} µs");
     }
 }
 
@@ -305,16 +388,10 @@ fn what_threads_do_on_sockets_alone_is_refused() {
         let error = parsed(text).needs_sockets();
         error.map(|error| error.to_string()).unwrap_or_default()
     };
-    let said =
-        refused(&format!("controller.name = \"none\"\nserver.model = \"sib+2\"\n{UNLOADED}"));
-    assert!(said.contains("2:16: the simulator does not fork calls"), "{said}");
-    let named = "controller = { name = \"none\", model = \"sdb:2+2\" }\n";
-    let said = refused(&format!("{named}{UNLOADED}"));
-    assert!(said.contains("1:23: the simulator does not fork calls"), "{said}");
     let classes = "controller.name = \"none\"\nserver.model = \"aib\"\nserver.classes = true\n";
     let said = refused(&format!("{classes}{UNLOADED}"));
     assert!(said.contains("3:18: the simulator's threads know no methods"), "{said}");
-    for played in ["sdp:2", "aib+2", "adp:1+1"] {
+    for played in ["sdp:2", "aib+2", "adp:1+1", "sib+2", "sdb:2+2"] {
         let text = format!("controller.name = \"none\"\nserver.model = \"{played}\"\n{UNLOADED}");
         assert_eq!(refused(&text), "", "{played}");
     }

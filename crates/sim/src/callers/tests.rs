@@ -38,7 +38,7 @@ fn space() -> Space {
 /// A request that waits for one call.
 fn asked(space: &mut Space) -> Asked {
     let mut task = Task::new(1, None);
-    task.stage = Stage::Calling { since: Instant::ZERO, left: 1 };
+    task.stage = Stage::Calling { since: Instant::ZERO, left: 1, unmade: 0 };
     let due = Request::new(Instant::ZERO, Connection(0), Duration::ZERO);
     let waiting = Request { task: Some(task), ..due };
     let parent = space.requests.insert(waiting);

@@ -12,8 +12,8 @@ pub(crate) fn counted(made: u64, ended: u64, left: u64) -> Finding {
         .then(|| format!("{made} calls were made, {ended} ended, {left} are left"))
 }
 
-/// At the end: who waits for calls waits for as many as are on their way for it, and for at least one. Two tries of one
-/// call are one.
+/// At the end: who waits for calls waits for as many as are on their way for it or wait for a thread, and for at least one.
+/// Two tries of one call are one.
 pub(crate) fn awaited(space: &Space) -> Finding {
     let mut under_way = BTreeMap::new();
     let first_tries = space.requests.iter().filter(|request| !request.is_second_try());
@@ -24,10 +24,9 @@ pub(crate) fn awaited(space: &Space) -> Finding {
         request.task.as_ref().is_some_and(|task| matches!(task.stage, Stage::Calling { .. }))
     });
     calling.into_iter().find_map(|key| {
-        let Stage::Calling { left, .. } = space.requests.get(key)?.task.as_ref()?.stage else {
-            return None;
-        };
-        let found = under_way.get(&key).copied().unwrap_or(0);
+        let stage = space.requests.get(key)?.task.as_ref()?.stage;
+        let Stage::Calling { left, unmade, .. } = stage else { return None };
+        let found = under_way.get(&key).copied().unwrap_or(0) + unmade;
         (left == 0 || left != found).then(|| {
             format!("a request waits for {left} calls, but {found} are on their way for it")
         })

@@ -55,7 +55,7 @@ pub enum Rule {
     /// call ends exactly once.
     Calls,
     /// A thread that has something to do runs, wants a core or is about to wake. One that waits for the calls of a
-    /// request has one that waits for them.
+    /// request has one that waits for them; one that waits for a call alone has made it.
     Threads,
     /// A request is tried at no replica twice, at as many as it may be, and never anew after its
     /// deadline; retries after a shed keep to the client's budget. No try counts as none that was sent, or over a

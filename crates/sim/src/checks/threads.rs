@@ -1,7 +1,7 @@
 //! No thread sleeps over what it has to do, and none waits for a request that does not wait.
 
 use super::Finding;
-use crate::space::{Event, Space};
+use crate::space::{Event, Request, Space};
 use crate::standing::Waiting;
 use crate::task::Stage;
 
@@ -30,5 +30,19 @@ pub(crate) fn held(waiting: &[Waiting], space: &Space) -> Finding {
             task.thread == thread && matches!(task.stage, Stage::Calling { .. })
         });
         (!waits).then(|| format!("thread {thread} of node {node} waits for nobody's calls"))
+    })
+}
+
+/// At the end: a thread that waits for one call alone has made that, and it is on its way.
+pub(crate) fn alone(waiting: &[Waiting], space: &Space) -> Finding {
+    waiting.iter().find_map(|it| {
+        let Waiting { node, thread, alone, .. } = *it;
+        let parent = alone?;
+        let is_its = |call: &Request| {
+            let by = call.errand.as_ref().and_then(|errand| errand.by);
+            call.parent() == Some(parent) && by == Some(thread)
+        };
+        let waits = space.requests.iter().any(is_its);
+        (!waits).then(|| format!("thread {thread} of node {node} waits for no call of its own"))
     })
 }

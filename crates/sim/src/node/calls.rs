@@ -4,7 +4,7 @@
 
 use super::cores::Core;
 use super::{Node, Work};
-use crate::callers::Asked;
+use crate::callers::{Asked, Planned};
 use crate::connection::{Connection, Incarnation};
 use crate::slab::Key;
 use crate::space::{Event, Space};
@@ -15,6 +15,18 @@ impl Node {
     /// A request asks another node.
     pub(super) fn call(&mut self, now: Instant, asked: Asked, space: &mut Space) {
         self.walk.callers.call(now, &asked, space);
+        self.wake_callers(now, space);
+    }
+
+    /// The same of one call, for which a thread waits alone.
+    pub(super) fn call_alone(
+        &mut self,
+        now: Instant,
+        (asked, planned): (Asked, Planned),
+        thread: u16,
+        space: &mut Space,
+    ) {
+        self.walk.callers.make(now, (&asked, planned), Some(thread), space);
         self.wake_callers(now, space);
     }
 
@@ -32,8 +44,8 @@ impl Node {
         } else {
             callers.on_reply(now, key, space);
         }
-        // Of those that credit woke or refused besides, none is told by a responder.
-        let first = callers.next_woken()?;
+        // Of those that credit woke or refused besides, none is told by the crew.
+        let first = self.next_woken(now, space)?;
         let ring = self.must_ring(now, first, space).then_some(Work::Ring(first));
         if ring.is_none() {
             self.wake(now, first, false, space);
@@ -149,8 +161,19 @@ impl Node {
     }
 
     fn wake_callers(&mut self, now: Instant, space: &mut Space) {
-        while let Some(key) = self.walk.callers.next_woken() {
+        while let Some(key) = self.next_woken(now, space) {
             self.wake(now, key, false, space);
         }
+    }
+
+    /// A request that need not wait for its calls any longer. Then the crew need not, either.
+    fn next_woken(&mut self, now: Instant, space: &mut Space) -> Option<Key> {
+        self.free_threads(now, space);
+        let key = self.walk.callers.next_woken()?;
+        let task = space.requests.get(key).and_then(|request| request.task.as_ref());
+        if task.is_some_and(|task| task.refused.is_some()) {
+            self.give_up_calls(now, key, space);
+        }
+        Some(key)
     }
 }

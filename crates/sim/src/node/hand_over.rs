@@ -1,8 +1,8 @@
 //! Requests that pass from thread to thread, threads that wait for theirs, and a change of the model.
 
-use super::staff::{Held, Staff};
+use super::staff::{Held, Leg, Maker, Staff};
 use super::{Node, Work};
-use crate::callers::Asked;
+use crate::callers::{Asked, Planned};
 use crate::slab::Key;
 use crate::space::Space;
 use crate::task::Stage;
@@ -61,8 +61,8 @@ impl Node {
         self.rouse_takers(now, space);
     }
 
-    /// What was left for others may wait for a worker or responder that is free, but for none that has something else
-    /// to do.
+    /// What was left for others may wait for a worker or member of the crew that is free, but for none that has something
+    /// else to do.
     pub(super) fn rouse_takers(&mut self, now: Instant, space: &mut Space) {
         let takers = self.staff.as_ref().map_or([None; 2], Staff::free_takers);
         for thread in takers.into_iter().flatten() {
@@ -70,55 +70,119 @@ impl Node {
         }
     }
 
-    /// What it costs a thread to leave a fan to a responder; nothing where it makes the calls itself.
-    pub(super) fn leaving_cost(&self, now: Instant) -> Option<Duration> {
-        let staff = self.staff.as_ref().filter(|staff| staff.responders() > 0)?;
-        let sleeper = staff.free_responder().is_some_and(|thread| staff.is_asleep(now, thread));
-        let wakes_core = staff.can_wake_core(now, self.idle_cores());
-        Some(if sleeper && wakes_core { staff.spec.hand_over } else { Duration::ZERO })
+    /// What makes the calls of a request that comes to them now.
+    pub(super) fn maker(&self) -> Maker {
+        self.staff.as_ref().map_or(Maker::Own, Staff::maker)
     }
 
-    /// A request makes calls: a responder does it, where there are any, or its own thread, which may then have to wait.
+    /// What it costs a thread to leave so many calls of a fan to the crew; nothing where it makes them itself. It wakes a
+    /// responder, or one after the other for each call.
+    pub(super) fn leaving_cost(&self, now: Instant, calls: u32) -> Option<Duration> {
+        let wanted = match self.maker() {
+            Maker::Own => return None,
+            Maker::Responder => 1,
+            Maker::Forked => calls as usize,
+        };
+        let staff = self.staff.as_ref()?;
+        let first = staff.free_crew().take(wanted);
+        let sleepers = first.filter(|thread| staff.is_asleep(now, *thread)).count() as u32;
+        let wakes_core = staff.can_wake_core(now, self.idle_cores());
+        Some(if wakes_core { staff.spec.hand_over * sleepers } else { Duration::ZERO })
+    }
+
+    /// A request makes calls: the crew does it, where there is one, or its own thread. That may then have to wait.
     pub(super) fn ask(&mut self, now: Instant, asked: Asked, space: &mut Space) {
-        match &mut self.staff {
-            Some(staff) if staff.responders() > 0 => {
-                staff.leave(asked);
-                self.rouse_takers(now, space);
-            }
-            _ => {
+        match self.maker() {
+            Maker::Own => {
                 self.hold(asked.parent, space);
                 self.call(now, asked, space);
+            }
+            Maker::Responder => self.leave(now, Leg { asked, call: None }, space),
+            Maker::Forked => {
+                self.hold(asked.parent, space);
+                for planned in self.walk.callers.plan(&asked) {
+                    self.leave(now, Leg { asked, call: Some(planned) }, space);
+                }
             }
         }
     }
 
-    /// What sending the calls of its fan costs a responder.
-    pub(super) fn sending_cost(&self, thread: u16) -> Duration {
-        let staff = self.staff.as_ref();
-        let fan = staff.and_then(|staff| staff.threads[usize::from(thread)].sending);
-        fan.map_or(Duration::ZERO, |fan| self.spec.costs.send * fan.fan_out)
+    fn leave(&mut self, now: Instant, leg: Leg, space: &mut Space) {
+        if let Some(staff) = &mut self.staff {
+            staff.leave(leg);
+        }
+        self.rouse_takers(now, space);
     }
 
-    /// What waking a request's thread costs a responder.
+    /// What sending the calls that it took costs a member of the crew.
+    pub(super) fn sending_cost(&self, thread: u16) -> Duration {
+        let staff = self.staff.as_ref();
+        let leg = staff.and_then(|staff| staff.threads[usize::from(thread)].sending);
+        let calls = leg.map_or(0, |leg| if leg.call.is_some() { 1 } else { leg.asked.fan_out });
+        self.spec.costs.send * calls
+    }
+
+    /// What waking a request's thread costs a member of the crew.
     pub(super) fn ringing_cost(&self) -> Duration {
         self.staff.as_ref().map_or(Duration::ZERO, |staff| staff.spec.hand_over)
     }
 
-    /// A responder has sent the calls of a fan.
+    /// A member of the crew has sent the calls that it took.
     pub(super) fn sent(&mut self, now: Instant, thread: u16, space: &mut Space) {
         let threads = self.staff.as_mut().map(|staff| &mut staff.threads);
         let sending = threads.and_then(|threads| threads[usize::from(thread)].sending.take());
-        let Some(asked) = sending else { return };
+        let Some(Leg { asked, call }) = sending else { return };
+        if let Some(planned) = call {
+            return self.sent_one(now, thread, (asked, planned), space);
+        }
         let request = space.request(asked.parent, "at a responder");
         let Some(task) = request.and_then(|request| request.task.as_mut()) else { return };
         if let Stage::Asking { since } = task.stage {
-            task.stage = Stage::Calling { since, left: asked.fan_out };
+            task.stage = Stage::Calling { since, left: asked.fan_out, unmade: 0 };
             task.calls_by = thread;
             self.call(now, asked, space);
         }
     }
 
-    /// Whether the responder that has heard a fan's last answer must end the sleep of the request's own thread.
+    /// A thread of fork and join has sent its call, and waits for that alone. The request may have been refused for another
+    /// of its calls meanwhile.
+    fn sent_one(
+        &mut self,
+        now: Instant,
+        thread: u16,
+        (asked, planned): (Asked, Planned),
+        space: &mut Space,
+    ) {
+        let request = space.requests.get_mut(asked.parent);
+        let Some(task) = request.and_then(|request| request.task.as_mut()) else { return };
+        let Stage::Calling { unmade, .. } = &mut task.stage else { return };
+        *unmade -= 1;
+        task.calls_by = thread;
+        if let Some(staff) = &mut self.staff {
+            // Before the call, which may end at once.
+            staff.threads[usize::from(thread)].alone = Some(asked.parent);
+        }
+        self.call_alone(now, (asked, planned), thread, space);
+    }
+
+    /// Threads whose own calls have ended take what was left for the crew.
+    pub(super) fn free_threads(&mut self, now: Instant, space: &mut Space) {
+        while let Some((thread, parent)) = self.walk.callers.next_freed() {
+            if self.staff.as_mut().is_some_and(|staff| staff.free(thread, parent)) {
+                self.rouse_takers(now, space);
+            }
+        }
+    }
+
+    /// A request was refused for one of its calls: the crew makes no others for it, and waits for none.
+    pub(super) fn give_up_calls(&mut self, now: Instant, key: Key, space: &mut Space) {
+        let freed = self.staff.as_mut().map_or(0, |staff| staff.give_up(key));
+        for _ in 0..freed {
+            self.rouse_takers(now, space);
+        }
+    }
+
+    /// Whether the member of the crew that has heard a fan's last answer must end the sleep of the request's own thread.
     pub(super) fn must_ring(&self, now: Instant, key: Key, space: &Space) -> bool {
         let task = space.requests.get(key).and_then(|request| request.task.as_ref());
         let Some((staff, task)) = self.staff.as_ref().zip(task) else { return false };

@@ -1,8 +1,10 @@
 //! Which thread has which core, where a node has threads: first come, first served, and each keeps its core while it
 //! has work.
 
+use super::cores::Core;
 use super::staff::{Rest, Staff, Thread, Todo};
 use super::{Node, Work};
+use crate::slab::Key;
 use crate::space::{Event, Packet, Space};
 use crate::standing::Waiting;
 use crate::threads::Threads;
@@ -111,7 +113,7 @@ impl Node {
         let Some(staff) = self.staff.as_ref().filter(|_| !self.down) else { return Vec::new() };
         let (node, life) = (self.place.node, self.life);
         let waiting = |thread: u16| {
-            let Thread { rest, held, .. } = &staff.threads[usize::from(thread)];
+            let Thread { rest, held, alone, .. } = &staff.threads[usize::from(thread)];
             let is_awake = *rest == Rest::Awake;
             if is_awake && (staff.ready.contains(&thread) || self.is_running(thread)) {
                 return None;
@@ -119,8 +121,10 @@ impl Node {
             let serves = staff.is_loop(thread) && self.has_own_work(usize::from(thread));
             let (is_waking, has_work) =
                 (*rest == Rest::Waking, is_awake || serves || staff.has_work(thread));
-            let held = held.filter(|held| !held.is_over).map(|held| held.key);
-            Some(Waiting { node, life, thread, is_waking, has_work, held })
+            // A member of the crew may be about to wake it.
+            let is_rung = |key: Key| self.cores.iter().flat_map(Core::keys).any(|it| it == key);
+            let held = held.filter(|held| !held.is_over && !is_rung(held.key)).map(|held| held.key);
+            Some(Waiting { node, life, thread, is_waking, has_work, held, alone: *alone })
         };
         (0..staff.threads.len() as u16).filter_map(waiting).collect()
     }

@@ -2,20 +2,21 @@
 //!
 //! The protocol is the runtime's (docs/threading.md). Requests wait at their loop; as many as there are workers are
 //! handed over ahead. What has begun stays with its thread, whatever becomes of the model. A thread whose request
-//! completes synchronously is held until the answers are there: it hears those, and does nothing else. Where there are
-//! responders, a request leaves each of its fans to one. That makes the calls, hears the answers, and wakes the
-//! request's own thread for the last.
+//! completes synchronously is held until the answers are there: it hears those, and does nothing else. Where there is a
+//! crew, a request leaves its calls to that, in *legs*. A responder takes a fan in one, makes the calls, hears the answers,
+//! and wakes the request's own thread for the last. With fork and join each call is a leg: a thread makes it and waits for
+//! its answer alone. The last of these wakes the request's own thread.
 
-use crate::callers::Asked;
+use crate::callers::{Asked, Planned};
 use crate::slab::Key;
-use crate::space::{Packet, Space};
+use crate::space::{Packet, Request, Space};
 use crate::threads::Threads;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tailwater_core::Instant;
 use tailwater_workload::scenario::{Completion, Model, Reception};
 
-/// All threads: the loops', then workers and responders as models came to need them.
+/// All threads: the loops', then workers and crews as models came to need them.
 pub(crate) struct Staff {
     pub(super) spec: Threads,
     pub(crate) threads: Vec<Thread>,
@@ -26,10 +27,29 @@ pub(crate) struct Staff {
     pub(crate) handed: VecDeque<Key>,
     /// Requests that loops are about to hand over.
     pub(super) reserved: usize,
-    /// Fans for whichever responder is free first, each of a request that waits for it.
-    fans: VecDeque<Asked>,
-    /// The first so many of these were left for more responders than there are now.
+    /// Legs for whichever member of the crew is free first, each of a request that waits for it.
+    legs: VecDeque<Leg>,
+    /// The first so many of these were left for a larger crew than there is now.
     backlog: usize,
+}
+
+/// What a request leaves to a member of the crew.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leg {
+    pub(super) asked: Asked,
+    /// One call, for a thread of fork and join; `None`: all of them, for a responder.
+    pub(super) call: Option<Planned>,
+}
+
+/// What makes the calls of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Maker {
+    /// Its own thread.
+    Own,
+    /// One thread of the crew makes all.
+    Responder,
+    /// A thread of the crew for each.
+    Forked,
 }
 
 /// One of them.
@@ -47,17 +67,19 @@ pub(crate) struct Thread {
     /// Requests of its own that go on; each is there once.
     pub(super) woken: VecDeque<Key>,
     pub(crate) held: Option<Held>,
-    /// A responder's: the fan whose calls it is sending.
-    pub(super) sending: Option<Asked>,
+    /// What a member of the crew is sending.
+    pub(super) sending: Option<Leg>,
+    /// The request whose call it waits for, and takes nothing else meanwhile.
+    pub(crate) alone: Option<Key>,
 }
 
 /// What a thread is there for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
     Loop,
-    /// By number, and so are responders: a model has the first of each.
+    /// By number, and so is the crew: a model has the first of each.
     Worker(usize),
-    Responder(usize),
+    Crew(usize),
 }
 
 /// Whether a thread wants a core.
@@ -88,7 +110,7 @@ pub(super) enum Todo {
     GoOn(Key),
     /// A worker begins a request.
     Begin(Key),
-    /// A responder makes the calls of a fan: see [`Thread::sending`].
+    /// A member of the crew makes calls: see [`Thread::sending`].
     Call,
     /// A loop looks at its own queues.
     Serve,
@@ -105,7 +127,7 @@ impl Staff {
             ready: VecDeque::new(),
             handed: VecDeque::new(),
             reserved: 0,
-            fans: VecDeque::new(),
+            legs: VecDeque::new(),
             backlog: 0,
         };
         staff.follow(Instant::ZERO, model);
@@ -114,12 +136,12 @@ impl Staff {
 
     /// Requests begin by this model from now on. Threads beyond it sleep once they have nothing left.
     pub(super) fn follow(&mut self, now: Instant, model: Model) {
-        if responders(model) < self.responders() {
-            self.backlog = self.fans.len();
+        if model.completion.crew() < self.crew() {
+            self.backlog = self.legs.len();
         }
         self.spec.model = model;
         let workers = (0..model.workers()).map(Role::Worker);
-        for role in workers.chain((0..responders(model)).map(Role::Responder)) {
+        for role in workers.chain((0..self.crew()).map(Role::Crew)) {
             if !self.threads.iter().any(|thread| thread.role == role) {
                 self.threads.push(Thread::idle(now, role));
             }
@@ -127,8 +149,20 @@ impl Staff {
     }
 
     /// How many threads make handlers' calls; none where the handlers' own do.
-    pub(super) fn responders(&self) -> usize {
-        responders(self.spec.model)
+    const fn crew(&self) -> usize {
+        self.spec.model.completion.crew()
+    }
+
+    /// What makes the calls of a request that comes to them now.
+    pub(super) const fn maker(&self) -> Maker {
+        match self.spec.model.completion {
+            Completion::Responders(1..) => Maker::Responder,
+            Completion::ForkJoin(1..) => Maker::Forked,
+            Completion::Async
+            | Completion::Sync
+            | Completion::Responders(0)
+            | Completion::ForkJoin(0) => Maker::Own,
+        }
     }
 
     pub(super) fn is_loop(&self, thread: u16) -> bool {
@@ -155,27 +189,41 @@ impl Staff {
     fn takes_requests(&self, thread: u16) -> bool {
         match self.threads[usize::from(thread)].role {
             Role::Worker(worker) => worker < self.spec.model.workers() || self.places() < 0,
-            Role::Loop | Role::Responder(_) => false,
+            Role::Loop | Role::Crew(_) => false,
         }
     }
 
-    /// The same of a responder and fans.
-    fn takes_fans(&self, thread: u16) -> bool {
+    /// The same of the crew and legs.
+    fn takes_legs(&self, thread: u16) -> bool {
         match self.threads[usize::from(thread)].role {
-            Role::Responder(responder) => responder < self.responders() || self.backlog > 0,
+            Role::Crew(member) => member < self.crew() || self.backlog > 0,
             Role::Loop | Role::Worker(_) => false,
         }
     }
 
-    /// A request's calls are to be made by a responder.
-    pub(super) fn leave(&mut self, fan: Asked) {
-        self.fans.push_back(fan);
+    /// A request's calls are to be made by the crew.
+    pub(super) fn leave(&mut self, leg: Leg) {
+        self.legs.push_back(leg);
     }
 
-    fn next_fan(&mut self, thread: u16) -> Option<Asked> {
-        let fan = if self.takes_fans(thread) { self.fans.pop_front() } else { None };
-        self.backlog = self.backlog.saturating_sub(usize::from(fan.is_some()));
-        fan
+    fn next_leg(&mut self, thread: u16) -> Option<Leg> {
+        let leg = if self.takes_legs(thread) { self.legs.pop_front() } else { None };
+        self.backlog = self.backlog.saturating_sub(usize::from(leg.is_some()));
+        leg
+    }
+
+    /// The call has ended for which the thread waited, if it still does: true if so.
+    pub(super) fn free(&mut self, thread: u16, parent: Key) -> bool {
+        let state = self.threads.get_mut(usize::from(thread));
+        state.is_some_and(|state| state.alone.take_if(|alone| *alone == parent).is_some())
+    }
+
+    /// The request waits for its calls no more. What was not begun is taken back; returns how many threads waited for the
+    /// others. A backlog stays as it is: as many later legs are for all.
+    pub(super) fn give_up(&mut self, parent: Key) -> usize {
+        self.legs.retain(|leg| leg.asked.parent != parent);
+        let threads = self.threads.iter_mut();
+        threads.filter_map(|thread| thread.alone.take_if(|alone| *alone == parent)).count()
     }
 
     pub(super) fn next(&mut self, thread: u16) -> Todo {
@@ -187,7 +235,7 @@ impl Staff {
         if let Some((arrived, packet)) = state.hear() {
             return Todo::Hear(arrived, packet);
         }
-        if state.held.is_some() {
+        if state.held.is_some() || state.alone.is_some() {
             return Todo::Nothing;
         }
         if let Some(key) = state.woken.pop_front() {
@@ -199,9 +247,9 @@ impl Staff {
         if begins && let Some(key) = self.handed.pop_front() {
             return Todo::Begin(key);
         }
-        let fan = self.next_fan(thread);
-        self.threads[usize::from(thread)].sending = fan;
-        if fan.is_some() { Todo::Call } else { Todo::Nothing }
+        let leg = self.next_leg(thread);
+        self.threads[usize::from(thread)].sending = leg;
+        if leg.is_some() { Todo::Call } else { Todo::Nothing }
     }
 
     /// A request of the thread can go on.
@@ -219,7 +267,8 @@ impl Staff {
     pub(super) fn rouse(&mut self, now: Instant, thread: u16, idle: usize) -> bool {
         let state = &self.threads[usize::from(thread)];
         let Rest::Idle(since) = state.rest else { return false };
-        if state.held.is_some_and(|held| !held.is_over) && state.inbox.is_empty() {
+        let waits = state.alone.is_some() || state.held.is_some_and(|held| !held.is_over);
+        if waits && state.inbox.is_empty() {
             return false;
         }
         let on_idle_core = !self.looks(thread, now.since(since)) && self.can_wake_core(now, idle);
@@ -260,17 +309,17 @@ impl Staff {
         self.handed.len() > self.coming(Self::takes_requests, self.handed.len())
     }
 
-    /// The same of fans and responders.
-    fn lacks_responders(&self) -> bool {
-        self.fans.len() > self.coming(Self::takes_fans, self.fans.len())
+    /// The same of legs and the crew.
+    fn lacks_crew(&self) -> bool {
+        self.legs.len() > self.coming(Self::takes_legs, self.legs.len())
     }
 
     /// How many threads that take this are about to wake, or wait for a core; zero where nothing waits for them.
     fn coming(&self, takes: impl Fn(&Self, u16) -> bool, waiting: usize) -> usize {
         let comes = |thread: &u16| {
-            let Thread { rest, held, .. } = &self.threads[usize::from(*thread)];
+            let Thread { rest, held, alone, .. } = &self.threads[usize::from(*thread)];
             let is_coming = *rest == Rest::Waking || self.ready.contains(thread);
-            is_coming && held.is_none() && takes(self, *thread)
+            is_coming && held.is_none() && alone.is_none() && takes(self, *thread)
         };
         if waiting == 0 { 0 } else { self.others().filter(comes).count() }
     }
@@ -280,22 +329,22 @@ impl Staff {
         self.others().find(|thread| self.is_free(*thread) && self.takes_requests(*thread))
     }
 
-    /// The first responder that has nothing to do and takes fans.
-    pub(super) fn free_responder(&self) -> Option<u16> {
-        self.others().find(|thread| self.is_free(*thread) && self.takes_fans(*thread))
+    /// Members of the crew that have nothing to do and take legs.
+    pub(super) fn free_crew(&self) -> impl Iterator<Item = u16> {
+        self.others().filter(move |thread| self.is_free(*thread) && self.takes_legs(*thread))
     }
 
     /// Those to be roused for what was left for whichever is free first.
     pub(super) fn free_takers(&self) -> [Option<u16>; 2] {
         [
             if self.lacks_workers() { self.free_worker() } else { None },
-            if self.lacks_responders() { self.free_responder() } else { None },
+            if self.lacks_crew() { self.free_crew().next() } else { None },
         ]
     }
 
     fn is_free(&self, thread: u16) -> bool {
-        let Thread { rest, held, .. } = &self.threads[usize::from(thread)];
-        matches!(rest, Rest::Idle(_)) && held.is_none()
+        let Thread { rest, held, alone, .. } = &self.threads[usize::from(thread)];
+        matches!(rest, Rest::Idle(_)) && held.is_none() && alone.is_none()
     }
 
     /// All but the loops.
@@ -321,9 +370,11 @@ impl Staff {
 
     /// The thread that hears an answer: the one that made the call, or else `home`.
     pub(super) fn hears(&self, packet: &Packet, home: u16, space: &Space) -> u16 {
-        let task = |key: Key| space.requests.get(key).and_then(|request| request.task.as_ref());
-        let parent = packet.key().and_then(task).and_then(|task| task.parent);
-        let thread = parent.and_then(task).map_or(home, |task| task.calls_by);
+        let call = packet.key().and_then(|key| space.requests.get(key));
+        let parent = call.and_then(Request::parent).and_then(|key| space.requests.get(key));
+        let task = parent.and_then(|request| request.task.as_ref());
+        let by = call.and_then(|call| call.errand.as_ref()).and_then(|errand| errand.by);
+        let thread = task.map_or(home, |task| by.unwrap_or(task.calls_by));
         if usize::from(thread) < self.threads.len() { thread } else { home }
     }
 
@@ -332,24 +383,27 @@ impl Staff {
         let state = &self.threads[usize::from(thread)];
         match state.held {
             Some(held) => held.is_over || !state.inbox.is_empty(),
+            None if state.alone.is_some() => !state.inbox.is_empty(),
             None => {
                 let begins = self.takes_requests(thread) && self.lacks_workers();
-                let calls = self.takes_fans(thread) && self.lacks_responders();
+                let calls = self.takes_legs(thread) && self.lacks_crew();
                 state.has_more() || begins || calls
             }
         }
     }
 
-    /// After so long without work it still looks for some. Workers never do, and neither does what is held.
+    /// After so long without work it still looks for some. Workers and threads of fork and join never do, and neither does
+    /// what waits for calls.
     fn looks(&self, thread: u16, idle: Duration) -> bool {
-        let Thread { role, held, .. } = &self.threads[usize::from(thread)];
+        let Thread { role, held, alone, .. } = &self.threads[usize::from(thread)];
         let may_look = match *role {
             Role::Loop => true,
-            Role::Responder(responder) => responder < self.responders(),
+            Role::Crew(member) => self.maker() == Maker::Responder && member < self.crew(),
             Role::Worker(_) => false,
         };
         may_look
             && held.is_none()
+            && alone.is_none()
             && match self.spec.model.reception {
                 Reception::Block => false,
                 Reception::SpinThenBlock(longest) => idle <= longest,
@@ -396,13 +450,7 @@ impl Thread {
             woken: VecDeque::new(),
             held: None,
             sending: None,
+            alone: None,
         }
-    }
-}
-
-const fn responders(model: Model) -> usize {
-    match model.completion {
-        Completion::Responders(count) => count,
-        Completion::Async | Completion::Sync | Completion::ForkJoin(_) => 0,
     }
 }

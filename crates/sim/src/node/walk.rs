@@ -6,8 +6,9 @@
 //! queue, in the run queue, and for locks.
 //!
 //! Where the node has threads, a request keeps the one on which it began. That one may have to wait for the request's
-//! calls with it, or a responder makes them.
+//! calls with it, or a crew makes them.
 
+use super::staff::Maker;
 use super::{Node, Work};
 use crate::callers::{Asked, Callers};
 use crate::connection::Connection;
@@ -214,7 +215,6 @@ impl Node {
     fn step(&mut self, now: Instant, key: Key, task: &mut Task, space: &mut Space) -> Next {
         let send = self.spec.costs.send;
         let is_home = self.is_home(task);
-        let leaving = self.leaving_cost(now);
         let Some(op) = self.walk.paths.ways.all[task.way].ops.get(task.at) else {
             let end = if is_home { Work::Answer(key) } else { Work::HandOver(key) };
             return Next::Work(end);
@@ -238,14 +238,15 @@ impl Node {
                 Next::Step
             }
             Op::Prepare { messages } => {
-                let cost = leaving.unwrap_or(send * *messages);
+                let cost = self.leaving_cost(now, *messages).unwrap_or(send * *messages);
                 Next::Work(Work::Run(key, task.compute(cost)))
             }
             &Op::Call { tier, fan_out } => {
                 task.calls_by = task.thread;
-                task.stage = match leaving {
-                    Some(_) => Stage::Asking { since: now },
-                    None => Stage::Calling { since: now, left: fan_out },
+                task.stage = match self.maker() {
+                    Maker::Own => Stage::Calling { since: now, left: fan_out, unmade: 0 },
+                    Maker::Responder => Stage::Asking { since: now },
+                    Maker::Forked => Stage::Calling { since: now, left: fan_out, unmade: fan_out },
                 };
                 let dispatch = space.request(key, "at calling").and_then(|request| {
                     request.dispatch.map(|dispatch| (request.arrived, dispatch))

@@ -37,11 +37,25 @@ pub(super) fn tree(seed: u64, world: &mut World, service: &Service) {
 /// Responders for half of the asynchronous models; a generator of its own.
 pub(super) fn add_responders(seed: u64, world: &mut World) {
     let mut dice = Dice(Rng::from_seed(seed).split("swarm of responders"));
-    let mut draw = |model: &mut Model| {
+    change_models(world, |model| {
         if model.completion == Completion::Async && dice.chance(0.5) {
             model.completion = Completion::Responders(dice.number(1, 4) as usize);
         }
-    };
+    });
+}
+
+/// Fork and join for half of the synchronous models; a generator of its own.
+pub(super) fn add_forks(seed: u64, world: &mut World) {
+    let mut dice = Dice(Rng::from_seed(seed).split("swarm of forks"));
+    change_models(world, |model| {
+        if model.completion == Completion::Sync && dice.chance(0.5) {
+            model.completion = Completion::ForkJoin(dice.number(1, 4) as usize);
+        }
+    });
+}
+
+/// Of the front, the tiers and all changes, in this order.
+fn change_models(world: &mut World, mut draw: impl FnMut(&mut Model)) {
     let tiers = world.tiers.iter_mut().map(|tier| &mut tier.node);
     for threads in std::iter::once(&mut world.node).chain(tiers).flat_map(|it| &mut it.threads) {
         draw(&mut threads.model);

@@ -93,16 +93,16 @@ model = "aib"
     }
 
     #[test]
-    fn a_change_alone_makes_a_scenario_one_of_models_and_forks_are_for_sockets() {
+    fn a_change_alone_makes_a_scenario_one_of_models_for_both_drivers() {
         let text = TEXT.replace("model = \"aib\"\n", "");
         let change =
             |model| format!("{text}[[server.change]]\nat = \"1ms\"\nmodel = \"{model}\"\n");
         let scenario = |model| Scenario::parse("x.toml", &change(model)).unwrap();
-        assert!(scenario("adb:2").has_models);
-        assert_eq!(scenario("adb:2").needs_sockets(), None);
-        assert_eq!(scenario("aib+2").needs_sockets(), None);
-        let said = scenario("sib+2").needs_sockets().map(|error| error.to_string());
-        assert!(said.is_some_and(|said| said.contains("does not fork calls")));
+        for model in ["adb:2", "aib+2", "sib+2"] {
+            let scenario = scenario(model);
+            assert!(scenario.has_models, "{model}");
+            assert_eq!((scenario.needs_simulator(), scenario.needs_sockets()), (None, None));
+        }
     }
 
     #[test]

@@ -289,9 +289,7 @@ impl Scenario {
 
     /// Why the simulator refuses it, whatever sockets do.
     fn beyond_simulator(&self) -> Option<ScenarioError> {
-        let is_forking = |it: &&ControllerSpec| it.model.is_some_and(forks);
-        let named = self.controllers.iter().find(is_forking).map(|it| (it.name_place, FORKS));
-        if let Some((place, message)) = self.not_simulated.or(named) {
+        if let Some((place, message)) = self.not_simulated {
             return Some(self.error_at(place, message.to_owned()));
         }
         let is_unknown = |tier: &Tier| {
@@ -342,7 +340,7 @@ impl Scenario {
             tiers,
             simulator_only,
             has_models,
-            not_simulated: not_simulated(&in_server, &server, has_models),
+            not_simulated: not_simulated(&in_server, server.classes && has_models),
             sim: Sim::read(&section_of(top, "sim"), server.loops),
             server,
             faults,
@@ -391,30 +389,19 @@ fn stage<'a>(
 /// The advice in what the simulator refuses that is void where sockets refuse the scenario, too.
 const ON_SOCKETS: &str = "type --on loopback, or ";
 
-/// What simulated threads do not do.
-const FORKS: &str = "the simulator does not fork calls to threads; type --on loopback, or leave out the \"+\" in \
-                     model and the number behind it";
 const CLASSES: &str =
     "the simulator's threads know no methods; type --on loopback, or leave out classes or model";
 
 const COMMAND: &str = "the simulator runs no commands; type --on loopback, or say by service how long a request takes \
                        there";
 
+/// What simulated threads do not do.
 fn not_simulated(
     in_server: &Section<'_>,
-    server: &Server,
-    has_models: bool,
+    has_classed_threads: bool,
 ) -> Option<(TextPlace, &'static str)> {
-    let forking = in_server.item("model").filter(|_| forks(server.model));
-    let changed = || in_server.item("change").filter(|_| server.models().any(forks));
-    let forking = forking.or_else(changed);
-    let classes = in_server.item("classes").filter(|_| server.classes && has_models);
-    let forking = forking.map(|item| (item.place(), FORKS));
-    forking.or_else(|| classes.map(|item| (item.place(), CLASSES)))
-}
-
-const fn forks(model: Model) -> bool {
-    matches!(model.completion, Completion::ForkJoin(_))
+    let classes = in_server.item("classes").filter(|_| has_classed_threads);
+    classes.map(|item| (item.place(), CLASSES))
 }
 
 /// The first fault that sockets do not play, and why.

@@ -97,6 +97,7 @@ const BUGS: &[(Rule, Bug)] = &[
     (Rule::Threads, Bug::Thread(ThreadBug::LosesWakeUps)),
     (Rule::Threads, Bug::Thread(ThreadBug::SleepsOn)),
     (Rule::Threads, Bug::Thread(ThreadBug::MovesTheBegun)),
+    (Rule::Threads, Bug::Thread(ThreadBug::WaitsForNoCall)),
     (Rule::Fates, Bug::Thread(ThreadBug::HoldsForEver)),
 ];
 

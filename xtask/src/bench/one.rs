@@ -50,7 +50,7 @@ impl Kind {
         let modelled = says("[[server.path]]") && says("[sim]");
         if modelled || text.lines().any(strikes_no_process) {
             Self::Sim
-        // The simulator knows no programs, and no replicas of tiers; of threading models some.
+        // The simulator knows no programs. What threads and second tries cost is to be measured.
         } else if says("application =") || says("model =") || says("hedge =") {
             Self::Loopback
         } else {

@@ -60,7 +60,7 @@ pub(super) static SERVER: Table = Table {
             "Reception, placement and what waits for tiers, in one word that replaces these two keys. s or a: a handler \
              that calls a tier keeps its thread (synchronous) or gives it back (asynchronous). i or d:4: in-line, or \
              dispatched to 4 workers. b or p: block or poll. @spin:20us behind it: spin, then block. +2: so many \
-             threads make the calls, up to 32. docs/threading.md says which suits.",
+             threads make the calls, up to 64. docs/threading.md says which suits.",
         ),
         key(
             "change",

@@ -102,8 +102,8 @@ pub(super) static SIM: Table = table(
             Time(COSTS),
             Is("\"10us\""),
             "\"2us\"",
-            "Core time to wake another thread on an idle core, for a request that is handed to it. Counts only where a \
-             threading model is given.",
+            "Core time to wake another thread on an idle core, for a request or calls that are handed to it. Counts only \
+             where a threading model is given.",
         ),
         key(
             "switch",

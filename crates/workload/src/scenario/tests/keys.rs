@@ -106,6 +106,15 @@ fn what_is_declared_is_read() {
     }
 }
 
+/// It said 32 after the bound had become 64.
+#[test]
+fn the_words_of_a_model_say_how_large_its_crew_may_be() {
+    let is_model = |(table, key): &(&Table, &Key)| table.head == "[server]" && key.name == "model";
+    let (_, model) = keys().find(is_model).expect("it is declared");
+    let words = format!("up to {}.", crate::limits::POOL_MAX);
+    assert!(model.meaning.contains(&words), "{}", model.meaning);
+}
+
 #[test]
 fn declared_examples_are_accepted() {
     let all = occurrences();

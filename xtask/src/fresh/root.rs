@@ -16,7 +16,7 @@ const PACKAGES: &str = "make,git,ca-certificates";
 const RUST: [&str; 7] =
     ["cargo", "cargo-clippy", "cargo-fmt", "clippy-driver", "rustc", "rustdoc", "rustfmt"];
 /// What of our environment the command sees: how to reach the network, and how much to do.
-const PASSED: [&str; 15] = [
+const PASSED: [&str; 16] = [
     "TERM",
     "TAILWATER_SHORT",
     "CARGO_BUILD_JOBS",
@@ -24,6 +24,7 @@ const PASSED: [&str; 15] = [
     "CARGO_PROFILE_DEV_DEBUG",
     "CARGO_PROFILE_RELEASE_DEBUG",
     "CARGO_PROFILE_RELEASE_LTO",
+    "CARGO_PROFILE_RELEASE_OPT_LEVEL",
     "DEBIAN_MIRROR",
     "http_proxy",
     "https_proxy",
@@ -243,6 +244,20 @@ mod tests {
         let dump =
             "Acquire::Languages \"de\";\nAcquire::http::Proxy \"http://p:3128\";\nAPT::X \"1\";\n";
         assert_eq!(network_options(dump), ["--aptopt=Acquire::http::Proxy \"http://p:3128\""]);
+    }
+
+    #[test]
+    fn what_ci_sets_for_cargo_is_seen_in_the_root() {
+        let script = fs::read_to_string(crate::root().unwrap().join(".ci/run")).unwrap();
+        let exports = script.lines().filter_map(|line| line.strip_prefix("export "));
+        let set: Vec<&str> = exports
+            .flat_map(str::split_whitespace)
+            .filter_map(|word| Some(word.split_once('=')?.0))
+            .collect();
+        assert!(set.contains(&"CARGO_INCREMENTAL"), "{set:?}");
+        for name in set {
+            assert!(PASSED.contains(&name), "{name} is not passed into a fresh root");
+        }
     }
 
     #[test]

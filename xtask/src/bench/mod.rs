@@ -72,9 +72,9 @@ pub(crate) fn peer_manifests(root: &Path) -> Result<Vec<String>> {
     Ok(all.into_iter().filter(|bench| bench.kind == Kind::Peer).map(|bench| bench.path).collect())
 }
 
-/// Short benches at a time. They show that everything works: each is tried once, its windows have a fixed length, and
-/// nothing is judged by the numbers, so that it may be disturbed.
-const SHORT_AT_A_TIME: usize = 3;
+/// Short benches at a time, two for each of two cores. They show that everything works: each is tried once, and nothing is
+/// judged by the numbers, so that it may be disturbed. What the windows of fixed length take is shared by more of them.
+const SHORT_AT_A_TIME: usize = 4;
 
 /// Builds the programs among these. What the binary has with the same features is built already.
 fn build(root: &Path, benches: &[&Bench], short: bool) -> Result {

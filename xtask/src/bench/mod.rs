@@ -102,17 +102,21 @@ fn chosen<'a>(packages: &[&'a str]) -> Vec<&'a str> {
     packages.iter().flat_map(|name| ["--package", *name]).collect()
 }
 
+/// All that have these names: a scenario and a program may share one.
 fn choose<'a>(all: &'a [Bench], names: &[&str]) -> Result<Vec<&'a Bench>> {
     if names.is_empty() {
         return Ok(all.iter().collect());
     }
-    let found = names.iter().map(|name| {
-        all.iter().find(|bench| bench.name == *name).ok_or_else(|| {
+    let mut found = Vec::new();
+    for name in names {
+        let before = found.len();
+        found.extend(all.iter().filter(|bench| bench.name == *name));
+        if found.len() == before {
             let known: Vec<&str> = all.iter().map(|bench| bench.name.as_str()).collect();
-            format!("found no bench `{name}`; there are: {}", known.join(", "))
-        })
-    });
-    found.collect()
+            return Err(format!("found no bench `{name}`; there are: {}", known.join(", ")));
+        }
+    }
+    Ok(found)
 }
 
 fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
@@ -155,6 +159,19 @@ mod tests {
         let short = |packages: &Vec<&str>| profile(packages[0], true);
         assert!(both.iter().map(short).eq(["release", "dev"]));
         assert_eq!(profile("tls", false), "release");
+    }
+
+    #[test]
+    fn a_scenario_and_a_program_of_one_name_are_both_chosen() {
+        let tree = Tree::from([
+            ("Cargo.toml", ""),
+            ("scenarios/x.toml", ""),
+            ("benches/x/Cargo.toml", ""),
+            ("benches/x/src/main.rs", ""),
+        ]);
+        let all = list(&tree).unwrap();
+        let kinds: Vec<Kind> = choose(&all, &["x"]).unwrap().iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [Kind::Both, Kind::Program]);
     }
 
     #[test]

@@ -92,7 +92,8 @@ impl Bench {
     /// In short, beside others; and what it said.
     pub(super) fn aside(&self, root: &Path) -> (Result, String) {
         let folder = root.join("out/bench");
-        let path = folder.join(format!("{}.said", self.name));
+        // Not by the name alone, which a scenario and a program may share.
+        let path = folder.join(format!("{}.said", self.path.replace('/', "-")));
         let made = fs::create_dir_all(&folder).and_then(|()| fs::File::create(&path));
         let ran = made.map_err(|error| format!("{}: {error}", path.display())).and_then(|said| {
             let mut commands = self.commands(root, true);

@@ -22,20 +22,21 @@ const BINARY: &str = "TAILWATER_BINARY";
 
 /// Test programs that take more than twenty seconds, longest first, and `--doc`, for which cargo compiles. Where several
 /// packages have one of this name, the package is named, too.
-const LONG: [&str; 14] = [
+const LONG: [&str; 15] = [
     "--test profile",
-    "-p tailwater-sim --test all",
     "-p tailwater-cli --test all",
+    "-p tailwater-sim --test all",
     "--test tune",
-    "--test profile_builds",
     "--test golden",
-    "-p tailwater-tests --test all",
-    "-p tailwater-control --test all",
-    "--test churn",
-    "-p tailwater-rt --test all",
-    "-p tailwater-router --test all",
     "-p tailwater-profile --test all",
+    "-p tailwater-sim --lib",
+    "--test profile_builds",
+    "-p tailwater-tests --test all",
     "--test profile_pass",
+    "--test churn",
+    "-p tailwater-router --test all",
+    "-p tailwater-control --test all",
+    "-p tailwater-cli --bin tailwater",
     "--doc",
 ];
 
@@ -289,6 +290,13 @@ mod tests {
                 places.iter().any(there),
                 "no test program is called {package}{name}: see LONG and ALONE"
             );
+        }
+        for words in LONG.iter().filter(|it| !it.contains("--test ") && **it != "--doc") {
+            let (package, target) = words.split_once(" --").unwrap();
+            let name = package.strip_prefix("-p tailwater-").unwrap();
+            let file = if target == "lib" { "src/lib.rs" } else { "src/main.rs" };
+            let there = ["crates", "suite"].map(|it| root.join(it).join(name).join(file).exists());
+            assert!(there.contains(&true), "nothing has the tests of {words}: see LONG");
         }
     }
 

@@ -17,6 +17,10 @@ const LLVM: u32 = 22;
 const PLUGIN: &str = "libtailwater_profile_pass.so";
 const RUNTIME: &str = "tailwater_profile_rt";
 const RECORDER: &str = "tailwater-recorder";
+/// Cargo gives a crate the features that all chosen packages ask for. So the command is among them, of which nothing is built
+/// here: what it shares with the runtime is then built once for both.
+const PACKAGES: [&str; 4] = ["--package", "tailwater-profile-rt", "--package", COMMAND];
+const COMMAND: &str = "tailwater-cli";
 const SOURCES: &str = "profile-pass/src";
 const HEADERS: &str = "crates/profile-rt/include/tailwater";
 const TOOLCHAIN_FILE: &str = "profile-pass/tailwater.cmake";
@@ -89,8 +93,8 @@ fn plugin(root: &Path, home: &Path) -> Result {
 
 /// Builds the runtime and writes it as a shared library and as one object.
 fn runtime(root: &Path, home: &Path) -> Result {
-    let package = "tailwater-profile-rt";
-    process::run(&mut cargo(root, &["build", "--release", "--locked", "--package", package]))?;
+    let build = ["build", "--release", "--locked", "--lib", "--bin", RECORDER];
+    process::run(cargo(root, &build).args(PACKAGES))?;
     let from = built(root, "release");
     copy(&from.join(format!("lib{RUNTIME}.so")), &home.join(format!("lib{RUNTIME}.so")))?;
     copy(&from.join(RECORDER), &home.join(RECORDER))?;
@@ -237,6 +241,22 @@ fn failed(path: &Path, error: &std::io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_the_runtime_shares_with_the_command_is_built_once() {
+        let root = crate::root().unwrap();
+        let parts = |packages: &[&str]| -> BTreeSet<String> {
+            let mut tree = cargo(&root, &["tree", "--locked", "--offline", "--edges", "no-dev"]);
+            tree.args(["--prefix", "none", "--format", "{p} {f}"]).args(packages);
+            let said = output(&mut tree).unwrap();
+            let lines = said.lines().map(|line| line.trim_end_matches(" (*)").to_owned());
+            lines.filter(|line| !line.is_empty() && !line.contains("-profile-rt ")).collect()
+        };
+        let with_runtime = parts(&PACKAGES);
+        assert!(with_runtime.iter().any(|part| part.starts_with("rustix ")), "{with_runtime:?}");
+        assert_eq!(with_runtime, parts(&["--package", COMMAND]));
+    }
 
     #[test]
     fn versions_are_read_from_what_the_tools_print() {

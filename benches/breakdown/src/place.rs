@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::service::{Kind, Service};
-use machine::command::output;
+use machine::command::{OF_MEMCACHED, OF_PASS, look_for, output};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,6 +21,10 @@ pub(crate) struct Place {
 impl Place {
     /// Builds tailwater, the profiler, and by its pass what the services need.
     pub(crate) fn prepare(services: &[&Service]) -> Result<Self> {
+        // Of Redis its sources alone, which are fetched as memcached's are.
+        let is_foreign = |service: &&Service| matches!(service.kind, Kind::Foreign { .. });
+        let of_foreign = if services.iter().any(is_foreign) { &OF_MEMCACHED[..] } else { &[] };
+        look_for(&[&OF_PASS[..], of_foreign].concat())?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
         let target = machine::tailwater_target();

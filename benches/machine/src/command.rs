@@ -37,6 +37,32 @@ pub struct Needed {
     pub package: &'static str,
 }
 
+/// What the profiler's pass is built of, and programs by it. `make pass` installs it.
+pub const OF_PASS: [Needed; 4] = [
+    Needed { name: "clang++-22", probe: &["clang++-22", "--version"], package: "clang-22" },
+    Needed { name: "ld.lld-22", probe: &["ld.lld-22", "--version"], package: "lld-22" },
+    Needed {
+        name: "llvm-config-22",
+        probe: &["llvm-config-22", "--version"],
+        package: "llvm-22-dev",
+    },
+    Needed {
+        name: "llvm-objcopy-22",
+        probe: &["llvm-objcopy-22", "--version"],
+        package: "llvm-22",
+    },
+];
+
+/// What memcached is made of, from the sources of its package.
+pub const OF_MEMCACHED: [Needed; 2] = [
+    Needed { name: "dpkg-source", probe: &["dpkg-source", "--version"], package: "dpkg-dev" },
+    Needed {
+        name: "event.h",
+        probe: &["sh", "-c", "echo '#include <event.h>' | cc -E -"],
+        package: "libevent-dev",
+    },
+];
+
 /// Looks for all of them, so that none is found missing after minutes of work.
 ///
 /// # Errors
@@ -73,6 +99,14 @@ mod tests {
         let missing = output(&mut Command::new("/nowhere/x")).unwrap_err();
         assert!(missing.starts_with("could not start /nowhere/x: "), "{missing}");
         assert!(works(&mut Command::new("true")) && !works(&mut Command::new("false")));
+    }
+
+    #[test]
+    fn the_makefile_installs_what_is_needed() {
+        let makefile = include_str!("../../../Makefile");
+        for it in OF_PASS.iter().chain(&OF_MEMCACHED) {
+            assert!(makefile.contains(&format!("={}", it.package)), "{it:?}");
+        }
     }
 
     /// Each was found missing when it was its turn, the last after a recording of minutes.

@@ -14,6 +14,7 @@ mod granularity;
 mod guide;
 mod make;
 mod memcached;
+mod needed;
 mod place;
 mod programs;
 mod quantile;
@@ -54,6 +55,12 @@ struct Args {
     /// Runs of each contender; 0: what suits the part.
     #[arg(long, default_value_t = 0)]
     repetitions: usize,
+}
+
+impl Args {
+    fn chooses(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
+    }
 }
 
 #[derive(Subcommand)]
@@ -163,11 +170,11 @@ fn main() -> ExitCode {
 }
 
 fn measure(args: &Args) -> Result {
+    needed::look(args)?;
     let place = Place::prepare()?;
     let effort =
         Effort { short: args.short, build_only: args.build_only, repetitions: args.repetitions };
-    let chosen = |part: &Part| args.only.is_empty() || args.only.contains(part);
-    for part in PARTS.iter().filter(|part| chosen(part)) {
+    for part in PARTS.iter().filter(|part| args.chooses(**part)) {
         let section = run(*part, &place, effort)?;
         if args.build_only {
             continue;

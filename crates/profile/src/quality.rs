@@ -41,7 +41,7 @@ pub struct Quality {
     pub looks: u64,
     /// From one such look to the next at the same thread, on average.
     pub look_ns: f64,
-    /// The longest of all but a thousandth of these times, at most.
+    /// Upper bound of the 99.9th percentile of that time.
     pub look_p999_ns: u64,
     /// From what a thread did to the first look that finds it, at most: bounds of scanned calls allow for it. `null`: they do not,
     /// in traces of before, or no scanner looked.

@@ -189,7 +189,7 @@ fn push<T>(recent: &mut VecDeque<T>, item: T) {
 }
 
 /// The part of `wait` that lies within a call. One that the call's bounds only may have reached counts
-/// when the wait itself says that it was in this function: nothing innocent is charged.
+/// when the wait itself names this function: uncertain overlaps are not charged.
 fn within(span: &Span, wait: &Wait) -> Ticks {
     let overlap =
         |(start, end): (Ticks, Ticks)| wait.end.min(end).saturating_sub(wait.start.max(start));

@@ -85,7 +85,7 @@ fn a_farewell_names_what_was_found_and_what_was_needed() {
     let version = words(&hello(9, 12));
     assert!(version.contains("9 to 12") && version.contains("2 to 2"), "{version}");
     let kind = words(b"GET / HTTP/1.1\r\n\r\n");
-    assert!(kind.contains("kind is 47"), "{kind}");
+    assert!(kind.contains("kind is 47") && kind.contains("HTTP"), "{kind}");
 }
 
 /// `docs/protocol.md`, limits and errors: `version_min` above `version_max` is malformed.

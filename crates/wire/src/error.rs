@@ -85,6 +85,10 @@ impl fmt::Display for DecodeError {
         match *self {
             Self::UnknownKind { found } => {
                 write!(f, "kind is {found}, needed one of 1 to {}", FrameKind::ALL.len())?;
+                // A browser, or what asks for a server's health: the fifth byte of `GET /` or `POST /`.
+                if matches!(found, b' '..=b'~') {
+                    f.write_str("; this looks like text, such as HTTP, which is not spoken here")?;
+                }
             }
             Self::WrongDirection { kind, from } => {
                 write!(f, "{} came from the {}, which may not send it", kind.name(), from.name())?;
@@ -148,6 +152,10 @@ mod tests {
         assert_eq!(long.goodbye_code(), GoodbyeCode::FrameTooLarge);
         let padded = DecodeError::TooLong { kind: FrameKind::Demand, found: 17, max: 16 };
         assert_eq!(padded.goodbye_code(), GoodbyeCode::Malformed);
+        let kind = |found| DecodeError::UnknownKind { found }.to_string();
+        let needed = format!("kind is 47, needed one of 1 to {}", FrameKind::ALL.len());
+        assert!(kind(b'/').starts_with(&needed) && kind(b'/').contains("HTTP"), "{}", kind(b'/'));
+        assert!(kind(b' ').contains("HTTP") && !kind(0xff).contains("HTTP"));
         let magic = DecodeError::BadMagic { found: 1 };
         assert_eq!(
             magic.to_string(),

@@ -99,7 +99,8 @@ impl Suite {
     fn thread_sanitizer(root: &Path) -> Self {
         let flags = "--cfg tsan -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer";
         let suppressions = root.join("crates/sync/tests/tsan.supp");
-        let mut suite = Self::sanitized(root, "tsan", flags, "-p tailwater-sync --test stress");
+        let which = "-p tailwater-sync --test stress";
+        let mut suite = Self::sanitized(root, "tsan", flags, which, "tailwater-control");
         suite.env.extend([
             // The suppressions name functions that are inlined: without lines they are not told.
             ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only".to_owned()),
@@ -111,13 +112,17 @@ impl Suite {
     /// Every kernel of every level that this processor has, with the address sanitizer watching what is loaded and
     /// stored.
     fn address_sanitizer(root: &Path) -> Self {
-        Self::sanitized(root, "asan", "-Zsanitizer=address", "-p tailwater-kernels --tests")
+        let which = "-p tailwater-kernels --tests";
+        Self::sanitized(root, "asan", "-Zsanitizer=address", which, "proptest")
     }
 
-    fn sanitized(root: &Path, folder: &str, flags: &str, which: &str) -> Self {
+    /// One package that it stands on takes a third of the build where it is optimised, and computes little in these tests.
+    fn sanitized(root: &Path, folder: &str, flags: &str, which: &str, plain: &str) -> Self {
         Self {
             // The target is named so that the flags spare build scripts.
-            how: words("--target x86_64-unknown-linux-gnu"),
+            how: words(&format!(
+                "--target x86_64-unknown-linux-gnu --config profile.dev.package.{plain}.opt-level=0"
+            )),
             which: words(which),
             env: apart(root, folder, flags),
             nightly: true,
@@ -216,6 +221,7 @@ fn quoted(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_is_typed_builds_what_was_built() {
@@ -229,6 +235,14 @@ mod tests {
         let tsan = Suite::thread_sanitizer(Path::new("x")).typed();
         assert!(tsan.contains("cargo +nightly test --target x86_64"), "{tsan}");
         assert!(tsan.contains("TSAN_OPTIONS=suppressions=x/crates/sync/tests/tsan.supp"), "{tsan}");
+        let manifest = fs::read_to_string(crate::root().unwrap().join("Cargo.toml")).unwrap();
+        let sanitized = [Suite::thread_sanitizer as fn(&Path) -> Suite, Suite::address_sanitizer];
+        for suite in sanitized {
+            let typed = suite(Path::new("x")).typed();
+            let plain = typed.split_once("--config profile.dev.package.").unwrap().1;
+            let table = format!("[profile.dev.package.{}]\n", plain.split_once('.').unwrap().0);
+            assert!(manifest.contains(&table), "{table} is not optimised anyway");
+        }
     }
 
     #[test]

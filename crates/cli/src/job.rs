@@ -30,7 +30,7 @@ use tailwater_load::work::ServiceTime;
 use tailwater_load::{Application, EarlyEnd, Fleet, ThreadClients, closed};
 use tailwater_rt::Address;
 use tailwater_rt::time::now;
-use tailwater_stats::result::Run;
+use tailwater_stats::result::{ConnectionReading, Run};
 use tailwater_workload::{Arrivals, Distribution, Service, Work};
 
 /// What the generator is to do. Times are in nanoseconds.
@@ -68,6 +68,19 @@ pub(crate) struct Loses {
     pub(crate) counts: bool,
     /// Connections are lost.
     pub(crate) connections: bool,
+}
+
+impl Loses {
+    /// These connections, where what became of them is trouble. It is none where they were to be lost, unless the clients do
+    /// not make lost ones again.
+    fn trouble_of(
+        self,
+        connections: ConnectionReading,
+        are_remade: bool,
+    ) -> Option<ConnectionReading> {
+        let is_excused = self.connections && are_remade;
+        (!is_excused && connections.trouble().is_some()).then_some(connections)
+    }
 }
 
 /// What requests ask for.
@@ -336,4 +349,25 @@ pub(crate) fn allow_many_descriptors() {
     limit.current = limit.maximum;
     // If it is not allowed, connecting will fail and say so.
     let _ = setrlimit(Resource::Nofile, limit);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_connections_are_excused_where_faults_take_them_and_clients_make_them_again() {
+        let stayed = ConnectionReading { all: 2, up: 2, ..ConnectionReading::default() };
+        let lost = ConnectionReading { up: 1, lost: 1, ..stayed };
+        let [calm, cut] = [false, true].map(|connections| Loses { counts: false, connections });
+        for (loses, are_remade, told) in [
+            (calm, true, Some(lost)),
+            (calm, false, Some(lost)),
+            (cut, true, None),
+            (cut, false, Some(lost)),
+        ] {
+            assert_eq!(loses.trouble_of(lost, are_remade), told, "{loses:?}, {are_remade}");
+            assert_eq!(loses.trouble_of(stayed, are_remade), None, "{loses:?}, {are_remade}");
+        }
+    }
 }

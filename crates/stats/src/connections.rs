@@ -8,7 +8,7 @@ use tailwater_core::duration::format_duration;
 /// requests.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ConnectionReading {
-    /// All that there are, one for each client and one for the counts of each server.
+    /// All that there are, one for each client and one for the counts of each server that tells them.
     pub all: u64,
     /// Those that stand at the end.
     pub up: u64,

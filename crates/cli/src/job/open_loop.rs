@@ -116,9 +116,9 @@ impl Job {
         let mut outcome = self.conclude(job, findings)?;
         let run = &mut outcome.run;
         run.wrong_answers = wrong_answers;
-        // Connections that are lost as it was asked for are no trouble.
-        let is_trouble = !self.loses.connections && connections.trouble().is_some();
-        run.connections = is_trouble.then_some(connections);
+        // Clients of a protocol of others do not connect again: a lost one asks nothing to the end of the run.
+        let are_remade = application.foreign_front().is_none();
+        run.connections = self.loses.trouble_of(connections, are_remade);
         let ReplicaCounts { lost, returned, gets } = application.replicas();
         (run.replicas_lost, run.replicas_returned) = (lost, returned);
         if let Some(fleet) = fleets.first_mut() {

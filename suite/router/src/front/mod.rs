@@ -34,6 +34,9 @@ const STOP: u64 = u64::MAX - 1;
 const SCRATCH_BYTES: usize = 64 << 10;
 /// Connections accepted in a turn.
 const ACCEPTS: usize = 64;
+/// Connections that may wait to be accepted. With the standard library's 128 some of those that a generator begins at once are
+/// tried again a second later.
+const BACKLOG: i32 = 16_384;
 /// How often a client's commands are taken anew in one turn, some hundreds each time: what it reads fast enough would otherwise go on to the
 /// end of its input, and others wait.
 const GOES: usize = 4;
@@ -138,6 +141,7 @@ impl Router {
         front: FrontConfig,
     ) -> Result<Self, StartError> {
         let listener = TcpListener::bind(address).map_err(StartError::Listen)?;
+        rustix::net::listen(&listener, BACKLOG)?;
         let address = listener.local_addr().map_err(StartError::Listen)?;
         listener.set_nonblocking(true).map_err(StartError::System)?;
         let (stop, stopped) = UnixStream::pair().map_err(StartError::System)?;

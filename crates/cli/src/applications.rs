@@ -83,7 +83,7 @@ fn beyond_foreign_front(scenario: &Scenario) -> Option<(Option<TextPlace>, Strin
         (
             scenario.faults.iter().any(restarts),
             "server-restart",
-            "its clients do not connect again; a restart of a tier is no trouble",
+            "its clients do not connect again, but its tier may restart",
         ),
     ];
     let (_, what, why) = refused.into_iter().find(|(is_so, ..)| *is_so)?;

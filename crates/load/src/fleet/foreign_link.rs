@@ -241,6 +241,7 @@ impl ForeignLink {
 mod tests {
     use super::*;
     use crate::application::{FrontPlace, ServingFront};
+    use crate::fleet::{Fleet, FleetError};
     use std::io::{Read as _, Write as _};
     use std::net::{TcpListener, TcpStream};
     use tailwater_control::Reason;
@@ -277,6 +278,11 @@ mod tests {
         }
     }
 
+    fn call(method: MethodId, line: &[u8]) -> NewCall {
+        let payload = bytes::Bytes::copy_from_slice(line);
+        NewCall { method, payload, deadline: None, priority: 128, tenant: 0, caller: Caller::NONE }
+    }
+
     /// A link, and the other end of its connection.
     struct Pair {
         link: ForeignLink,
@@ -303,16 +309,7 @@ mod tests {
         }
 
         fn ask_by(&mut self, method: MethodId, token: u64, line: &[u8]) {
-            let payload = bytes::Bytes::copy_from_slice(line);
-            let call = NewCall {
-                method,
-                payload,
-                deadline: None,
-                priority: 128,
-                tenant: 0,
-                caller: Caller::NONE,
-            };
-            self.link.submit(now(), token, call);
+            self.link.submit(now(), token, call(method, line));
             self.link.drive(now(), &self.poller);
         }
 
@@ -469,5 +466,44 @@ mod tests {
         let why = link.failure().unwrap_or_default();
         assert!(why.contains(&address.to_string()) && why.contains("refused"), "{why}");
         assert!(!link.is_up() && link.losses().closed == 1);
+    }
+
+    /// What is said to no request is no wrong answer that a run could count.
+    #[test]
+    fn a_connection_that_is_lost_is_told_of_its_run_and_its_client_asks_nothing_more() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+        let address = Address::Tcp(listener.local_addr().expect("bound"));
+        let front: Arc<dyn ForeignFront> = Arc::new(Lines);
+        let begin = now();
+        let mut fleet = Fleet::connect_foreign((&address, &front), 2, &[]).expect("connected");
+        assert_eq!(fleet.connections(begin).trouble(), None);
+        let [mut told, _silent] = [(); 2].map(|()| listener.accept().expect("a client").0);
+        told.write_all(b"more\n").expect("it is read");
+        while fleet.connections(begin).lost == 0 {
+            fleet.turn(Duration::from_millis(10));
+        }
+        let found = fleet.connections(begin);
+        assert_eq!((found.all, found.up, found.lost, found.remade), (2, 1, 1, 0));
+        assert!(found.trouble().is_some(), "{found:?}");
+        let lost = usize::from(fleet.stands(0));
+        assert!(!fleet.stands(lost) && fleet.stands(1 - lost));
+        fleet.submit(lost, now(), 7, call(MethodId(1), b"x"));
+        let (client, event) = fleet.poll_event().expect("it has ended");
+        let end = End::Unsent(DropReason::Disconnected);
+        assert_eq!((client, event.token, event.end), (lost, 7, end));
+    }
+
+    #[test]
+    fn where_nothing_listens_clients_are_counted_and_the_reason_is_told() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+        let address = Address::Tcp(listener.local_addr().expect("bound"));
+        drop(listener);
+        let front: Arc<dyn ForeignFront> = Arc::new(Lines);
+        match Fleet::connect_foreign((&address, &front), 2, &[]) {
+            Err(error @ FleetError::Unconnected { up: 0, wanted: 2, .. }) => {
+                assert!(error.to_string().contains("refused"), "{error}");
+            }
+            other => panic!("{:?}", other.err()),
+        }
     }
 }

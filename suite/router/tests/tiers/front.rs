@@ -115,6 +115,16 @@ fn a_memcached_that_dies_makes_no_answer_of_the_proxy_wrong() {
 }
 
 #[test]
+fn where_no_memcached_is_left_the_proxy_refuses() {
+    let nodes = nodes();
+    let application = made_with(&[]);
+    let proxy = proxy(&*application, &addresses(&nodes));
+    assert_eq!(ask(&*application, &*proxy, 0..40), (40, 0));
+    drop(nodes);
+    assert_eq!(ask(&*application, &*proxy, 40..80), (0, 0), "neither right nor wrong");
+}
+
+#[test]
 fn counts_and_replicas_are_not_asked_for_in_memcacheds_protocol() {
     let nodes = nodes();
     let application = made_with(&[]);

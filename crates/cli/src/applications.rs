@@ -65,12 +65,10 @@ fn beyond_foreign_front(scenario: &Scenario) -> Option<(Option<TextPlace>, Strin
         );
         return Some((Some(found.name_place), why));
     }
-    let restarts = |fault: &Fault| {
-        fault.nodes.tier.is_none() && fault.kind == FaultKind::ServerRestart
-    };
-    let has_room = server.drain_every.is_some()
-        || server.output_high.is_some()
-        || server.tasks_max.is_some();
+    let restarts =
+        |fault: &Fault| fault.nodes.tier.is_none() && fault.kind == FaultKind::ServerRestart;
+    let has_room =
+        server.drain_every.is_some() || server.output_high.is_some() || server.tasks_max.is_some();
     let own_threads = "its front has one thread of its own, which sleeps";
     let refused = [
         (server.loops != 1, "loops", own_threads),

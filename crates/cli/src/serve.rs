@@ -7,7 +7,7 @@ mod tiers;
 mod told;
 
 use crate::applications::{self, UNCONTROLLED};
-use crate::args::{Offered, ServeOptions};
+use crate::args::{Offered, RoomOptions, ServeOptions};
 use crate::failure::{Failure, complain};
 use crate::job::allow_many_descriptors;
 use crate::prepare::prepare;
@@ -249,11 +249,15 @@ fn foreign_front(
     let application = applications::of(scenario, data).map_err(Failure::usage)?;
     let Some(front) = application.foreign_front() else { return Ok(None) };
     let (controller, model) = (options.controller.spec().name, options.threads.model());
-    let is_plain = options.loops == 1 && model == Model::default() && options.change_to.is_empty();
-    if controller != UNCONTROLLED || !is_plain {
+    let one_sleeps = options.loops == 1
+        && options.cores.len() <= 1
+        && model == Model::default()
+        && options.change_to.is_empty();
+    if controller != UNCONTROLLED || !one_sleeps || !has_plain_sockets(&options.room) {
         return Err(Failure::usage(format!(
-            "found --controller {controller}, --loops {} and --model {model}, and this scenario's server has no control and one \
-             thread, which sleeps; --controller {UNCONTROLLED} is needed, without --loops, --model and --change-to",
+            "found --controller {controller}, --loops {} and --model {model}, and this scenario's server has no control, one \
+             thread, which sleeps, and the kernel's own sockets; --controller {UNCONTROLLED} and one --core at most are needed, \
+             without --loops, --model, --change-to, --quick-ack, --send-buffer, --receive-buffer and --congestion-control",
             options.loops
         )));
     }
@@ -267,6 +271,13 @@ fn foreign_front(
         connections_max: options.connections_max,
     };
     front.start(&at).map(Some).map_err(Failure::usage)
+}
+
+fn has_plain_sockets(room: &RoomOptions) -> bool {
+    !room.quick_ack
+        && room.send_buffer.is_none()
+        && room.receive_buffer.is_none()
+        && room.congestion_control.is_none()
 }
 
 /// Nothing for a service that takes no locks, and where budgets are off.

@@ -134,7 +134,7 @@ fn what_memcacheds_protocol_does_not_have_is_refused_with_the_mend() {
 }
 
 #[test]
-fn by_hand_a_controller_is_refused_at_both_ends() {
+fn by_hand_what_the_protocol_does_not_have_is_refused_at_both_ends() {
     let folder = Folder::new("router-front-hand");
     let file = folder.write("front.toml", SCENARIO);
     let nodes = "leaf=127.0.0.1:1,127.0.0.1:2,127.0.0.1:3";
@@ -144,5 +144,12 @@ fn by_hand_a_controller_is_refused_at_both_ends() {
         let output = tailwater(&folder, words);
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
         assert!(said(&output).contains("--controller none"), "{}", said(&output));
+    }
+    // Nothing would follow from these.
+    for flags in [&["--quick-ack"][..], &["--core", "0,1"], &["--model", "sib"]] {
+        let words = [&serve[..], &["--controller", "none"], flags].concat();
+        let output = tailwater(&folder, &words);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {}", said(&output));
+        assert!(said(&output).contains("which sleeps"), "{flags:?}: {}", said(&output));
     }
 }

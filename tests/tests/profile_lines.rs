@@ -77,7 +77,9 @@ fn a_slow_path_that_was_inlined_is_told_by_its_line() {
     let told = tailwater(&trace, &["report", "--lines=p99.9", "--function", "handle"]);
     assert!(told.contains("or more itself: ") && told.contains(&planted), "{told}");
     // Of all functions, too: no caller has the samples of what it calls.
-    let first = &json(&trace, &["report", "--lines"])["slow_lines"][0];
+    let report = json(&trace, &["report", "--lines"]);
+    assert_eq!(report["samples"]["every_ns"], 200_000, "5,000 in a second");
+    let first = &report["slow_lines"][0];
     assert_eq!(first["function"], "handle", "{first}");
     assert!(is_planted(first["line"].as_str().unwrap_or_default()), "{first}");
     // Single calls and requests have lines of their own.

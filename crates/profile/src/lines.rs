@@ -2,25 +2,33 @@
 //!
 //! A function's time in itself has no call by which a line could be known. [`InCalls`] reads the trace once more, and counts
 //! the samples that fell into that time.
+//!
+//! Of all functions together, samples stand for time: for what slow calls took beyond the usual. A sample alone would not
+//! do. Each takes some microseconds of the call that it interrupts, and so makes the slowest of a function that is quick. By
+//! their number such functions would come first.
 
 use crate::clock::TickRate;
-use crate::functions::Interval;
+use crate::functions::{Bounds, Interval};
 use crate::hash::Map;
 use crate::names::Names;
 use crate::record::{AWAY_US, Call, CallFlags, FunctionId, Record, Ticks};
 use crate::sampled::{Addresses, Moment, Samples};
 use crate::trace::Header;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
 /// At an end known to within less, the scanner was not away: half of what counts as absence.
 const SEEN_NS: u64 = AWAY_US * 1_000 / 2;
+/// How far apart samples are where their file does not tell: 997 in a second, which `record` takes when not told otherwise.
+const USUAL_EVERY_NS: u64 = 1_000_000_000 / 997;
 
 /// When a function's calls are slow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slow {
     /// What they must surely have taken, in nanoseconds.
     pub above_ns: u64,
+    /// What its calls usually take: their median lies between these.
+    pub usual: Bounds,
     /// What is within them is no slower for that: they last for most of the recording, as `main`, or are too few to tell which is
     /// slow.
     pub is_around: bool,
@@ -31,10 +39,22 @@ pub struct Slow {
 pub struct InSlowCalls {
     /// By function, how many of its calls were slow, and where threads were in these themselves.
     pub itself: HashMap<FunctionId, (u64, Addresses)>,
-    /// In slow calls of whichever function, each sample once: by the innermost function that was under way, slow or not.
-    pub within: HashMap<FunctionId, Addresses>,
+    /// In slow calls of whichever function, each sample once.
+    pub within: Vec<Weighed>,
     /// Samples of moments when a call began or ended, the scanner was away, and no slow call was under way for certain.
     pub unclear: u64,
+}
+
+/// Samples that stand for as much time each.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Weighed {
+    /// The innermost function that was under way, slow or not.
+    pub function: FunctionId,
+    /// Where threads were.
+    pub addresses: Addresses,
+    /// For how much of the time that slow calls took beyond the usual each sample stands: no more than from one sample to the
+    /// next, and all samples in calls of one kind no more than these took beyond it.
+    pub each: Bounds,
 }
 
 /// One more reading of a trace. A sample belongs to the innermost call that was under way, from the middle of its start to
@@ -51,7 +71,37 @@ pub struct InCalls {
     /// By the kernel's number, which threads have one after the other.
     threads: Map<u32, Thread>,
     names: Names,
+    /// From one sample of a thread that has a core to the next, in nanoseconds.
+    every_ns: u64,
+    kinds: BTreeMap<Kind, Sum>,
+    settled: Settled,
     found: InSlowCalls,
+}
+
+/// By the innermost function and the kind of the slow call: samples that nothing more can lie around.
+type Settled = BTreeMap<(FunctionId, Kind), Addresses>;
+
+/// Slow calls of one function that took about as long, so that one of them stands for all.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Kind {
+    function: FunctionId,
+    /// Of two: so many nanoseconds at least, and less than twice as many.
+    power: u32,
+}
+
+/// Slow calls of a kind together, those without a sample as well.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    beyond: Beyond,
+    /// In them, and in what they call.
+    samples: u64,
+}
+
+/// How much longer than usual, in nanoseconds.
+#[derive(Clone, Copy, Default)]
+struct Beyond {
+    low: u64,
+    high: u64,
 }
 
 /// When a call was under way, in nanoseconds of the samples' clock.
@@ -83,7 +133,7 @@ struct Thread {
     unclaimed: Vec<Moment>,
     /// Those that this call may have had, by time.
     unclear: Vec<(Moment, Frame)>,
-    /// Those that belong to ended calls, and lay in no slow one so far, by time.
+    /// Those that belong to ended calls, by time: slow ones may still turn out to lie around them.
     waiting: Vec<Waiting>,
 }
 
@@ -98,6 +148,8 @@ struct Waiting {
     began_by_ns: u64,
     /// A slow call that ended unseen may have made that call.
     is_unclear: bool,
+    /// Of the slow calls around it, which kind took the longest beyond the usual, and how much that surely was.
+    slowest: Option<(Kind, u64)>,
 }
 
 impl InCalls {
@@ -110,6 +162,7 @@ impl InCalls {
         samples: Samples,
         slow: HashMap<FunctionId, Slow>,
     ) -> Self {
+        let told_ns = samples.coverage().every_ns;
         Self {
             began: (header.clock.ticks, header.clock.raw_ns),
             rate,
@@ -118,6 +171,9 @@ impl InCalls {
             samples: samples.into_threads(),
             threads: Map::default(),
             names: Names::default(),
+            every_ns: if told_ns == 0 { USUAL_EVERY_NS } else { told_ns },
+            kinds: BTreeMap::new(),
+            settled: Settled::new(),
             found: InSlowCalls::default(),
         }
     }
@@ -132,10 +188,16 @@ impl InCalls {
 
     /// Concludes.
     #[must_use]
-    pub fn finish(mut self) -> InSlowCalls {
-        let unclear = self.threads.values_mut().map(|thread| thread.forget_before(u64::MAX));
-        self.found.unclear += unclear.sum::<u64>();
-        self.found
+    pub fn finish(self) -> InSlowCalls {
+        let Self { mut threads, mut settled, mut found, kinds, every_ns, .. } = self;
+        for thread in threads.values_mut() {
+            found.unclear += thread.forget_before(u64::MAX, &mut settled);
+        }
+        let weighed = settled.into_iter().filter_map(|((function, kind), addresses)| {
+            Some(Weighed { function, addresses, each: kinds.get(&kind)?.each(every_ns) })
+        });
+        found.within = weighed.collect();
+        found
     }
 
     fn call(&mut self, call: &Call) {
@@ -158,24 +220,25 @@ impl InCalls {
             *calls += 1;
             addresses.add(&claimed);
         }
-        let within = &mut self.found.within;
-        match slow.filter(|slow| !slow.is_around) {
-            Some(_) if took_ns > self.half_ns => {
-                within.entry(call.function).or_default().add(&claimed);
-            }
-            Some(_) => {
-                thread.wait(&claimed, call, &reach);
-                for Waiting { moment, function, .. } in thread.waiting_in(&reach, call.generation) {
-                    within.entry(function).or_default().add(&[moment]);
-                }
+        thread.wait(&claimed, call, &reach);
+        if let Some(slow) = slow.filter(|slow| !slow.is_around) {
+            // What it called is no slower for it then.
+            let is_alone = took_ns > self.half_ns;
+            if !is_alone {
                 let unclear = thread.unclear_in(&reach.surely);
-                within.entry(call.function).or_default().add(&unclear);
+                thread.wait(&unclear, call, &reach);
             }
-            None => thread.wait(&claimed, call, &reach),
+            let power = took_ns.checked_ilog2().unwrap_or(0);
+            let kind = Kind { function: call.function, power };
+            let beyond = slow.beyond(took, self.rate);
+            let sum = self.kinds.entry(kind).or_default();
+            sum.beyond.add(beyond);
+            sum.samples += thread.count_in(call, &reach, is_alone, (kind, beyond.low));
         }
         if call.depth == 0 {
             // Nothing is around what lies before. Its own stay: a slow call within it may be told later.
-            self.found.unclear += thread.forget_before(*reach.maybe.start());
+            let before_ns = *reach.maybe.start();
+            self.found.unclear += thread.forget_before(before_ns, &mut self.settled);
         }
     }
 
@@ -204,6 +267,35 @@ impl InCalls {
     }
 }
 
+impl Slow {
+    /// How much longer than usual a call took.
+    fn beyond(&self, took: Interval, rate: TickRate) -> Beyond {
+        let low = rate.ns(took.low).saturating_sub(self.usual.high_ns.unwrap_or(u64::MAX));
+        let high = if took.high == Ticks::MAX {
+            u64::MAX
+        } else {
+            rate.ns(took.high).saturating_sub(self.usual.low_ns)
+        };
+        Beyond { low, high }
+    }
+}
+
+impl Beyond {
+    const fn add(&mut self, other: Self) {
+        self.low = self.low.saturating_add(other.low);
+        self.high = self.high.saturating_add(other.high);
+    }
+}
+
+impl Sum {
+    /// For how much of that each sample stands. Samples come by time on a core. So they are as many as there is time between
+    /// them, and fewer where the calls waited; where they are more, their own interruptions made calls slow.
+    fn each(self, every_ns: u64) -> Bounds {
+        let share = |ns: u64| every_ns.min(ns / self.samples.max(1));
+        Bounds { low_ns: share(self.beyond.low), high_ns: Some(share(self.beyond.high)) }
+    }
+}
+
 impl Thread {
     /// Keeps those of an ended call for what is around it.
     fn wait(&mut self, claimed: &[Moment], call: &Call, reach: &Reach) {
@@ -217,29 +309,55 @@ impl Thread {
             generation,
             began_by_ns,
             is_unclear: false,
+            slowest: None,
         }));
         // Two runs: calls within it have left theirs among them.
         self.waiting[from..].sort_by_key(|one| one.moment.at_ns);
     }
 
-    /// Takes those of a slow call of this generation, and of calls within it: those that began after it, and before it can have
-    /// ended. When the slow call began need not have been seen. Of one that began later it is not known which call made it.
-    fn waiting_in(&mut self, reach: &Reach, generation: u64) -> impl Iterator<Item = Waiting> {
+    /// Counts those of a slow call, and unless it is `alone` of calls within it: those that began after it, and before it can
+    /// have ended. When the slow call began need not have been seen. Of one that began later it is not known which call made it.
+    /// Each is told of the kind of the slow call, and of what that took beyond the usual, if no other around it took more.
+    fn count_in(
+        &mut self,
+        call: &Call,
+        reach: &Reach,
+        is_alone: bool,
+        (kind, beyond_ns): (Kind, u64),
+    ) -> u64 {
         let range = range_of(&self.waiting, &reach.maybe, |one| &one.moment);
-        let is_within = move |one: &mut Waiting| {
-            let is_later = one.generation >= generation;
-            let is_made = is_later && one.began_by_ns <= *reach.surely.end();
-            let is_taken = is_made || reach.surely.contains(&one.moment.at_ns);
-            one.is_unclear |= is_later && !is_taken;
-            is_taken
-        };
-        self.waiting.extract_if(range, is_within)
+        let mut taken = 0;
+        for one in &mut self.waiting[range] {
+            let is_taken = if is_alone {
+                (one.function, one.generation) == (call.function, call.generation)
+            } else {
+                let is_later = one.generation >= call.generation;
+                let is_made = is_later && one.began_by_ns <= *reach.surely.end();
+                let is_within = is_made || reach.surely.contains(&one.moment.at_ns);
+                one.is_unclear |= is_later && !is_within;
+                is_within
+            };
+            if is_taken {
+                taken += 1;
+                if one.slowest.is_none_or(|(_, most_ns)| most_ns < beyond_ns) {
+                    one.slowest = Some((kind, beyond_ns));
+                }
+            }
+        }
+        taken
     }
 
-    /// Forgets all that was before an outermost call. Answers of how many samples it is not known whose they are.
-    fn forget_before(&mut self, at_ns: u64) -> u64 {
+    /// Forgets all that was before an outermost call; samples of slow calls are settled. Answers of how many others it is not known
+    /// whose they are.
+    fn forget_before(&mut self, at_ns: u64, settled: &mut Settled) -> u64 {
         let waiting = self.waiting.partition_point(|one| one.moment.at_ns < at_ns);
-        let forgotten = self.waiting.drain(..waiting).filter(|one| one.is_unclear).count() as u64;
+        let mut forgotten = 0;
+        for Waiting { moment, function, is_unclear, slowest, .. } in self.waiting.drain(..waiting) {
+            match slowest {
+                Some((kind, _)) => settled.entry((function, kind)).or_default().add(&[moment]),
+                None => forgotten += u64::from(is_unclear),
+            }
+        }
         let unclear = self.unclear.partition_point(|(moment, _)| moment.at_ns < at_ns);
         self.unclear.drain(..unclear);
         forgotten + unclear as u64

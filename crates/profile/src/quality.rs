@@ -140,7 +140,10 @@ impl Quality {
             Measured::Unscanned => return self.unscanned = value != 0,
             Measured::SeenLateTicks => return self.seen_late = self.seen_late.max(Some(value)),
             // Of the files beside it.
-            Measured::Throttlings | Measured::FirstTouchNs | Measured::OutsideKernel => return,
+            Measured::Throttlings
+            | Measured::FirstTouchNs
+            | Measured::OutsideKernel
+            | Measured::SampledEveryNs => return,
             // Of locks.
             Measured::HoldTicks => return,
             Measured::Requests => &mut kept.requests,

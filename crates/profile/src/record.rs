@@ -436,6 +436,8 @@ pub enum Measured {
     /// From what a thread did to the first look that finds it, at most, in ticks: bounds of scanned calls allow for it. One of each
     /// scanner. Without it they do not.
     SeenLateTicks = 12,
+    /// From one sample of a thread that has a core all the time to the next, in nanoseconds: in the file of samples.
+    SampledEveryNs = 13,
 }
 
 /// Something could not be recorded.

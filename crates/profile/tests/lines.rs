@@ -3,6 +3,7 @@
 use crate::sample;
 use std::collections::HashMap;
 use tailwater_profile::clock::TickRate;
+use tailwater_profile::functions::Bounds;
 use tailwater_profile::lines::{InCalls, InSlowCalls, Slow};
 use tailwater_profile::record::{
     Call, CallFlags, Figure, FunctionId, Loss, LossKind, Measured, Record, Sample, Thread, ThreadId,
@@ -56,21 +57,63 @@ fn found(records: &[Record], at_ns: &[u64], slow: &[(u32, u64)]) -> InSlowCalls 
 
 /// The same of a recording of so many nanoseconds.
 fn found_in(length_ns: u64, records: &[Record], at_ns: &[u64], slow: &[(u32, u64)]) -> InSlowCalls {
+    let slow: Vec<(u32, u64, u64)> =
+        slow.iter().map(|(function, above_ns)| (*function, *above_ns, 0)).collect();
+    found_beyond(length_ns, records, samples(at_ns), &slow)
+}
+
+/// The same of functions whose calls usually take so long: the last number of each.
+fn found_beyond(
+    length_ns: u64,
+    records: &[Record],
+    samples: Samples,
+    slow: &[(u32, u64, u64)],
+) -> InSlowCalls {
     let rate = TickRate { ns_per_tick: 1.0, measured: true };
-    let slow = slow.iter().map(|(function, above_ns)| {
+    let slow = slow.iter().map(|(function, above_ns, usual_ns)| {
+        let usual = Bounds { low_ns: *usual_ns, high_ns: Some(*usual_ns) };
         // Function 0 is around all else.
-        (FunctionId(*function), Slow { above_ns: *above_ns, is_around: *function == 0 })
+        (FunctionId(*function), Slow { above_ns: *above_ns, usual, is_around: *function == 0 })
     });
     let slow: HashMap<FunctionId, Slow> = slow.collect();
-    let mut calls = InCalls::new(&sample::header(), (rate, length_ns), samples(at_ns), slow);
+    let mut calls = InCalls::new(&sample::header(), (rate, length_ns), samples, slow);
     records.iter().for_each(|record| calls.add(record));
     calls.finish()
 }
 
 /// Samples in slow calls for which this function stands.
 fn within(found: &InSlowCalls, function: u32) -> u64 {
-    let addresses = found.within.get(&FunctionId(function));
-    addresses.map_or(0, |addresses| addresses.named(|at| at.to_string()).samples)
+    let of_it = found.within.iter().filter(|one| one.function == FunctionId(function));
+    of_it.map(|one| one.addresses.named(|at| at.to_string()).samples).sum()
+}
+
+/// What these samples stand for, in microseconds: the bounds of the sum.
+fn added_us(found: &InSlowCalls, function: u32) -> (u64, u64) {
+    let of_it = found.within.iter().filter(|one| one.function == FunctionId(function));
+    let sums = of_it.map(|one| {
+        let samples = one.addresses.named(|at| at.to_string()).samples;
+        (samples * one.each.low_ns, samples * one.each.high_ns.expect("a bound"))
+    });
+    let (low, high) = sums.fold((0, 0), |(low, high), (more, most)| (low + more, high + most));
+    (low / 1_000, high / 1_000)
+}
+
+/// So many calls of a function, one after the other, each of that many nanoseconds; of the first ones, samples a millisecond apart or
+/// one in the middle.
+fn calls_of(
+    function: u32,
+    (count, took): (u64, u64),
+    sampled: u64,
+    from: u64,
+) -> (Vec<Record>, Vec<u64>) {
+    let starts = (0..count).map(|nth| from + nth * 10_000_000);
+    let calls = starts.clone().map(|start| of(function, 0, (start, start + took))).collect();
+    let per_call = took.div_ceil(1_000_000);
+    let middles = starts.take(sampled as usize).flat_map(|start| {
+        // 1,000 ticks are 500 ns.
+        (0..per_call).map(move |nth| start - 500 + (2 * nth + 1) * took / (2 * per_call))
+    });
+    (calls, middles.collect())
 }
 
 fn of_one(records: &[Record], at_ns: &[u64], above_ns: u64) -> Option<(u64, Sampled)> {
@@ -96,6 +139,80 @@ fn a_sample_counts_once_among_all_if_any_call_around_it_was_slow() {
     let found = found(&records, &at_ns, &[(0, 1), (1, 900), (2, 5_000)]);
     assert_eq!([0, 1, 2].map(|function| within(&found, function)), [0, 1, 2]);
     assert!(!found.itself.contains_key(&FunctionId(2)), "none of its calls is slow");
+}
+
+/// A quick call that is interrupted for a sample is one of the slowest of its function for that alone.
+#[test]
+fn samples_stand_for_time_and_not_for_their_number() {
+    let (mut records, mut at_ns) = (vec![thread(0)], vec![]);
+    // A thousand quick calls of 20 µs, all with a sample, and ten of 8 ms.
+    let quick = calls_of(1, (1_000, 20_000), 1_000, 1_000_000);
+    for (calls, middles) in [quick, calls_of(2, (10, 8_000_000), 10, 1 << 34)] {
+        records.extend(calls);
+        at_ns.extend(middles);
+    }
+    let slow = [(1, 15_000, 2_000), (2, 1_000_000, 10_000)];
+    let found = found_beyond(1 << 36, &records, samples(&at_ns), &slow);
+    assert_eq!([1, 2].map(|function| within(&found, function)), [1_000, 80]);
+    // A thousand times 18 µs and ten times 7.99 ms, each 4 ns more or less.
+    assert_eq!(
+        [1, 2].map(|function| added_us(&found, function)),
+        [(17_996, 18_004), (79_899, 79_900)]
+    );
+}
+
+/// Calls shorter than the time between two samples mostly have none.
+#[test]
+fn few_samples_stand_for_all_slow_calls_of_their_kind() {
+    let (calls, middles) = calls_of(1, (1_000, 200_000), 200, 1_000_000);
+    let records = [vec![thread(0)], calls].concat();
+    let found = found_beyond(1 << 36, &records, samples(&middles), &[(1, 100_000, 10_000)]);
+    assert_eq!((within(&found, 1), added_us(&found, 1)), (200, (189_996, 190_004)));
+}
+
+#[test]
+fn samples_stand_for_no_more_time_than_lies_between_them() {
+    // It waits for most of its 9 ms, and is on a core for two samples.
+    let records = [thread(0), of(1, 0, (2_000, 9_002_000))];
+    let at_ns = [10_000, 5_000_000];
+    let slow = [(1, 1_000_000, 10_000)];
+    let found = found_beyond(1 << 36, &records, samples(&at_ns), &slow);
+    assert_eq!(added_us(&found, 1), (2_006, 2_006), "of 997 in a second");
+    let mut often = samples(&at_ns);
+    often.add(&Record::Figure(Figure { what: Measured::SampledEveryNs, value: 250_000 }));
+    let found = found_beyond(1 << 36, &records, often, &slow);
+    assert_eq!(added_us(&found, 1), (500, 500), "of 4,000 in a second");
+}
+
+/// What is slow each time is slow for none of its own calls, and makes those of its caller slow that come to it.
+#[test]
+fn a_sample_stands_for_what_the_slowest_call_around_it_took_beyond_the_usual() {
+    let records = [
+        thread(0),
+        // 5 ms as ever, and 10 ns more.
+        of(2, 1, (1_010_000, 6_010_010)),
+        of(1, 0, (1_000_000, 6_020_000)),
+    ];
+    let at_ns = [1_500_000, 2_500_000, 3_500_000, 4_500_000, 5_500_000];
+    let slow = [(1, 1_000_000, 10_000), (2, 5_000_000, 5_000_000)];
+    let found = found_beyond(1 << 36, &records, samples(&at_ns), &slow);
+    assert_eq!([1, 2].map(|function| within(&found, function)), [0, 5]);
+    assert_eq!(added_us(&found, 2), (5_009, 5_010), "5.01 ms of its caller");
+}
+
+#[test]
+fn where_it_is_not_known_how_long_a_slow_call_took_nor_is_what_it_added() {
+    let Record::Call(one) = of(1, 0, (1_000_000, 9_000_000)) else { unreachable!() };
+    // It began up to 3 ms before or after.
+    let flags = CallFlags(CallFlags::GAP);
+    let vague = Record::Call(Call { start_slack: 3_000_000, flags, ..one });
+    let at_ns = [4_500_000, 5_500_000, 6_500_000, 7_500_000, 8_500_000];
+    // Each stands for 2 ms at most.
+    let mut often = samples(&at_ns);
+    often.add(&Record::Figure(Figure { what: Measured::SampledEveryNs, value: 2_000_000 }));
+    let slow = [(1, 1_000_000, 10_000)];
+    let found = found_beyond(1 << 36, &[thread(0), vague], often, &slow);
+    assert_eq!(added_us(&found, 1), (4_989, 10_000));
 }
 
 /// A clocked call may be told earlier than what a scanner saw within it, which then has no samples itself.

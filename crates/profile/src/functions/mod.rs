@@ -15,7 +15,7 @@ mod report;
 
 pub use report::Report;
 pub use rows::{
-    Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, HoldRow, LockRow,
+    Bounds, CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, HoldRow, LockRow, SlowLine,
 };
 pub use together::Together;
 

@@ -3,7 +3,7 @@
 use super::interval::Interval;
 use super::locks::{Key, Locks, Sum};
 use super::rows::{
-    CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, HoldRow, LockRow, bounds,
+    CalleeRow, CallerRow, ContendedRow, Durations, FunctionRow, HoldRow, LockRow, SlowLine, bounds,
 };
 use super::together::Together;
 use super::{LeftOut, Pair};
@@ -11,7 +11,7 @@ use crate::clock::TickRate;
 use crate::names::Names;
 use crate::quality::Quality;
 use crate::record::{FunctionId, Ticks, WaitKind};
-use crate::sampled::{SampleCoverage, Sampled, SlowLine};
+use crate::sampled::{SampleCoverage, Sampled};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -47,8 +47,8 @@ pub struct Report {
     pub samples: Option<SampleCoverage>,
     /// The lines at which threads were at all, where no call was seen and there are samples; `null` elsewhere. Filled in as `samples` is.
     pub sampled: Option<Sampled>,
-    /// The lines at which threads were in slow calls of whichever function, most samples first, filled in by whoever has them. Each
-    /// sample counts once, for the innermost function that was known by then.
+    /// The lines at which threads were in slow calls of whichever function, those first that added the most to these, by the lower
+    /// bound; filled in by whoever has samples. Each sample counts once, for the innermost function that was known by then.
     pub slow_lines: Vec<SlowLine>,
     /// Samples that are of no call, slow or not: calls began or ended then while the scanner was away, in no slow one for certain.
     pub unclear_samples: u64,

@@ -4,7 +4,7 @@ use super::interval::Interval;
 use crate::clock::TickRate;
 use crate::counted::CountedCalls;
 use crate::record::{FunctionId, Place, Ticks};
-use crate::sampled::SlowLines;
+use crate::sampled::{Line, SlowLines};
 use serde::Serialize;
 
 /// One function.
@@ -112,6 +112,19 @@ pub struct Bounds {
     pub low_ns: u64,
     /// Not more than this; `None` (in JSON `null`): no upper bound is known.
     pub high_ns: Option<u64>,
+}
+
+/// A line at which threads were in slow calls.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct SlowLine {
+    /// The name of the innermost function that was under way.
+    pub function: String,
+    /// As of [`Line`].
+    #[serde(flatten)]
+    pub line: Line,
+    /// How much longer than usual the slow calls took for what was done there: the time that these samples stand for. Time in
+    /// which the thread waited is not in it.
+    pub added: Bounds,
 }
 
 /// In nanoseconds at this rate.

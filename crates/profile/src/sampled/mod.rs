@@ -38,16 +38,6 @@ pub struct Line {
     pub samples: u64,
 }
 
-/// A line at which threads were in slow calls.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct SlowLine {
-    /// The name of the innermost function that was under way.
-    pub function: String,
-    /// As of [`Line`].
-    #[serde(flatten)]
-    pub line: Line,
-}
-
 /// Samples by address.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Addresses(BTreeMap<u64, u64>);

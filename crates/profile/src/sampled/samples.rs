@@ -32,6 +32,8 @@ pub struct SampleCoverage {
     pub damaged_parts: u64,
     /// They leave out what threads did in the kernel.
     pub outside_kernel: bool,
+    /// From one sample of a thread that has a core all the time to the next, in nanoseconds; 0: not told, in files of before.
+    pub every_ns: u64,
 }
 
 /// The samples of a recording.
@@ -73,6 +75,9 @@ impl Samples {
             }
             Record::Figure(Figure { what: Measured::OutsideKernel, value }) => {
                 self.coverage.outside_kernel = *value != 0;
+            }
+            Record::Figure(Figure { what: Measured::SampledEveryNs, value }) => {
+                self.coverage.every_ns = *value;
             }
             _ => {}
         }

@@ -278,6 +278,7 @@ fn figure(cursor: &mut Cursor<'_>) -> Result<Figure> {
         10 => Measured::OutsideKernel,
         11 => Measured::HoldTicks,
         12 => Measured::SeenLateTicks,
+        13 => Measured::SampledEveryNs,
         other => return Err(Trouble::Kind(other)),
     };
     Ok(Figure { what, value: cursor.number()? })

@@ -237,7 +237,7 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
 }
 
 /// All that is measured of a recording.
-const MEASURED: [Measured; 10] = [
+const MEASURED: [Measured; 11] = [
     Measured::Throttlings,
     Measured::FirstTouchNs,
     Measured::Requests,
@@ -248,6 +248,7 @@ const MEASURED: [Measured; 10] = [
     Measured::RequestsP999Ns,
     Measured::RequestsP9999Ns,
     Measured::SeenLateTicks,
+    Measured::SampledEveryNs,
 ];
 
 fn any_call() -> impl Strategy<Value = Record> {

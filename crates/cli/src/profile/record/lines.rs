@@ -74,7 +74,7 @@ impl Lines {
         let path = Companion::Lines.file(trace);
         let working = Aside::start("the samples", path, whose, move |root, to, readings| {
             let source = Source { teller: "samples", root, began: reading(began_ns) };
-            record(sampling, Written::create(to, source, last)?, readings)
+            record(sampling, hz, Written::create(to, source, last)?, readings)
         });
         Some(LinesRecording(working))
     }
@@ -130,9 +130,16 @@ impl Summary {
 }
 
 /// Samples until the recording ends.
-fn record(mut sampling: Sampling, file: Written, readings: &Readings) -> io::Result<Summary> {
+fn record(
+    mut sampling: Sampling,
+    hz: u32,
+    file: Written,
+    readings: &Readings,
+) -> io::Result<Summary> {
     let clocks = sampling.clocks();
     let mut samples = Samples::new(file);
+    let every_ns = 1_000_000_000 / u64::from(hz.max(1));
+    samples.file.add(Record::Figure(Figure { what: Measured::SampledEveryNs, value: every_ns }));
     if clocks == SamplingClocks::ThreadsOutsideKernel {
         let figure = Figure { what: Measured::OutsideKernel, value: 1 };
         samples.file.add(Record::Figure(figure));

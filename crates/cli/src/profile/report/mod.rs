@@ -83,9 +83,10 @@ pub(crate) struct ReportOptions {
     /// from the program's file, which must still be there.
     #[arg(long)]
     by_line: bool,
-    /// Below each function, at which lines its threads were in its slow calls, and in no call within these that was seen (at
-    /// most five): those above this percentile of its calls, p99 where none is given. A last table has the lines of slow calls of
-    /// all functions, with what they call, whatever --min-count and --limit say. With --function it has those of these functions.
+    /// First, the lines that add the most to slow calls of all functions, with what they call, whatever --min-count and --limit say
+    /// (at most five); with --function, to those of these functions. Slow are calls above this percentile of their function, p99
+    /// where none is given. Below each function, at which lines its threads were in its slow calls, and in no call within these that was
+    /// seen (at most five).
     /// Needs samples (`record --lines`). The lines are read from the program's file, which must still be there.
     #[arg(
         long,
@@ -271,7 +272,9 @@ impl Sort {
 
 /// `seen`: functions before any were left out.
 fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) -> String {
-    let mut out = format!("{}: functions by {}\n\n", near(program), options.sort.name());
+    let mut out =
+        options.lines.map_or_else(String::new, |above| lines::table(report, program, above));
+    out.push_str(&format!("{}: functions by {}\n\n", near(program), options.sort.name()));
     if report.functions.is_empty() && seen > 0 {
         let asked = options.function.join(" or ");
         out.push_str(&match &report.together {
@@ -305,7 +308,7 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
         out.push('\n');
     }
     if let Some(above) = options.lines {
-        out.push_str(&lines::table(report, above));
+        out.push_str(&lines::without_slow_calls(report, above));
     }
     if let Some(together) = report.together.as_ref().filter(|it| it.functions > 0) {
         out.push_str(&as_one(together, report.length_ns));

@@ -71,7 +71,8 @@ pub(crate) fn options(args: &OptionsArgs) -> Result {
         for at in order(number) {
             let way = at.checked_sub(1);
             let added = way.map(|way| WAYS[way].1);
-            readings[at] = one(service, &args.of, args.seconds, added)?;
+            let run = (service, &args.of, &*args.of.trial.program);
+            readings[at] = one(run, args.seconds, added)?;
             if let (Some(way), Some(added)) = (way, added)
                 && added.contains(&"--kernel")
             {

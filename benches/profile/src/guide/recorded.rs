@@ -1,5 +1,6 @@
-//! What clients of a server see while it is recorded: a closed loop on all cores, by turns with one that nobody watches.
-//! Latency counts from sending, not from an intended time: a server that stands still delays few requests.
+//! What clients of a server see while it is recorded: a closed loop on all cores, by turns with one that nobody watches, and
+//! where it is asked for with one that was not built for it. Latency counts from sending, not from an intended time: a
+//! server that stands still delays few requests.
 
 use super::result::Reading;
 use super::service::{Server, Service};
@@ -10,6 +11,7 @@ use machine::Origin;
 use serde::Serialize;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 use tailwater_core::rng::Rng;
@@ -26,14 +28,25 @@ const FILLED_AT_ONCE: u32 = 64;
 /// Where a recording lies, in the folder of a trial.
 pub(super) const TRACE: &str = "recorded.trace";
 const SILENCE: Duration = Duration::from_secs(10);
+/// A section that our pass leaves in a program (`crates/profile-rt/include/tailwater/profile_abi.h`).
+const SECTION: &[u8] = b"tw_desc";
+
+/// The runs of a round, by place. The last is there where a plain program is.
+const RUNS: [&str; 3] = ["not recorded", "recorded", "plain"];
+const RECORDED: usize = 1;
 
 #[derive(Args, Debug)]
 pub(crate) struct RecordedArgs {
     #[command(flatten)]
     of: Tried,
-    /// Of one run that is recorded and one that is not.
+    /// Of one run that is recorded and one that is not. With --plain, of three runs; in six, or a multiple, each follows every other
+    /// equally often.
     #[arg(long, default_value_t = 7)]
     pairs: usize,
+    /// The same program, built without `tailwater profile build`: nobody records it, and the one that is recorded is held against it,
+    /// too.
+    #[arg(long, value_name = "PROGRAM")]
+    plain: Option<PathBuf>,
     /// How long each run counts.
     #[arg(long, default_value_t = 3)]
     seconds: u64,
@@ -45,41 +58,77 @@ struct Recorded {
     #[serde(flatten)]
     origin: Origin,
     seconds: u64,
-    /// Not recorded, and recorded.
-    pairs: Vec<[Reading; 2]>,
+    /// Not recorded, recorded, and the plain program where there is one.
+    pairs: Vec<Vec<Reading>>,
 }
 
-/// Measures the pairs, every other one the other way round, and writes them.
+/// Measures the rounds, and writes them.
 pub(crate) fn recorded(args: &RecordedArgs) -> Result {
     let service = args.of.server()?;
+    let built: &Path = &args.of.trial.program;
+    let mut programs = vec![built, built];
+    if let Some(plain) = &args.plain {
+        is_plain(plain)?;
+        programs.push(plain);
+    }
     let origin = Origin::now();
     let mut pairs = Vec::new();
     for number in 0..args.pairs {
-        let mut pair = [Reading::default(); 2];
-        for at in if number % 2 == 0 { [0, 1] } else { [1, 0] } {
-            let added: Option<&[&str]> = (at == 1).then_some(&[]);
-            pair[at] = one(service, &args.of, args.seconds, added)?;
-            println!("{}: {}", ["plain", "recorded"][at], pair[at].line());
+        let mut round = vec![Reading::default(); programs.len()];
+        for at in order(number, programs.len()) {
+            let added: Option<&[&str]> = (at == RECORDED).then_some(&[]);
+            round[at] = one((service, &args.of, programs[at]), args.seconds, added)?;
+            println!("{}: {}", RUNS[at], round[at].line());
         }
-        pairs.push(pair);
+        pairs.push(round);
     }
-    let ratios: Vec<f64> = pairs.iter().map(|[plain, seen]| seen.p999_us / plain.p999_us).collect();
     let title = args.of.trial.title.clone();
     let result = Recorded { title, origin, seconds: args.seconds, pairs };
     machine::result::write(&args.of.trial.out, &result)?;
-    let Spread { min, median, max } = Spread::of(&ratios);
-    println!("{}: p99.9 × {median:.2} [{min:.2}–{max:.2}] while recorded", args.of.trial.title);
+    for base in (0..programs.len()).filter(|at| *at != RECORDED) {
+        let ratios: Vec<f64> = result.pairs.iter().map(|round| ratio(round, base)).collect();
+        let Spread { min, median, max } = Spread::of(&ratios);
+        println!(
+            "{}: p99.9 × {median:.2} [{min:.2}–{max:.2}] while recorded, over {}",
+            result.title, RUNS[base]
+        );
+    }
     Ok(())
 }
 
-/// One run of so many seconds; recorded, where options are added to those of all.
+/// The p99.9 of the run that is recorded over that of another.
+fn ratio(round: &[Reading], base: usize) -> f64 {
+    round[RECORDED].p999_us / round[base].p999_us
+}
+
+/// Each round begins with another run. In as many further rounds all is the other way round.
+fn order(round: usize, runs: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..runs).map(|place| (place + round) % runs).collect();
+    if round / runs % 2 == 1 {
+        order.reverse();
+    }
+    order
+}
+
+/// An error where the program was built by `tailwater profile build`.
+fn is_plain(program: &Path) -> Result {
+    let bytes = std::fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
+    if bytes.windows(SECTION.len()).any(|part| part == SECTION) {
+        return Err(format!(
+            "{}: found the program as `tailwater profile build` builds it; --plain takes one that was built without",
+            program.display()
+        ));
+    }
+    Ok(())
+}
+
+/// One run of this program, of so many seconds; recorded, where options are added to those of all.
 pub(super) fn one(
-    service: &Service,
-    of: &Tried,
+    (service, of, program): (&Service, &Tried, &Path),
     seconds: u64,
     added: Option<&[&str]>,
 ) -> Result<Reading> {
-    let server = Server::start(service, &of.trial.program, Variant::After)?;
+    let server = Server::start(service, program, Variant::After)?;
     fill(service, server.address())?;
     let length = Duration::from_secs(seconds);
     thread::scope(|scope| {
@@ -176,6 +225,43 @@ impl Client {
 mod tests {
     use super::*;
     use std::net::TcpListener;
+
+    #[test]
+    fn each_run_has_every_place_and_follows_every_other_equally_often() {
+        for runs in [2, 3] {
+            let rounds: Vec<Vec<usize>> = (0..2 * runs).map(|round| order(round, runs)).collect();
+            for run in 0..runs {
+                for place in 0..runs {
+                    let there = rounds.iter().filter(|round| round[place] == run).count();
+                    assert_eq!(there, 2, "run {run} at place {place}");
+                }
+                for other in (0..runs).filter(|other| *other != run) {
+                    let follows = rounds.iter().flat_map(|round| round.windows(2));
+                    assert_eq!(follows.filter(|two| *two == [run, other]).count(), 2);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_recorded_run_is_held_against_either_other() {
+        let round = [200.0, 300.0, 100.0].map(|p999_us| Reading { p999_us, ..Reading::default() });
+        assert_eq!([0, 2].map(|base| ratio(&round, base)), [1.5, 3.0]);
+    }
+
+    #[test]
+    fn a_program_of_ours_is_not_taken_for_a_plain_one() {
+        let path = std::env::temp_dir().join(format!("tailwater-plain-{}", std::process::id()));
+        let said = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).expect("the folder can be written to");
+            is_plain(&path)
+        };
+        assert_eq!(said(b"\x7fELF .text\0tw_stack\0.data"), Ok(()));
+        let why = said(b"\x7fELF .text\0tw_desc\0.data").unwrap_err();
+        assert!(why.contains("built without"), "{why}");
+        std::fs::remove_file(&path).expect("it was made");
+        assert!(is_plain(&path).is_err(), "there is none");
+    }
 
     #[test]
     fn a_wrong_answer_is_an_error() {

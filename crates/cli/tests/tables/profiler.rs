@@ -8,29 +8,67 @@ use serde_json::Value;
 use tailwater_report::{count, percent, time};
 use tailwater_stats::result::Spread;
 
-/// A line for each server and quantile: medians of clients' latency, and ratios within a pair with their range.
+/// Of the runs of a round, the one of the plain build.
+const PLAIN: usize = 2;
+
+/// A line for each server and quantile: medians of clients' latency, and ratios within a pair with their range. The plain build has its
+/// columns where a result has it.
 pub(super) fn recorded(results: &[String]) -> String {
-    let heads = ["server", "quantile", "not recorded", "recorded", "ratio"];
-    let mut text = head(&heads.map(Into::into));
-    for result in results.iter().map(|result| read(result)) {
+    let results: Vec<Value> = results.iter().map(|result| read(result)).collect();
+    let has_plain = |result: &Value| result["pairs"][0].get(PLAIN).is_some();
+    let is_plain_there = results.iter().any(has_plain);
+    let mut heads = vec!["server", "quantile", "not recorded", "recorded", "ratio"];
+    if is_plain_there {
+        heads.extend(["plain build", "to plain"]);
+    }
+    let heads: Vec<String> = heads.into_iter().map(str::to_owned).collect();
+    let mut text = head(&heads);
+    for result in &results {
         for (key, shown) in [("p50_us", "p50"), ("p99_us", "p99"), ("p999_us", "p99.9")] {
             let pairs = result["pairs"].as_array().expect("a list");
             let of = |at: usize| -> Vec<f64> {
                 pairs.iter().map(|pair| pair[at][key].as_f64().expect("a number")).collect()
             };
-            let (plain, seen) = (of(0), of(1));
-            let ratios: Vec<f64> =
-                plain.iter().zip(&seen).map(|(plain, seen)| seen / plain).collect();
-            text += &line(&[
+            let (unrecorded, seen) = (of(0), of(1));
+            let over = |bases: &[f64]| {
+                let ratios = bases.iter().zip(&seen).map(|(base, seen)| seen / base);
+                with_range(&ratios.collect::<Vec<f64>>())
+            };
+            let mut cells = vec![
                 result["title"].as_str().expect("a title").to_owned(),
                 shown.to_owned(),
-                time(Spread::of(&plain).median),
+                time(Spread::of(&unrecorded).median),
                 time(Spread::of(&seen).median),
-                with_range(&ratios),
-            ]);
+                over(&unrecorded),
+            ];
+            if has_plain(result) {
+                let plain = of(PLAIN);
+                cells.extend([time(Spread::of(&plain).median), over(&plain)]);
+            } else if is_plain_there {
+                cells.extend(["–".to_owned(), "–".to_owned()]);
+            }
+            text += &line(&cells);
         }
     }
     text
+}
+
+#[test]
+fn what_is_recorded_is_held_against_the_plain_build_where_there_is_one() {
+    let run = |us: f64| serde_json::json!({ "p50_us": us, "p99_us": us, "p999_us": us });
+    let result = |title: &str, round: Vec<Value>| {
+        serde_json::json!({ "title": title, "pairs": [round] }).to_string()
+    };
+    let two = result("a", vec![run(10.0), run(15.0)]);
+    let three = result("b", vec![run(10.0), run(15.0), run(5.0)]);
+    assert!(!recorded(std::slice::from_ref(&two)).contains("plain"));
+    let table = recorded(&[two, three]);
+    let rows: Vec<&str> = table.lines().collect();
+    let head = "| server | quantile | not recorded | recorded | ratio | plain build | to plain |";
+    assert_eq!(rows[0], head);
+    assert_eq!(rows[2], "| a | p50 | 10.0 µs | 15.0 µs | 1.50 [1.50–1.50] | – | – |");
+    let last = "| b | p99.9 | 10.0 µs | 15.0 µs | 1.50 [1.50–1.50] | 5.00 µs | 3.00 [3.00–3.00] |";
+    assert_eq!(rows[7], last);
 }
 
 /// A line for each server and way of recording it: what clients see over what they see of the same server unrecorded in the same

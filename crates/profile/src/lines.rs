@@ -85,7 +85,7 @@ type Settled = BTreeMap<(FunctionId, Kind), Addresses>;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Kind {
     function: FunctionId,
-    /// Of two: so many nanoseconds at least, and less than twice as many.
+    /// Of two, the greatest that is no more nanoseconds than each surely took.
     power: u32,
 }
 

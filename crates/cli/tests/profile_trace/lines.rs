@@ -3,7 +3,9 @@
 use super::made::{US, function, profile, told, trace, vague};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use tailwater_profile::record::{Clock, Figure, Measured, Record, Sample, Thread, ThreadId};
+use tailwater_profile::record::{
+    Call, Clock, Figure, FunctionId, Measured, Record, Sample, Thread, ThreadId,
+};
 
 /// Of each of these functions so many calls of 10 µs, of which the last takes 300 µs and has a sample.
 fn recorded(name: &str, functions: &[(&str, u64)]) -> PathBuf {
@@ -16,9 +18,7 @@ type Calls<'a> = (&'a str, u64, (u64, u64));
 
 /// Of each function the last calls are slow, and each of these has a sample in its middle; others take 10 µs.
 fn recorded_with(name: &str, functions: &[Calls<'_>], more: &[Record]) -> PathBuf {
-    let clock = Clock { ticks: 1 << 40, raw_ns: 1 << 40, real_ns: 1 << 40 };
-    let thread = Record::Thread(Thread { id: ThreadId(0), tid: 100, name: String::new() });
-    let (mut records, mut samples) = (vec![Record::Clock(clock), thread.clone()], vec![thread]);
+    let [mut records, mut samples] = begun();
     records.extend_from_slice(more);
     let (mut at, mut calls) = (0, vec![]);
     for (id, (name, count, (slow, took_slow))) in (1..).zip(functions) {
@@ -38,6 +38,13 @@ fn recorded_with(name: &str, functions: &[Calls<'_>], more: &[Record]) -> PathBu
     records.extend(calls);
     trace(&format!("{name}.lines"), &samples, 0);
     trace(name, &records, 0)
+}
+
+/// What a trace of one thread begins with, and its samples.
+fn begun() -> [Vec<Record>; 2] {
+    let clock = Clock { ticks: 1 << 40, raw_ns: 1 << 40, real_ns: 1 << 40 };
+    let thread = Record::Thread(Thread { id: ThreadId(0), tid: 100, name: String::new() });
+    [vec![Record::Clock(clock), thread.clone()], vec![thread]]
 }
 
 fn slow(path: &Path, lines: &str) -> Vec<(String, u64)> {
@@ -99,6 +106,34 @@ fn lines_that_add_the_most_to_slow_calls_come_first_though_others_have_more_samp
     assert!(at("planted") < at("quick"), "{text}");
     assert!(lines.contains("6.02 ms") && lines.contains("longer than the median"), "{text}");
     assert!(functions.contains("\nquick ") && !functions.contains("in slow calls"), "{text}");
+}
+
+/// A caller is as slow as what it calls, and the table of functions has it first.
+#[test]
+fn the_line_that_adds_the_most_is_of_the_callee_that_makes_its_caller_slow() {
+    let [mut records, mut samples] = begun();
+    records.extend([function(1, "caller"), function(2, "callee")]);
+    for nth in 0..400 {
+        let (at, took) = (nth * 5_000, if nth < 6 { 3_000 } else { 10 });
+        let callee = vague(2, (at + 100, 0), (at + 100 + took, 0), 0);
+        records.push(Record::Call(Call { parent: Some(FunctionId(1)), depth: 1, ..callee }));
+        records.push(Record::Call(vague(1, (at, 0), (at + 200 + took, 0), 0)));
+        let times = [500, 1_500, 2_500].into_iter().filter(|after| *after < took);
+        samples.extend(times.map(|after| {
+            let (thread, address) = (ThreadId(0), 4_096);
+            Record::Sample(Sample { thread, at: (at + after) * US, address })
+        }));
+    }
+    trace("adds-nested.trace.lines", &samples, 0);
+    let path = trace("adds-nested.trace", &records, 0);
+    assert_eq!(slow(&path, "--lines"), [("callee".to_owned(), 18)]);
+    let text = told(&profile("report", &path, &["--lines"]));
+    let (lines, functions) = text.split_once("functions by p99.99").expect("functions come last");
+    assert!(lines.contains("\ncallee ") && !lines.contains("\ncaller "), "{text}");
+    // Six times 2.99 ms.
+    assert!(lines.contains("17.9 ms"), "{text}");
+    let at = |name: &str| functions.find(&format!("\n{name} ")).unwrap_or_else(|| panic!("{text}"));
+    assert!(at("caller") < at("callee"), "{text}");
 }
 
 /// Calls of the slowest requests alone do not tell how long others take.

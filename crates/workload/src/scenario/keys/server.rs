@@ -50,7 +50,7 @@ pub(super) static SERVER: Table = Table {
             Is("\"inline\""),
             "\"workers:4\"",
             "Where handlers run. inline: on the loop that received the request. workers:4: on 4 other threads, up to \
-             32, for handlers that compute for 100 µs or more, or block.",
+             64, for handlers that compute for 100 µs or more, or block.",
         ),
         key(
             "model",

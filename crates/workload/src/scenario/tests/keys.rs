@@ -106,13 +106,16 @@ fn what_is_declared_is_read() {
     }
 }
 
-/// It said 32 after the bound had become 64.
+/// They said 32 after the bound had become 64.
 #[test]
-fn the_words_of_a_model_say_how_large_its_crew_may_be() {
-    let is_model = |(table, key): &(&Table, &Key)| table.head == "[server]" && key.name == "model";
-    let (_, model) = keys().find(is_model).expect("it is declared");
-    let words = format!("up to {}.", crate::limits::POOL_MAX);
-    assert!(model.meaning.contains(&words), "{}", model.meaning);
+fn the_words_of_pools_say_how_large_these_may_be() {
+    for (name, end) in [("model", "."), ("placement", ",")] {
+        let (_, key) = keys()
+            .find(|(table, key)| table.head == "[server]" && key.name == name)
+            .expect("it is declared");
+        let words = format!("up to {}{end}", crate::limits::POOL_MAX);
+        assert!(key.meaning.contains(&words), "{name}: {}", key.meaning);
+    }
 }
 
 #[test]

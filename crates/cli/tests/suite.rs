@@ -100,7 +100,7 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
     for load in loads(&found) {
-        // On a full machine a part may be late for its fifth of a short window, and is named then.
+        // On a full machine a part may be late for its eighth of a short window, and is named then.
         let missing = load["watched"]["missing"].as_array().expect("sentences");
         let lacks = |what: &str| {
             missing

@@ -1,9 +1,9 @@
 //! What the operating system does to the servers of a run while it is measured.
 //!
-//! A thread of the generator's process opens the kernel's events and reads them. Its parts take turns in the window, a fifth
-//! each: so the servers pay for one at a time, and for none in the rest. Counts of a fifth are told as those of
+//! A thread of the generator's process opens the kernel's events and reads them. Its parts take turns in the window, an eighth
+//! each: so the servers pay for one at a time, and for none in the rest. Counts of an eighth are told as those of
 //! the window: by the requests that were due in both, or by time where no request causes them (`follows`). Quantiles are
-//! those of their fifth. Where the right to look is lacking, the thread reads what the kernel tells everybody, and says
+//! those of their eighth. Where the right to look is lacking, the thread reads what the kernel tells everybody, and says
 //! what is missing.
 
 mod due;

@@ -26,9 +26,9 @@ pub(super) fn text(found: &Found) -> String {
         short.into_iter().chain(found.services.iter().map(service)).collect();
     let mut notes = vec![
         "Latency, and what stands under \"per query\", is of runs without the watch. What stands under \"watched\", and what was \
-         resent, is of as many runs of the same load with it; its parts took a fifth of the time each, and --cost tells what \
-         that takes. Counts of a fifth are told by the queries that were due in it, those of timers and sleeps by time; \
-         percentiles of waits and softirqs are of their fifth alone."
+         resent, is of as many runs of the same load with it; its parts took an eighth of the time each, and --cost tells what \
+         that takes. Counts of an eighth are told by the queries that were due in it, those of timers and sleeps by time; \
+         percentiles of waits and softirqs are of their eighth alone."
             .to_owned(),
         "Counts and times are of all threads of a tier, divided by the queries that the front received; system calls of \
          threads that began after the warm-up are missing. Parts of latency are of the mean query, and only of the front; CPU \
@@ -336,7 +336,7 @@ pub(super) mod tests {
             "a run answered 98",
             "(of the runs that count 1.8 % were never answered)",
             "type this.",
-            "percentiles of waits and softirqs are of their fifth alone",
+            "percentiles of waits and softirqs are of their eighth alone",
             "What single requests waited is told by tailwater profile requests",
             "5 to 20 µs are published; here two threads",
             "1.0 to 2.0 µs",

@@ -1,11 +1,15 @@
 //! The folder of `--out`: tried before the work begins, and never a mix of two results.
 
 use crate::failure::Failure;
+use serde::Deserialize;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 use tailwater_report::{Look, TITLE_END, plots};
 use tailwater_stats::result::Experiment;
+
+/// All of a run's result.
+pub(crate) const RESULT: &str = "result.json";
 
 /// What changed within runs, bin by bin; only of scenarios whose demand does.
 pub(crate) const SERIES: &str = "series.csv";
@@ -21,8 +25,6 @@ pub(crate) struct Folder<'a> {
     path: &'a Path,
     /// Whether an earlier result lies there, and of all its runs.
     holds_whole_result: bool,
-    /// Whether an earlier result lies there, and of no short version.
-    holds_full_result: bool,
     /// Files of an earlier result that a new one may lack, which end when it is written: pictures, series, tiers.
     stale: Vec<PathBuf>,
 }
@@ -48,7 +50,7 @@ impl<'a> Folder<'a> {
         let trial = path.join(format!("tailwater-{}.part", std::process::id()));
         fs::File::create(&trial).map_err(trouble)?;
         fs::remove_file(&trial).map_err(trouble)?;
-        Ok(Self { path, holds_whole_result: false, holds_full_result: false, stale: Vec::new() })
+        Ok(Self { path, holds_whole_result: false, stale: Vec::new() })
     }
 
     /// The same for a result with pictures, where those of an earlier one may lie.
@@ -66,7 +68,6 @@ impl<'a> Folder<'a> {
             refuse_unreadable(path)?;
         }
         let holds_whole_result = result.as_ref().is_some_and(|it| it.cut_short.is_none());
-        let holds_full_result = result.as_ref().is_some_and(|it| !it.short);
         let earlier = result.as_ref().map(pictures).unwrap_or_default();
         let is_known = |file: &&PathBuf| {
             let name = file.file_stem().and_then(|name| name.to_str());
@@ -85,7 +86,7 @@ impl<'a> Folder<'a> {
         }
         stale.extend(tables);
         stale.push(path.join(PARTIAL));
-        Ok(Self { holds_whole_result, holds_full_result, stale, ..folder })
+        Ok(Self { holds_whole_result, stale, ..folder })
     }
 
     /// The same for what is no result of a run, whose page would take the place of that.
@@ -93,7 +94,7 @@ impl<'a> Folder<'a> {
     /// # Errors
     /// As above, and where the result of a run or the page of another program lies.
     pub(crate) fn prepare_for_more(path: &'a Path) -> Result<Self, Failure> {
-        if path.join("result.json").exists() {
+        if path.join(RESULT).exists() {
             return Err(Failure::usage(format!(
                 "{} holds the result of a run; give another folder by --out",
                 path.display()
@@ -112,9 +113,9 @@ impl<'a> Folder<'a> {
         self.holds_whole_result
     }
 
-    /// Refuses the result of a short version where a full one lies, which took minutes or hours: it would take its place.
-    pub(crate) fn refuse_short(&self, short: bool) -> Result<(), Failure> {
-        if !short || !self.holds_full_result {
+    /// Refuses a short version where this file is of a full one, which took minutes or hours: it would take its place.
+    pub(crate) fn refuse_short(&self, file: &str, short: bool) -> Result<(), Failure> {
+        if !short || !is_full(&self.path.join(file)) {
             return Ok(());
         }
         let shown = self.path.display();
@@ -126,7 +127,7 @@ impl<'a> Folder<'a> {
 
     /// The same of any result, and refuses one that was cut short where a whole one lies.
     pub(crate) fn refuse_less(&self, result: &Experiment) -> Result<(), Failure> {
-        self.refuse_short(result.short)?;
+        self.refuse_short(RESULT, result.short)?;
         if result.cut_short.is_none() || !self.holds_whole_result {
             return Ok(());
         }
@@ -183,7 +184,7 @@ fn refuse_foreign_page(folder: &Path) -> Result<(), Failure> {
 /// Refuses files that ours would take the place of, where no result lies there: they are of another program, or of a
 /// later tailwater.
 fn refuse_unreadable(folder: &Path) -> Result<(), Failure> {
-    let files = ["result.json", "result.csv", "index.html"].map(|name| folder.join(name));
+    let files = [RESULT, "result.csv", "index.html"].map(|name| folder.join(name));
     match files.iter().find(|file| file.is_file()) {
         None => Ok(()),
         Some(file) => Err(Failure::usage(format!(
@@ -206,8 +207,22 @@ fn gone(file: &Path) -> Result<(), Failure> {
 
 /// The result that lies there.
 fn earlier(folder: &Path) -> Option<Experiment> {
-    let text = fs::read_to_string(folder.join("result.json")).ok()?;
+    let text = fs::read_to_string(folder.join(RESULT)).ok()?;
     serde_json::from_str(&text).ok()
+}
+
+/// What a result says of the version that was run.
+#[derive(Deserialize)]
+struct Version {
+    /// Results of full versions need not say so.
+    #[serde(default)]
+    short: bool,
+}
+
+/// Whether this file is a result, and of no short version.
+fn is_full(file: &Path) -> bool {
+    let text = fs::read(file).unwrap_or_default();
+    serde_json::from_slice::<Version>(&text).is_ok_and(|it| !it.short)
 }
 
 /// The names of its pictures.

@@ -2,7 +2,7 @@
 
 use crate::args::MergeOptions;
 use crate::failure::Failure;
-use crate::folder::Folder;
+use crate::folder::{Folder, RESULT};
 use crate::run::Conclusion;
 use crate::run::output::{deliver, for_people, read};
 use crate::terminal;
@@ -50,8 +50,8 @@ fn refuse_own_folders(options: &MergeOptions) -> Result<(), Failure> {
 
 /// Whether a result, which its folder may stand for, is the one that lies in this folder.
 fn lies_in(result: &Path, folder: &Path) -> bool {
-    let file = if result.is_dir() { result.join("result.json") } else { result.to_owned() };
-    let known = [file, folder.join("result.json")].map(|path| path.canonicalize().ok());
+    let file = if result.is_dir() { result.join(RESULT) } else { result.to_owned() };
+    let known = [file, folder.join(RESULT)].map(|path| path.canonicalize().ok());
     known[0].is_some() && known[0] == known[1]
 }
 

@@ -18,6 +18,7 @@ mod protocol_client;
 mod router_front;
 mod scenarios;
 mod serve;
+mod short;
 mod suite;
 mod suite_demo;
 mod tiers;

@@ -163,39 +163,6 @@ fn merged_loads_that_were_cut_short_take_the_place_of_no_whole_result() {
     assert!(read().contains("2 loads at the same time"), "{merged:?}");
 }
 
-/// By a command of the history, with the flag that only tries the file.
-#[test]
-fn a_short_version_takes_the_place_of_no_full_result() {
-    let folder = Folder::new("short-over-full");
-    let file = folder.write("small.toml", SMALL);
-    let [out, short] = ["out", "short"].map(|name| folder.0.join(name));
-    let flags = |out: &Path| ["--out".to_owned(), out.display().to_string()];
-    let run = |out: &Path, more: &[&str]| {
-        let mut command = tailwater(&["run", "--on", "sim"], &[&file]);
-        command.args(flags(out)).args(more);
-        command
-    };
-    let ended = |mut command: Command| command.output().expect("it starts");
-    assert!(ended(run(&out, &[])).status.success());
-    // One that is short gives way to another, and to a full one.
-    for _ in 0..2 {
-        assert!(ended(run(&short, &["--short"])).status.success());
-    }
-    let read = |of: &Path| std::fs::read(of.join("result.json")).expect("a result");
-    let before = read(&out);
-    let mut by_environment = run(&out, &[]);
-    by_environment.env("TAILWATER_SHORT", "1");
-    let drawn = tailwater(&["draw", "--out"], &[&out, &short]);
-    for refused in [run(&out, &["--short"]), by_environment, drawn].map(ended) {
-        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-        let said = text(&refused.stderr);
-        assert!(said.contains("holds a full result") && said.contains("by --out"), "{said}");
-    }
-    assert_eq!(read(&out), before);
-    assert!(ended(run(&short, &[])).status.success());
-    assert_eq!(read(&short), before);
-}
-
 #[test]
 fn the_same_comes_out_on_any_number_of_threads() {
     let folder = Folder::new("threads");

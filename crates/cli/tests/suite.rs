@@ -166,6 +166,11 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
         String::from_utf8_lossy(&other.stderr)
             .contains("is it of suite traits --json, of this version?")
     );
+    assert_eq!(tailwater(&folder.0, &from).status.code(), Some(0), "short ones give way");
+    fs::write(again.join("traits.json"), "{ \"short\": false }").expect("there is room");
+    let refused = tailwater(&folder.0, &from);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("holds a full result"), "{said}");
 }
 
 /// So few files may be open that no event of the kernel can be: whoever runs it, on whatever machine.

@@ -23,7 +23,7 @@ mod unchanged;
 mod watch;
 
 use crate::failure::{Failure, complain};
-use crate::folder::{Folder, PARTIAL};
+use crate::folder::{Folder, PARTIAL, RESULT};
 use crate::prepare::prepare;
 use crate::progress::Progress;
 use crate::scenarios::Said;
@@ -104,7 +104,8 @@ pub(crate) fn play(
 ) -> Result<Conclusion, Failure> {
     let data = options.data.path_for(&scenario)?;
     refuse(options, &scenario, &data)?;
-    if is_short(options.short) {
+    let short = is_short(options.short);
+    if short {
         scenario = scenario.shorten();
     }
     if let Some(seed) = options.seed {
@@ -120,7 +121,7 @@ pub(crate) fn play(
     let mark = options.shard.map(mark).transpose()?;
     // Before the work: a result that cannot be written would be lost.
     let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
-    out.as_ref().map_or(Ok(()), |folder| folder.refuse_short(is_short(options.short)))?;
+    out.as_ref().map_or(Ok(()), |folder| folder.refuse_short(RESULT, short))?;
     let interrupt = Interrupt::watch()?;
     let used = match options.on {
         Driver::Loopback => prepared(&scenario, &data, &interrupt)?,
@@ -132,7 +133,7 @@ pub(crate) fn play(
     };
     experiment.data = used;
     experiment.shard = mark;
-    experiment.short = is_short(options.short);
+    experiment.short = short;
     let ended = interrupt.signal().map(Failure::signal).or(failure);
     if let Some(ended) = &ended {
         experiment = cut_short(&scenario, experiment, ended)?;

@@ -1,7 +1,7 @@
 //! What a person gets: a table, or JSON; and files, written whole or not at all.
 
 use crate::failure::{Failure, say};
-use crate::folder::{Folder, SERIES, TIERS};
+use crate::folder::{Folder, RESULT, SERIES, TIERS};
 use crate::input::text_of;
 use crate::terminal;
 use std::path::Path;
@@ -44,7 +44,7 @@ fn write_all(
     folder: &Folder<'_>,
     look: Look,
 ) -> Result<(), Failure> {
-    folder.write("result.json", json)?;
+    folder.write(RESULT, json)?;
     folder.write("result.csv", &runs_csv(experiment))?;
     let mut written = Vec::new();
     let tables = [(SERIES, series_csv(experiment)), (TIERS, tiers_csv(experiment))];
@@ -70,7 +70,7 @@ pub(crate) fn read(path: &Path) -> Result<Experiment, Failure> {
 
 /// The same with its text, whose numbers have all their digits.
 pub(crate) fn read_with_text(path: &Path) -> Result<(Experiment, String), Failure> {
-    let file = if path.is_dir() { path.join("result.json") } else { path.to_owned() };
+    let file = if path.is_dir() { path.join(RESULT) } else { path.to_owned() };
     let trouble = |why: String| Failure::usage(format!("{}: {why}", file.display()));
     let text = text_of(&file).map_err(|error| trouble(error.to_string()))?;
     let experiment = serde_json::from_str(&text).map_err(|error| {

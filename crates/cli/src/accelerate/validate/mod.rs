@@ -83,6 +83,8 @@ fn block(text: &str) -> Result<Duration, String> {
     Some(time).filter(|time| allowed.contains(time)).ok_or_else(needed)
 }
 
+/// The file of `--out` with all numbers.
+const JSON: &str = "validation.json";
 /// Rounds of calibration, and quads for each cell.
 const ROUNDS: (u32, u32) = (20, 3);
 const QUADS: (u32, u32) = (12, 2);
@@ -110,16 +112,25 @@ struct Validation {
 
 pub(super) fn validate(options: &ValidateOptions) -> Result<(), Failure> {
     let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
+    let refuse =
+        |short: bool| folder.as_ref().map_or(Ok(()), |folder| folder.refuse_short(JSON, short));
     let found = match &options.draw {
-        Some(result) => read(result)?,
-        None => found(options, cores()?)?,
+        Some(result) => {
+            let found = read(result)?;
+            refuse(found.short)?;
+            found
+        }
+        None => {
+            refuse(options.short)?;
+            found(options, cores()?)?
+        }
     };
     let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
     let text = text::of(&found);
     // What cannot be written afterwards has been seen by then.
     say(if options.json { &json } else { &text })?;
     if let Some(folder) = folder {
-        folder.write("validation.json", &json)?;
+        folder.write(JSON, &json)?;
         let pictures = pictures::of(&found);
         for (name, svg) in &pictures {
             folder.write(&format!("{name}.svg"), svg)?;
@@ -140,7 +151,7 @@ fn cores() -> Result<(u32, u32), Failure> {
 
 /// An earlier result. What follows from its cells is found anew.
 fn read(result: &Path) -> Result<Validation, Failure> {
-    let file = if result.is_dir() { result.join("validation.json") } else { result.to_owned() };
+    let file = if result.is_dir() { result.join(JSON) } else { result.to_owned() };
     let trouble = |why: String| Failure::usage(format!("{}: {why}", file.display()));
     let text = text_of(&file).map_err(|error| trouble(error.to_string()))?;
     let mut found: Validation = serde_json::from_str(&text).map_err(|error| {

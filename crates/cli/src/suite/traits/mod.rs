@@ -109,9 +109,18 @@ const PARTIAL: &str = "traits-cut-short.json";
 pub(super) fn traits(options: &TraitsOptions) -> Result<(), Failure> {
     let names = services(options)?;
     let folder = options.out.as_deref().map(Folder::prepare_for_more).transpose()?;
+    let refuse =
+        |short: bool| folder.as_ref().map_or(Ok(()), |folder| folder.refuse_short(JSON, short));
     let (found, ended) = match &options.from {
-        Some(file) => (earlier(file)?, None),
-        None => measured(&names, options)?,
+        Some(file) => {
+            let found = earlier(file)?;
+            refuse(found.short)?;
+            (found, None)
+        }
+        None => {
+            refuse(is_short(options.short))?;
+            measured(&names, options)?
+        }
     };
     let json = serde_json::to_string_pretty(&found).map_err(Failure::work)?;
     match (&folder, &found.cut_short) {

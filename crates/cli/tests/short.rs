@@ -1,0 +1,114 @@
+//! What a short version, which proves that something works, takes the place of: of no full result.
+
+use crate::common::{Folder, TAILWATER};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Some hundred requests for each run.
+const SMALL: &str = r#"title = "A small crowd"
+slo = "1ms"
+warm_up = "10ms"
+duration = "20ms"
+repetitions = 2
+server.service = { distribution = "exponential", mean = "10us" }
+clients.count = 10
+demand.of_capacity = [0.5, 2.0]
+capacity.duration = "10ms"
+controller = [{ name = "none" }, { name = "breakwater" }]
+"#;
+
+fn tailwater(arguments: &[&str], paths: &[&Path]) -> Command {
+    let mut command = Command::new(TAILWATER);
+    command.args(arguments).args(paths).env_remove("TAILWATER_SHORT").env_remove("COLUMNS");
+    command
+}
+
+fn ended(mut command: Command) -> Output {
+    command.output().expect("it starts")
+}
+
+fn is_refused(output: &Output) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("holds a full result") && said.contains("by --out"), "{said}");
+}
+
+/// By a command of the history, with the flag that only tries the file.
+#[test]
+fn a_short_run_takes_the_place_of_no_full_one() {
+    let folder = Folder::new("short-run");
+    let file = folder.write("small.toml", SMALL);
+    let [out, short] = ["out", "short"].map(|name| folder.0.join(name));
+    let run = |out: &Path, more: &[&str]| {
+        let mut command = tailwater(&["run", "--on", "sim"], &[&file]);
+        command.arg("--out").arg(out).args(more);
+        command
+    };
+    assert!(ended(run(&out, &[])).status.success());
+    // One that is short gives way to another, and to a full one.
+    for _ in 0..2 {
+        assert!(ended(run(&short, &["--short"])).status.success());
+    }
+    let shards = ["0/2", "1/2"].map(|shard| {
+        let flags = ["run", "--on", "sim", "--short", "--json", "--shard", shard];
+        let told = ended(tailwater(&flags, &[&file])).stdout;
+        folder.write(&shard.replace('/', " of "), &String::from_utf8_lossy(&told))
+    });
+    let read = |of: &Path| std::fs::read(of.join("result.json")).expect("a result");
+    let before = read(&out);
+    let mut by_environment = run(&out, &[]);
+    by_environment.env("TAILWATER_SHORT", "1");
+    let drawn = tailwater(&["draw", "--out"], &[&out, &short]);
+    let merged = tailwater(&["merge", "--out"], &[&out, &shards[0], &shards[1]]);
+    for refused in [run(&out, &["--short"]), by_environment, drawn, merged] {
+        is_refused(&ended(refused));
+    }
+    assert_eq!(read(&out), before);
+    assert!(ended(run(&short, &[])).status.success());
+    assert_eq!(read(&short), before);
+}
+
+#[test]
+fn a_short_validation_takes_the_place_of_no_full_one() {
+    let folder = Folder::new("short-validation");
+    let full = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/accelerate-aes.json");
+    let text = std::fs::read_to_string(full).expect("a result");
+    let short = text.replace("\"short\": false", "\"short\": true");
+    assert_ne!(short, text);
+    let (full, short) = (Path::new(full), folder.write("short.json", &short));
+    let [out, other] = ["out", "other"].map(|name| folder.0.join(name));
+    let drawn = |from: &Path, out: &Path| {
+        let mut command = tailwater(&["accelerate", "validate", "--draw"], &[from]);
+        command.arg("--out").arg(out);
+        ended(command)
+    };
+    let read = |of: &Path| std::fs::read(of.join("validation.json")).expect("a result");
+    assert!(drawn(full, &out).status.success());
+    let before = read(&out);
+    let tried = tailwater(&["accelerate", "validate", "--short", "--out"], &[&out]);
+    for refused in [ended(tried), drawn(&short, &out)] {
+        is_refused(&refused);
+    }
+    assert_eq!(read(&out), before);
+    for from in [&*short, &*short, full] {
+        assert!(drawn(from, &other).status.success());
+    }
+    assert_eq!(read(&other), before);
+}
+
+#[test]
+fn short_traits_take_the_place_of_no_full_ones() {
+    let folder = Folder::new("short-traits");
+    let full = folder.write("traits.json", "{ \"short\": false }");
+    let traits = |more: &[&str]| {
+        let mut command = tailwater(&["suite", "traits", "router", "--out"], &[&folder.0]);
+        command.args(more).env("TAILWATER_DATA", folder.0.join("data"));
+        command
+    };
+    let mut by_environment = traits(&[]);
+    by_environment.env("TAILWATER_SHORT", "1");
+    for refused in [traits(&["--short"]), by_environment] {
+        is_refused(&ended(refused));
+    }
+    assert_eq!(std::fs::read_to_string(full).expect("it stays"), "{ \"short\": false }");
+}

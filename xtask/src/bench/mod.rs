@@ -2,9 +2,9 @@
 //!
 //! A scenario runs with the release binary on loopback, writing to `out/bench/NAME`, and in simulation,
 //! writing to `out/bench/NAME-sim`, and the two are compared; one that needs the simulator or real sockets
-//! runs there only. No build but theirs has the programs: what they compare with stays out of it. All that were chosen
-//! are built with `tailwater`, whose crates they stand on. Peers that take minutes to build are workspaces of their own,
-//! which CI leaves out; `peers` checks them.
+//! runs there only. Short ones write to `out/bench-short` instead. No build but theirs has the programs: what they
+//! compare with stays out of it. All that were chosen are built with `tailwater`, whose crates they stand on. Peers that
+//! take minutes to build are workspaces of their own, which CI leaves out; `peers` checks them.
 
 mod list;
 mod one;

@@ -3,6 +3,7 @@
 use crate::common::eventually;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Output, Stdio};
 use tailwater_program::{status, unignored};
@@ -93,39 +94,70 @@ fn descendants(of: u32) -> BTreeMap<Process, String> {
     found
 }
 
+fn runs(process: &Process) -> bool {
+    running(process.0).is_some_and(|(now, ..)| now == *process)
+}
+
 /// Whether none of these runs any more.
 fn have_ended(processes: &BTreeMap<Process, String>) -> bool {
-    let runs = |process: &Process| running(process.0).is_some_and(|(now, ..)| now == *process);
     !processes.keys().any(runs)
 }
 
+/// Whether this process ignores it, as under nohup, and so what it starts.
+fn is_ignored(signal: Signal) -> bool {
+    unignored(&status(), &[signal.as_raw()]).is_empty()
+}
+
+/// The program, which is killed when dropped: it would go on where a test fails.
+struct Playing(Child);
+
+impl Playing {
+    fn send(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).expect("it is our child");
+    }
+
+    /// What it says until it ends by itself.
+    fn ended(&mut self) -> Output {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        self.0.stdout.take().expect("piped").read_to_end(&mut stdout).expect("it is read");
+        self.0.stderr.take().expect("piped").read_to_end(&mut stderr).expect("it is read");
+        Output { status: self.0.wait().expect("it ends"), stdout, stderr }
+    }
+}
+
+impl Drop for Playing {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// The program once two nodes have died, and what it has started by then.
-fn amid_deaths() -> (Child, BTreeMap<Process, String>) {
+fn amid_deaths() -> (Playing, BTreeMap<Process, String>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater-router-failover"));
     command.args(["--deaths", "1000", "--rate", "500", "--keys", "100", "--before", "50"]);
     command.args(["--after", "100", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("it starts");
+    let playing = Playing(command.spawn().expect("it starts"));
     let mut started = BTreeMap::new();
     // Three nodes, and two that were started again: the first of these after a whole round.
     eventually("two nodes have died", || {
-        started.extend(descendants(child.id()));
+        started.extend(descendants(playing.0.id()));
         started.values().filter(|name| *name == "memcached").count() > 4
     });
     assert!(!have_ended(&started), "{started:?}");
-    (child, started)
+    (playing, started)
 }
 
 /// Memcacheds and router would go on for ever, and what was measured would be lost.
 #[test]
 fn a_signal_ends_all_that_was_started_and_what_was_found_by_then_is_told() {
     for signal in [Signal::TERM, Signal::HUP] {
-        // As under nohup.
-        if unignored(&status(), &[signal.as_raw()]).is_empty() {
+        if is_ignored(signal) {
             continue;
         }
-        let (child, started) = amid_deaths();
-        kill_process(Pid::from_child(&child), signal).expect("it is our child");
-        let output = child.wait_with_output().expect("it ends");
+        let (mut playing, started) = amid_deaths();
+        playing.send(signal);
+        let output = playing.ended();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains("a signal ended it after "), "{said}");
@@ -136,12 +168,42 @@ fn a_signal_ends_all_that_was_started_and_what_was_found_by_then_is_told() {
     }
 }
 
+/// The number of the router that is among these.
+fn router_of(started: &BTreeMap<Process, String>) -> Pid {
+    let is_router = |process: &&Process| {
+        let program = std::fs::read_link(format!("/proc/{}/exe", process.0));
+        runs(process) && program.is_ok_and(|program| program.ends_with("tailwater-router"))
+    };
+    let (number, _) = started.keys().find(is_router).expect("there is a router");
+    i32::try_from(*number).ok().and_then(Pid::from_raw).expect("a process number")
+}
+
+/// It waited for the answer of a router that stood still, for seconds.
+#[test]
+fn a_second_signal_does_not_wait_and_all_that_was_started_ends() {
+    if is_ignored(Signal::TERM) {
+        return;
+    }
+    let (mut playing, started) = amid_deaths();
+    kill_process(router_of(&started), Signal::STOP).expect("it runs");
+    playing.send(Signal::TERM);
+    let account = format!("/proc/{}/status", playing.0.id());
+    // Two of a kind that wait together are one.
+    eventually("the first was heard", || {
+        let account = std::fs::read_to_string(&account).unwrap_or_default();
+        account.lines().any(|line| line == "ShdPnd:\t0000000000000000")
+    });
+    playing.send(Signal::TERM);
+    assert_eq!(playing.0.wait().expect("it ends").code(), Some(128 + Signal::TERM.as_raw()));
+    eventually("all that it has started has ended", || have_ended(&started));
+}
+
 /// They went on for ever, since a killed process ends nothing.
 #[test]
 fn all_that_was_started_ends_with_the_program_that_is_killed() {
-    let (mut child, started) = amid_deaths();
-    child.kill().expect("it is our child");
-    let status = child.wait().expect("it ends");
+    let (mut playing, started) = amid_deaths();
+    playing.send(Signal::KILL);
+    let status = playing.0.wait().expect("it ends");
     assert_eq!(status.signal(), Some(Signal::KILL.as_raw()));
     eventually("all that it has started has ended", || have_ended(&started));
 }

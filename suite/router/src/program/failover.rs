@@ -96,7 +96,7 @@ const EXAMPLES: &str = "Examples:
   target/release/tailwater-router-failover --hang -- --timeout 40 --hedge p95
 
 Exit codes: 0 all answers were right, 2 one was wrong, it could not be measured, or a signal ended it: what was measured by then \
-is printed. A second signal ends it at once. All that it has started ends with it, after SIGKILL too.";
+is printed. A second signal ends it at once, with 128 and its number. All that it has started ends with it, after SIGKILL too.";
 
 fn at_least_one(most: u64) -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=most)

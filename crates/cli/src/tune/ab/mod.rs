@@ -12,7 +12,6 @@ pub(super) use conducted::Compared;
 pub(crate) use options::AbOptions;
 pub(super) use options::QUADS_MAX;
 pub(super) use page::evidence;
-use tailwater_program::interrupt::Interrupt;
 pub(super) use text::{change, forecast, percent};
 
 use super::bench::Bench;
@@ -29,6 +28,7 @@ use conduct::conduct;
 use options::rules;
 use outcome::Outcome;
 use std::time::{Duration, Instant};
+use tailwater_program::interrupt::Interrupt;
 
 /// Everything that is decided before the machine is touched.
 struct Prepared {

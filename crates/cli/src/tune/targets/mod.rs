@@ -6,7 +6,6 @@ mod gauge;
 mod late;
 
 pub(super) use late::Late;
-use tailwater_program::interrupt::Interrupt;
 
 use super::dial::{Dial, Offer, Setting};
 use crate::failure::Failure;
@@ -19,6 +18,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 use tailwater_core::duration::format_duration;
+use tailwater_program::interrupt::Interrupt;
 use tailwater_tune::ab::{Better, Block, Guard};
 
 /// Added to readings of guards that a command prints, which may be zero.

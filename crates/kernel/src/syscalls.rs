@@ -26,6 +26,7 @@ type Counted = (u64, Vec<(String, u64)>);
 pub struct Syscalls {
     all: Sum,
     named: Vec<(String, Sum)>,
+    refused: Option<Missing>,
 }
 
 /// Counters of the same system call.
@@ -55,7 +56,8 @@ impl Syscalls {
 
     /// Those of threads that run already, from now on; of threads that these make none. Processors that come online later
     /// count nothing. A counter of a processor costs nothing when threads are switched, as one of a thread would.
-    /// Names that this kernel has no system call for are left out.
+    /// Names that this kernel has no system call for are left out. So is [`FUTEX_WAITS`] where the kernel refuses its filter:
+    /// see [`Self::refused`].
     ///
     /// # Errors
     ///
@@ -89,11 +91,23 @@ impl Syscalls {
             let opened = counters(number(tracefs, point)?, only);
             opened.map(Sum).map_err(|error| Missing::of_event(&error))
         };
-        let named = names.iter().map(|name| {
+        let (all, mut named, mut refused) = (sum(ALL, "")?, Vec::new(), None);
+        for name in names {
             let (point, only) = point_of(name);
-            Ok(((*name).to_owned(), sum(&point, &only)?))
-        });
-        Ok(Self { all: sum(ALL, "")?, named: named.collect::<Result<_, Missing>>()? })
+            match sum(&point, &only) {
+                Ok(sum) => named.push(((*name).to_owned(), sum)),
+                // The filter may be what the kernel refuses: that leaves the other counts as they are.
+                Err(missing) if !only.is_empty() => refused = Some(missing),
+                Err(missing) => return Err(missing),
+            }
+        }
+        Ok(Self { all, named, refused })
+    }
+
+    /// Why [`FUTEX_WAITS`] are not counted, though they were named; `None` where they are.
+    #[must_use]
+    pub const fn refused(&self) -> Option<&Missing> {
+        self.refused.as_ref()
     }
 
     /// How many there were so far, of all and of those that were named. All are read last: those that are made meanwhile are
@@ -178,6 +192,26 @@ mod tests {
     fn calls_of_no_thread_are_no_count() {
         let missing = Syscalls::of_threads(&[], &[]).err().map(|missing| missing.to_string());
         assert!(missing.is_some_and(|why| why.starts_with("no thread is there")));
+    }
+
+    /// All counts were missing.
+    #[test]
+    fn a_filter_that_the_kernel_refuses_leaves_the_other_counts() {
+        let Ok(tracefs) = probe::tracefs() else { return };
+        if [ALL, &point_of("futex").0].iter().any(|point| number(&tracefs, point).is_err()) {
+            return;
+        }
+        let refusing = |_: u16, only: &str| match only {
+            "" => Ok(Vec::new()),
+            _ => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+        };
+        let syscalls = Syscalls::open(&tracefs, &[FUTEX_WAITS, "futex"], refusing);
+        let syscalls = syscalls.expect("the others are counted");
+        let names: Vec<&str> = syscalls.named.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["futex"]);
+        assert!(syscalls.refused().is_some());
+        let refusing_all = |_: u16, _: &str| Err(io::Error::from(io::ErrorKind::InvalidInput));
+        assert!(Syscalls::open(&tracefs, &["futex"], refusing_all).is_err());
     }
 
     #[test]

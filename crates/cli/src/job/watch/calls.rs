@@ -47,6 +47,11 @@ impl<'a> Calls<'a> {
         all.iter().map(open).collect::<Result<_, _>>().map(Self)
     }
 
+    /// Why waits of `futex` are not told apart, where a kernel refuses that.
+    pub(super) fn refused(&self) -> Option<&Missing> {
+        self.0.iter().find_map(|(_, syscalls)| syscalls.as_ref()?.refused())
+    }
+
     /// How many each makes from now until then.
     pub(super) fn count_until(mut self, to: Instant) -> Vec<Counts> {
         let before = self.read(Syscalls::read_first);

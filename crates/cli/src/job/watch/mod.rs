@@ -21,7 +21,7 @@ use calls::Calls;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tailwater_core::Instant;
-use tailwater_kernel::{Missing, System};
+use tailwater_kernel::{FUTEX_WAITS, Missing, System};
 use tailwater_rt::time::now;
 use tailwater_stats::traits::{TierTraits, Traits};
 use threads::Threads;
@@ -112,6 +112,7 @@ fn look(
     };
     match opened? {
         Open::Calls(calls) => {
+            seen.missing.extend(calls.refused().map(|why| sentence(FUTEX_WAITS, why)));
             let all = calls.count_until(turn.to).into_iter().zip(&place.processes);
             for ((counts, processes), tier) in all.zip(&mut seen.tiers) {
                 match counts {

@@ -120,7 +120,8 @@ fn what_services_ask_of_the_operating_system_is_told_per_query_and_tier() {
                 // All of them enclose those that are told apart, but for a call that is made right then, and rounding.
                 assert!(parts <= 1.01 * of("syscalls").unwrap_or(0.0) + 0.05, "{load}");
                 let (waits, futex) = (of("futex_waits"), of("futex").unwrap_or(0.0));
-                assert!(waits.is_some_and(|waits| waits <= 1.01 * futex + 0.05), "{load}");
+                let is_part = waits.is_some_and(|waits| waits <= 1.01 * futex + 0.05);
+                assert!(is_part || lacks("futex waits"), "{load}");
             }
         }
         // Each tier is a process of its own. On a full machine one call may read what several queries brought.

@@ -146,6 +146,9 @@ pub(crate) struct Paced {
     pub(crate) first_p95_us: Option<f64>,
     #[serde(default)]
     pub(crate) first_p99_us: Option<f64>,
+    /// Audits of these; none in files of before they were counted.
+    #[serde(default)]
+    pub(crate) first_audits_passed: Option<usize>,
 }
 
 /// What was promised, and whether it was kept.

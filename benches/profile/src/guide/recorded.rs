@@ -1,5 +1,5 @@
-//! What clients of a server see while it is recorded: a closed loop on all cores, by turns with one that nobody watches, and
-//! where it is asked for with one that was not built for it. Latency counts from sending, not from an intended time: a
+//! What clients of a server see while it is recorded: a closed loop on all cores, by turns with one that nobody watches.
+//! Where it is asked for, a third was not built for it. Latency counts from sending, not from an intended time: a
 //! server that stands still delays few requests.
 
 use super::result::Reading;
@@ -112,7 +112,8 @@ fn order(round: usize, runs: usize) -> Vec<usize> {
 
 /// An error where the program was built by `tailwater profile build`.
 fn is_plain(program: &Path) -> Result {
-    let bytes = std::fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
+    let bytes =
+        std::fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
     if bytes.windows(SECTION.len()).any(|part| part == SECTION) {
         return Err(format!(
             "{}: found the program as `tailwater profile build` builds it; --plain takes one that was built without",

@@ -61,7 +61,7 @@ impl Node {
         self.rouse_takers(now, space);
     }
 
-    /// What was left for others may wait for a worker or member of the crew that is free, but for none that has something
+    /// What was left for others may wait for a worker or member of the crew that is free. None of them may have something
     /// else to do.
     pub(super) fn rouse_takers(&mut self, now: Instant, space: &mut Space) {
         let takers = self.staff.as_ref().map_or([None; 2], Staff::free_takers);

@@ -70,7 +70,8 @@ impl Memcached {
         // It tells of each node that dies, which is meant.
         guard.stderr(Stdio::null());
         let trouble = |why: &dyn Display| format!("memcached at {address}: {why}");
-        let mut guarded = Guarded::start("memcached", &mut guard).map_err(|error| trouble(&error))?;
+        let mut guarded =
+            Guarded::start("memcached", &mut guard).map_err(|error| trouble(&error))?;
         guarded.greet().map_err(|_| trouble(&"its guard does not start it"))?;
         let id = guarded.pid();
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw);

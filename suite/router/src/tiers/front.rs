@@ -95,8 +95,11 @@ impl<'a> Asked<'a> {
     fn of((method, payload): (MethodId, &'a [u8])) -> Option<Self> {
         match method {
             GET => wire::read_get(payload).map(|(tag, key)| Self { tag, key, value: None }),
-            SET => wire::read_set(payload)
-                .map(|wire::Set { tag, key, value }| Self { tag, key, value: Some(value) }),
+            SET => wire::read_set(payload).map(|wire::Set { tag, key, value }| Self {
+                tag,
+                key,
+                value: Some(value),
+            }),
             _ => None,
         }
     }

@@ -137,7 +137,9 @@ pub(super) fn table(report: &Report, program: &str, above: Above) -> String {
     let grid = grid(&["function", "at, in slow calls", "adds", "samples", "%"], 2, &rows);
     let (percentile, calls) = (above.name(), above.calls());
     let usual = match report.quality.kept {
-        Some(_) => "how long slow calls took for it: the trace has slow requests alone, and what is usual is not known",
+        Some(_) => {
+            "how long slow calls took for it: the trace has slow requests alone, and what is usual is not known"
+        }
         None => "by how much slow calls took longer than the median of their function for it",
     };
     format!(

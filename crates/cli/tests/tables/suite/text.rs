@@ -52,11 +52,7 @@ const SENTENCES: [Sentence; 8] = [
             Some(format!("{} → {}", rate(switches_per_s(low)?), rate(switches_per_s(high)?)))
         },
     },
-    Sentence {
-        figure: "2.19",
-        thesis: "contention (HITM) is more than switches",
-        here: |_| None,
-    },
+    Sentence { figure: "2.19", thesis: "contention (HITM) is more than switches", here: |_| None },
     Sentence {
         figure: "2.19",
         thesis: "retransmissions are in single digits (here: per million queries)",

@@ -17,19 +17,19 @@ const WITHOUT_COMMIT: &str = "
     clients-10k-sim clients-3700-connections-sim clients-3700-loopback clients-3700-sim
     constant-loopback controllers-coalescing-sim controllers-loopback controllers-packets-sim
     controllers-sim controllers-stalls-sim cores-efficiency-sim crowds crowds-million-1.5
-    crowds-million-1.87 figures-breakwater figures-protego firstrun fleet guide-memcached
+    crowds-million-1.87 figures-breakwater figures-protego fleet guide-memcached
     guide-redis guide-sqlite hdsearch-frontier hdsearch-glove hostile kept-memcached
     key-value-usr key-value-var locks loops-1-loopback loops-1-sim loops-10-sim loops-4-loopback
     loops-sim neighbours options-memcached options-memcached-bursts options-redis
     options-redis-bursts overload-again-loopback overload-before-sim overload-loopback
     overload-versions-loopback pause-100us-sim profile profile-causes profile-diff
     protego-fig3-sim protego-fig5-sim protego-fig7-sim protego-fig8-sim protego-fig9-long-sim
-    protego-fig9-sim proxies ready ready-hot recommend recorded-memcached-held
+    protego-fig9-sim ready ready-hot recommend recorded-memcached-held
     recorded-redis-held router-failover search-one-segment search-wordnet service-100us-loopback
     service-1us-sim setalgebra spike-loopback steps-sim suite-cost suite-cost-16
-    suite-cost-hdsearch suite-traits tantivy-million tantivy-wordnet threads threads-16-cores
-    threads-loopback threads-sim tiers-cache tiers-failures tiers-hedge tiers-hedge-sim
-    tiers-models tiers-replicas tiers-replicas-sim tls transport tuning two-locks-sim
+    suite-cost-hdsearch tantivy-million tantivy-wordnet threads-16-cores
+    threads-sim tiers-cache tiers-failures tiers-hedge tiers-hedge-sim
+    tiers-models tiers-replicas tiers-replicas-sim tls tuning two-locks-sim
     two-mutexes-20-100us two-mutexes-20-10us two-mutexes-50-100us two-mutexes-50-10us
     two-mutexes-breakdown two-mutexes-threshold unix-loopback
 ";
@@ -40,8 +40,8 @@ const WITHOUT_TIME: &str = "
     clocked-memcached-clock-alone clocked-redis clocked-redis-clock clocked-redis-clock-alone
     figures-breakwater figures-protego guide-memcached guide-redis guide-sqlite
     hdsearch-frontier hdsearch-glove hostile kept-memcached mutants profile-causes profile-diff
-    proxies ready ready-hot recommend recorded-memcached-held recorded-redis-held
-    router-failover threads threads-16-cores tls
+    ready ready-hot recommend recorded-memcached-held recorded-redis-held
+    router-failover threads-16-cores tls
 ";
 
 /// The fewest digits of a commit that git shows.

@@ -20,8 +20,7 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     for bench in all.iter().filter(|bench| bench.kind == Kind::Peer) {
         tally.count(&bench.name, process::run(&mut check(root, bench)));
         if list::has_tests_in(&tree, bench) {
-            let test = ["test", "--locked", "--manifest-path", &bench.path];
-            tally.count(&format!("tests of {}", bench.name), process::run(&mut cargo(root, &test)));
+            tally.count(&format!("tests of {}", bench.name), process::run(&mut test(root, bench)));
         }
     }
     tally.some("peer")?.verdict("peers")
@@ -37,10 +36,34 @@ fn lint(root: &Path, all: &[Bench]) -> Command {
     command
 }
 
+/// Its tests may start programs with the same allocator as rustc, which are to be as they are elsewhere.
+fn test(root: &Path, bench: &Bench) -> Command {
+    let test = ["test", "--locked", "--manifest-path", &bench.path];
+    let mut command = cargo(root, &test);
+    command.env_remove(process::HUGE_PAGES.0);
+    command
+}
+
 /// In the folder that it builds in by hand.
 fn check(root: &Path, bench: &Bench) -> Command {
     let clippy = ["clippy", "--all-targets", "--locked", "--manifest-path", &bench.path];
     let mut command = cargo(root, &clippy);
     command.args(["--", "-D", "warnings"]);
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_meant_for_the_compiler_reaches_no_test() {
+        let all = list::list(&Tree::read(&crate::root().unwrap()).unwrap()).unwrap();
+        let peer = all.iter().find(|bench| bench.kind == Kind::Peer).expect("there are some");
+        let set = |command: &Command| {
+            command.get_envs().any(|(name, value)| name == process::HUGE_PAGES.0 && value.is_some())
+        };
+        assert!(set(&check(Path::new("."), peer)));
+        assert!(!set(&test(Path::new("."), peer)));
+    }
 }

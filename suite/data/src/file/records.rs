@@ -1,10 +1,14 @@
 //! Some records of a section, without the others.
 
 use super::{Data, DataError, sums_of};
-use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::FileExt as _;
 
-/// Bytes that are read at once where records are shorter: a page, which the system reads in any case.
-const PAGE: usize = 4_096;
+/// Records with less than a page between them are read together: each page of what is read has a part of one of them.
+const PAGE: u64 = 4_096;
+
+/// Most bytes that are read at once, unless one record is longer: few calls of the system, in what a cache of the second
+/// level holds.
+const READ_MAX: u64 = 1 << 18;
 
 impl Data {
     /// How many records of so many bytes a section has.
@@ -36,26 +40,37 @@ impl Data {
     ) -> Result<(), DataError> {
         self.records(name, record_bytes)?;
         let sums = self.numbers(&sums_of(name))?;
-        let mut at = self.start + self.named(name)?.start;
-        let start = at;
-        let trouble = |error| DataError::Io(self.path.clone(), error);
-        let mut reader = BufReader::with_capacity(PAGE, &self.file);
-        reader.seek(SeekFrom::Start(at)).map_err(trouble)?;
-        let mut record = vec![0; record_bytes];
-        for number in numbers {
-            let sum = sums.get(number as usize);
-            let sum =
-                sum.ok_or_else(|| self.damaged(format!("its {name} have no record {number}")))?;
-            let next = start + u64::from(number) * record_bytes as u64;
-            // Keeps what is in the buffer, unlike an absolute seek.
-            reader.seek_relative(next.cast_signed() - at.cast_signed()).map_err(trouble)?;
-            reader.read_exact(&mut record).map_err(trouble)?;
-            at = next + record_bytes as u64;
-            if crc32fast::hash(&record) != *sum {
-                let found = format!("record {number} of its {name} has not its sum");
-                return Err(self.damaged(found));
+        let start = self.start + self.named(name)?.start;
+        let bytes_of = |records: u32| u64::from(records) * record_bytes as u64;
+        let mut numbers = numbers.into_iter().peekable();
+        let (mut near, mut bytes) = (Vec::<u32>::new(), Vec::<u8>::new());
+        while let Some(first) = numbers.next() {
+            near.clear();
+            near.push(first);
+            let mut last = first;
+            let is_near = |last: u32, next: u32| {
+                next > last
+                    && bytes_of(next - last - 1) < PAGE
+                    && bytes_of(next - first) + record_bytes as u64 <= READ_MAX
+            };
+            while let Some(next) = numbers.next_if(|&next| is_near(last, next)) {
+                near.push(next);
+                last = next;
             }
-            each(&record);
+            if let Some(number) = near.iter().find(|&&number| number as usize >= sums.len()) {
+                return Err(self.damaged(format!("its {name} have no record {number}")));
+            }
+            bytes.resize(bytes_of(last - first) as usize + record_bytes, 0);
+            let trouble = |error| DataError::Io(self.path.clone(), error);
+            self.file.read_exact_at(&mut bytes, start + bytes_of(first)).map_err(trouble)?;
+            for &number in &near {
+                let record = &bytes[bytes_of(number - first) as usize..][..record_bytes];
+                if crc32fast::hash(record) != sums[number as usize] {
+                    let found = format!("record {number} of its {name} has not its sum");
+                    return Err(self.damaged(found));
+                }
+                each(record);
+            }
         }
         Ok(())
     }

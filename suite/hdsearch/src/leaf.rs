@@ -54,6 +54,11 @@ impl Leaf {
     pub fn of<'a>(numbers: Vec<u32>, vector: impl Fn(u32) -> &'a [f32], dimensions: usize) -> Self {
         let mut points = Table::with_capacity(dimensions, numbers.len());
         numbers.iter().for_each(|&point| points.push(vector(point)));
+        Self::of_rows(numbers, points)
+    }
+
+    /// Of rows that lie as they are to lie here: each is the point of the number at its place.
+    pub(crate) fn of_rows(numbers: Vec<u32>, points: Table) -> Self {
         Self { kernels: Kernels::best(), points, numbers }
     }
 

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod chance;
+mod parts;
 pub mod nearest;
 pub mod placement;
 pub mod vectors;

@@ -2,6 +2,7 @@
 
 use super::LookUp;
 use crate::index::lsh::{Hashed, Settings};
+use crate::parts::each;
 use std::sync::Arc;
 use tailwater_kernels::{Kernels, Level, Rows};
 
@@ -39,12 +40,12 @@ impl ByHashes {
         let plane = |at: usize| Plane { normal: normals.row(at).to_vec(), offset: offsets[at] };
         let table = |table: usize| {
             let planes: Vec<Plane> = (table * bits..(table + 1) * bits).map(plane).collect();
-            let each = points.all().map(|row| bucket(&distances(row, &planes)));
-            let mut points: Vec<(u32, u32)> = each.zip(0..).collect();
+            let buckets = points.all().map(|row| bucket(&distances(row, &planes)));
+            let mut points: Vec<(u32, u32)> = buckets.zip(0..).collect();
             points.sort_unstable();
             OfTable { planes, points }
         };
-        Self { tables, probes, all: Arc::new((0..tables).map(table).collect()) }
+        Self { tables, probes, all: Arc::new(each(tables, table)) }
     }
 
     /// The same with so many of its tables, and so many buckets of each.

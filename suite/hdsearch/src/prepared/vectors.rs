@@ -50,6 +50,10 @@ pub(super) fn leaf(
     let mut rising = numbers.clone();
     rising.sort_unstable();
     let read = rows(data, dimensions, rising.iter().copied())?;
+    // Where points lie as in the set there is no second table, nor the time to fill it.
+    if rising == numbers {
+        return Ok(Leaf::of_rows(numbers, read));
+    }
     let vector = |point: u32| read.rows().vector(rising.partition_point(|&other| other < point));
     Ok(Leaf::of(numbers, vector, dimensions))
 }

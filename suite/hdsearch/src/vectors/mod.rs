@@ -14,6 +14,7 @@ pub use glove::{GloveError, Words, read};
 pub use names::Names;
 pub use wanted::{Source, TooLarge, Wanted};
 
+use crate::parts::each;
 use tailwater_kernels::{BLOCK, Table};
 
 /// Hears what is being made, how much of it is done, and of how much (0: unknown). Its error ends the work.
@@ -69,12 +70,14 @@ impl Set {
             queries: Table::with_capacity(dimensions, queries),
             names: Names::default(),
         };
-        for number in 0..points + queries {
-            if number % TOLD_EVERY == 0 {
-                tell(number)?;
+        let all = points + queries;
+        for first in (0..all).step_by(TOLD_EVERY) {
+            tell(first)?;
+            let make = |at: usize| generator.vector((first + at) as u64);
+            let vectors = each(TOLD_EVERY.min(all - first), make);
+            for (number, vector) in (first..).zip(&vectors) {
+                if number < points { &mut set.points } else { &mut set.queries }.push(vector);
             }
-            let vector = generator.vector(number as u64);
-            if number < points { &mut set.points } else { &mut set.queries }.push(&vector);
         }
         Ok(set)
     }

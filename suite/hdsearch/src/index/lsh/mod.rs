@@ -10,6 +10,7 @@ mod planes;
 mod probes;
 
 use super::{Buckets, Candidates, Index};
+use crate::parts::each;
 use crate::placement::Placement;
 use planes::Planes;
 pub use probes::PROBES_MAX;
@@ -113,9 +114,8 @@ impl Lsh {
             return Err(BadSettings(settings));
         }
         let buckets = 1 << settings.bits;
-        let used = &hashed.hashes[..settings.tables];
-        let table = |hashes: &Vec<u32>| Arc::new(Buckets::new(buckets, placement, hashes));
-        let tables = used.iter().map(table).collect();
+        let table = |at: usize| Arc::new(Buckets::new(buckets, placement, &hashed.hashes[at]));
+        let tables = each(settings.tables, table);
         Ok(Self { settings, planes: Arc::clone(&hashed.planes), tables })
     }
 

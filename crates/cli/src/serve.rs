@@ -2,6 +2,7 @@
 //! drains it or, where that is asked for, when nothing reads what it says.
 
 mod greeting;
+mod nodes;
 mod served;
 mod tiers;
 mod told;

@@ -1,5 +1,6 @@
 //! Tiers of a scenario: the nodes of one in this process, and those that its requests call.
 
+use super::nodes::routers;
 use super::{Described, config, rules, throttled};
 use crate::applications;
 use crate::args::{Nodes, ServeOptions};
@@ -10,11 +11,11 @@ use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::Controller;
 use tailwater_experiment::{hedge, label, retry_of_tiers};
-use tailwater_load::application::{ForeignTier, ForeignTiers, Node, Place};
+use tailwater_load::application::{ForeignTier, ForeignTiers, Place};
 use tailwater_router::caches::Caches;
 use tailwater_rt::client::ChannelConfig;
 use tailwater_rt::downstream::TierConfig;
-use tailwater_rt::{Address, Placement, Server, ServerConfig};
+use tailwater_rt::{Address, Placement, Router, Server, ServerConfig};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{Path, Tier};
 use tailwater_workload::ways::Ways;
@@ -45,16 +46,18 @@ pub(super) fn farm(
     // One for all nodes: measured apart they would differ by some per cent.
     let place =
         Place { loops: 1, workers: 0, crew: 0, locks, spinner: throttled(options, described)? };
-    let start = |node| {
-        let controller = controller_of(options, scenario, tier, node)?;
-        let router = match tier.application {
-            true => application.node(Node { tier: name, number: node }, &place),
-            false => {
+    let routers: Vec<Router> = match tier.application {
+        true => routers(&*application, name, nodes.clone(), &place).map_err(Failure::usage)?,
+        false => {
+            let before = |_| {
                 let foreign = foreign(options, scenario, &tier.paths)?;
-                application.router_before(&place, &foreign)
-            }
-        };
-        let router = router.map_err(Failure::usage)?;
+                application.router_before(&place, &foreign).map_err(Failure::usage)
+            };
+            nodes.clone().map(before).collect::<Result<_, _>>()?
+        }
+    };
+    let start = |(node, router): (u32, Router)| {
+        let controller = controller_of(options, scenario, tier, node)?;
         let config = ServerConfig {
             listen: listen.clone(),
             loops: 1,
@@ -68,7 +71,7 @@ pub(super) fn farm(
         };
         Server::start(config, controller.admission, router).map_err(Failure::usage)
     };
-    nodes.map(start).collect()
+    nodes.zip(routers).map(start).collect()
 }
 
 /// Which nodes are served here, and where.

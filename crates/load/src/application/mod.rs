@@ -70,7 +70,8 @@ pub trait Application: Send + Sync {
         None
     }
 
-    /// The methods of a node of one of its tiers, with everything that this node needs loaded.
+    /// The methods of a node of one of its tiers, with everything that this node needs loaded. Nodes of one process load at the
+    /// same time.
     ///
     /// # Errors
     /// As above, and when it has no such tier.

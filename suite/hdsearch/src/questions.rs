@@ -3,6 +3,7 @@
 use crate::check::{Expected, Wrong};
 use crate::nearest::Found;
 use crate::oracle::{self, LookUp};
+use crate::parts::each;
 use crate::quality::{Quality, recall};
 use crate::vectors::Set;
 use crate::wire::{Answer, Query};
@@ -10,6 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 use tailwater_kernels::{Kernels, Level};
+
+/// After so many answers a caller hears how far it is.
+const TOLD_EVERY: usize = 64;
 
 /// The true neighbours of every query of a set, by looking at every point: as many as are asked for here, or all. All
 /// cores are at work. `tell` hears how many queries are done.
@@ -65,7 +69,7 @@ pub struct Questions<'a> {
 
 impl<'a> Questions<'a> {
     /// Looks every query's candidates up by definition, and finds the nearest of them by plain code. Neither the index
-    /// nor the mid-tier that is asked later has a part in it. `tell` hears how many are done.
+    /// nor the mid-tier that is asked later has a part in it. All cores are at work. `tell` hears how many are done.
     ///
     /// # Errors
     /// What `tell` returns.
@@ -75,18 +79,21 @@ impl<'a> Questions<'a> {
         neighbours: u16,
         tell: impl Fn(usize) -> Result<(), E>,
     ) -> Result<Self, E> {
-        let each = set.queries.rows().all().enumerate().map(|(number, row)| {
-            tell(number)?;
+        let (points, queries) = (set.points.rows(), set.queries.rows());
+        let expect = |number: usize| {
+            let row = queries.row(number);
             let candidates = look_up.candidates(row);
-            let found = oracle::nearest_of(
-                set.points.rows(),
-                row,
-                candidates.iter().copied(),
-                neighbours.into(),
-            );
-            Ok(Expected { candidates: candidates.len() as u32, found })
-        });
-        Ok(Self { set, neighbours, expected: each.collect::<Result<_, E>>()? })
+            let found =
+                oracle::nearest_of(points, row, candidates.iter().copied(), neighbours.into());
+            Expected { candidates: candidates.len() as u32, found }
+        };
+        let mut expected = Vec::with_capacity(queries.count());
+        for first in (0..queries.count()).step_by(TOLD_EVERY) {
+            tell(first)?;
+            let count = TOLD_EVERY.min(queries.count() - first);
+            expected.extend(each(count, |at| expect(first + at)));
+        }
+        Ok(Self { set, neighbours, expected })
     }
 
     /// How many there are.
@@ -172,6 +179,27 @@ mod tests {
                 });
             assert!(plain.eq(truth), "{queries} queries among {points} points");
         }
+    }
+
+    /// More queries than are answered between two words of how many.
+    #[test]
+    fn each_query_has_its_own_answer() {
+        struct All;
+        impl LookUp for All {
+            fn candidates(&self, _query: &[f32]) -> Vec<u32> {
+                (0..300).collect()
+            }
+        }
+        let set = set(300, 2 * TOLD_EVERY + 7);
+        let questions = Questions::prepare(&set, &All, 5, |_| Ok::<_, ()>(())).expect("found");
+        let truth = truth(&set, 5, |_| Ok::<_, ()>(())).expect("found");
+        assert_eq!(questions.count(), 2 * TOLD_EVERY + 7);
+        for (number, found) in truth.iter().enumerate() {
+            assert_eq!(&questions.expected(number).found, found, "query {number}");
+        }
+        let stop = |done| if done > 0 { Err(done) } else { Ok(()) };
+        let stopped = Questions::prepare(&set, &All, 5, stop);
+        assert!(stopped.is_err_and(|done| done == TOLD_EVERY));
     }
 
     #[test]

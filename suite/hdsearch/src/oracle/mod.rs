@@ -15,7 +15,7 @@ use crate::nearest::{Found, nearest};
 use tailwater_kernels::{Kernels, Level, Rows};
 
 /// What an index must find.
-pub trait LookUp: Send {
+pub trait LookUp: Send + Sync {
     /// The points that a query must be compared with, each once, by rising number. `query` is a row with its padding.
     fn candidates(&self, query: &[f32]) -> Vec<u32>;
 }

@@ -22,9 +22,8 @@ pub(super) fn routers(
     let mut routers = Vec::with_capacity(nodes.len());
     for at_once in nodes.chunks(cores) {
         let loaded: Result<Vec<Router>, String> = thread::scope(|scope| {
-            let load = |&number: &u32| {
-                scope.spawn(move || application.node(Node { tier, number }, place))
-            };
+            let load =
+                |&number: &u32| scope.spawn(move || application.node(Node { tier, number }, place));
             // All are started before one is waited for.
             let loads: Vec<_> = at_once.iter().map(load).collect();
             let loaded = loads.into_iter().map(|load| match load.join() {

@@ -37,8 +37,8 @@ pub(super) fn service(
     let chosen = if is_short(options.short) { chosen.shorten() } else { chosen };
     let rate = Rate(capacity.plateau_rps);
     let (loads, cost, experiment) = if options.cost {
-        let (cost, last) = cost(&stage, &scenario, rate, &chosen, options.blocks)?;
-        (Vec::new(), Some(cost), last)
+        let (cost, first) = cost(&stage, &scenario, rate, &chosen, options.blocks)?;
+        (Vec::new(), Some(cost), first)
     } else {
         // Servers that are watched answer later: latency comes from runs of their own.
         let asked = at(&scenario, &chosen.rps);
@@ -92,7 +92,7 @@ fn at(scenario: &Scenario, rps: &[f64]) -> Scenario {
     scenario
 }
 
-/// At the highest load, where there is most to watch; with the last of its runs.
+/// At the highest load, where there is most to watch; with the first of its experiments.
 fn cost(
     stage: &Stage<'_>,
     scenario: &Scenario,
@@ -103,12 +103,13 @@ fn cost(
     let rps = chosen.rps.last().copied().unwrap_or_default();
     let mut scenario = at(scenario, &[rps]);
     scenario.repetitions = 1;
-    let (mut steps, mut last) = (Vec::new(), Experiment::default());
+    let (mut steps, mut first) = (Vec::new(), None);
     for watching in BLOCK.repeat(blocks as usize) {
-        last = stage.play(scenario.clone(), capacity, watching)?;
-        steps.push((watching, last.runs.pop()));
+        let mut experiment = stage.play(scenario.clone(), capacity, watching)?;
+        steps.push((watching, experiment.runs.pop()));
+        first.get_or_insert(experiment);
     }
-    Ok((Cost::of(rps, &steps), last))
+    Ok((Cost::of(rps, &steps), first.unwrap_or_default()))
 }
 
 #[cfg(test)]

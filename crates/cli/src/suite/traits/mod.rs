@@ -147,8 +147,11 @@ fn measured(names: &[&str], options: &TraitsOptions) -> Result<(Found, Option<Fa
     for name in names {
         match measure::service(name, options, &interrupt, &found.switch_us) {
             Ok((service, manifest)) => {
+                // When the first began, all did.
+                if found.services.is_empty() {
+                    found.manifest = manifest;
+                }
                 found.services.push(service);
-                found.manifest = manifest;
             }
             Err(failure) if found.services.is_empty() => return Err(failure),
             Err(failure) => {

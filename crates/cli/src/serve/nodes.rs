@@ -1,8 +1,8 @@
 //! The nodes of an application that one process serves, with what they need loaded.
 
 use std::ops::Range;
-use std::panic::resume_unwind;
 use std::thread;
+use tailwater_figures::spread;
 use tailwater_load::Application;
 use tailwater_load::application::{Node, Place};
 use tailwater_rt::Router;
@@ -19,22 +19,7 @@ pub(super) fn routers(
 ) -> Result<Vec<Router>, String> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let nodes: Vec<u32> = nodes.collect();
-    let mut routers = Vec::with_capacity(nodes.len());
-    for at_once in nodes.chunks(cores) {
-        let loaded: Result<Vec<Router>, String> = thread::scope(|scope| {
-            let load =
-                |&number: &u32| scope.spawn(move || application.node(Node { tier, number }, place));
-            // All are started before one is waited for.
-            let loads: Vec<_> = at_once.iter().map(load).collect();
-            let loaded = loads.into_iter().map(|load| match load.join() {
-                Ok(router) => router,
-                Err(panic) => resume_unwind(panic),
-            });
-            loaded.collect()
-        });
-        routers.extend(loaded?);
-    }
-    Ok(routers)
+    spread(cores, &nodes, |&number| application.node(Node { tier, number }, place))
 }
 
 #[cfg(test)]

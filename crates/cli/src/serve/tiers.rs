@@ -43,6 +43,9 @@ pub(super) fn farm(
     let slo = slo_of(options, scenario, tier);
     let takes_locks = tier.application || !tier.paths.is_empty();
     let locks = rules(options, &tier.locks, takes_locks, slo);
+    // Before anything is loaded, which takes a while.
+    let controllers = nodes.clone().map(|node| controller_of(options, scenario, tier, node));
+    let controllers: Vec<Controller> = controllers.collect::<Result<_, _>>()?;
     // One for all nodes: measured apart they would differ by some per cent.
     let place =
         Place { loops: 1, workers: 0, crew: 0, locks, spinner: throttled(options, described)? };
@@ -56,8 +59,7 @@ pub(super) fn farm(
             nodes.clone().map(before).collect::<Result<_, _>>()?
         }
     };
-    let start = |(node, router): (u32, Router)| {
-        let controller = controller_of(options, scenario, tier, node)?;
+    let start = |((node, router), controller): ((u32, Router), Controller)| {
         let config = ServerConfig {
             listen: listen.clone(),
             loops: 1,
@@ -71,7 +73,7 @@ pub(super) fn farm(
         };
         Server::start(config, controller.admission, router).map_err(Failure::usage)
     };
-    nodes.zip(routers).map(start).collect()
+    nodes.zip(routers).zip(controllers).map(start).collect()
 }
 
 /// Which nodes are served here, and where.

@@ -147,7 +147,7 @@ fn measured(names: &[&str], options: &TraitsOptions) -> Result<(Found, Option<Fa
     for name in names {
         match measure::service(name, options, &interrupt, &found.switch_us) {
             Ok((service, manifest)) => {
-                // When the first began, all did.
+                // The result began when its first service did.
                 if found.services.is_empty() {
                     found.manifest = manifest;
                 }

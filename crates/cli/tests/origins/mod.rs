@@ -26,7 +26,7 @@ const WITHOUT_COMMIT: &str = "
     protego-fig3-sim protego-fig5-sim protego-fig7-sim protego-fig8-sim protego-fig9-long-sim
     protego-fig9-sim ready ready-hot recommend recorded-memcached-held
     recorded-redis-held router-failover search-one-segment search-wordnet service-100us-loopback
-    service-1us-sim setalgebra spike-loopback steps-sim suite-cost suite-cost-16
+    service-1us-sim setalgebra spike-loopback steps-sim 
     suite-cost-hdsearch tantivy-million tantivy-wordnet threads-16-cores
     threads-sim tiers-cache tiers-failures tiers-hedge tiers-hedge-sim
     tiers-models tiers-replicas tiers-replicas-sim tls tuning two-locks-sim

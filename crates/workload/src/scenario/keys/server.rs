@@ -303,7 +303,8 @@ pub(super) static LOCKS: Table = table(
             Means("the objective"),
             "\"200us\"",
             "The time within which the server shall answer or refuse. A request's budget is what the 99th percentiles \
-             of service and network leave of it, a quarter at least. Smaller refuses sooner.",
+             of service and network leave of it, a quarter at least. Smaller refuses sooner; above the objective, \
+             requests wait in vain.",
         ),
         key(
             "budget",
@@ -393,14 +394,16 @@ static STEP: Table = Table {
             Tables(&STEP),
             OneOf(&["hold", "steps"]),
             "[{ compute = \"1us\" }]",
-            "What is done with the lock held, up to 8 locks deep.",
+            "What is done with the lock held, up to 8 locks deep. No lock or set may be taken within itself, and all paths must \
+             nest their locks in the same order: else requests could wait for each other for ever.",
         ),
         key(
             "among",
             Whole(1..=limits::LOCKS_MAX),
             Is("1"),
             "16",
-            "How many locks the set has; each request draws one. More locks, fewer waits.",
+            "How many locks the set has; each step draws one anew. More locks, fewer waits. The number must be the same \
+             wherever the name stands; hot may differ.",
         ),
         key(
             "hot",

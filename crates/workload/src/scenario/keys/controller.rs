@@ -15,8 +15,9 @@ pub(super) static CONTROLLER: Table = table(
             Text,
             Needed,
             "\"breakwater\"",
-            "The controller: one of those that tailwater controllers lists. none is without control; servers still refuse \
-             what is past its deadline, and locks what server.locks.policy does. With locks = \"plain\" locks refuse nothing.",
+            "The controller: one of those that tailwater controllers and README.md list. none is without control; servers \
+             still refuse what is past its deadline, and locks what server.locks.policy does. With locks = \"plain\" locks \
+             refuse nothing.",
         ),
         key(
             "profile",
@@ -24,7 +25,8 @@ pub(super) static CONTROLLER: Table = table(
             Is("\"default\""),
             "\"paper\"",
             "Which settings it begins with. default: ours. paper: as the publication's text has them. artifact: as its \
-             code has them. tailwater controllers lists those of each.",
+             code has them. scaled and original: of baselines, told by tailwater controllers. Not every controller has all: of a \
+             wrong one tailwater check says which it has.",
         ),
         key(
             "preset",
@@ -53,7 +55,7 @@ pub(super) static CONTROLLER: Table = table(
             Means("server.locks.policy"),
             "\"plain\"",
             "What requests of its runs do at taken locks, in place of server.locks.policy, so that one file can compare \
-             policies.",
+             policies. docs/protego.md has the controller that is meant for servers whose requests wait at locks.",
         ),
         key(
             "model",

@@ -113,7 +113,8 @@ static STEP: Table = table(
             Time(limits::DURATION_MIN..=limits::DURATION_MAX),
             Needed,
             "\"250ms\"",
-            "How long the step lasts; a multiple of demand.bin.",
+            "How long the step lasts; a multiple of demand.bin. Much longer than slo: else the next step answers what this \
+             one leaves.",
         ),
     ],
 );

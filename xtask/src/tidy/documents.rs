@@ -51,9 +51,35 @@ pub(super) fn scenarios_are_mentioned(tree: &Tree) -> Vec<Problem> {
         .collect()
 }
 
+/// A reader of README.md finds every page of docs/. Folders in it have pages that others name.
+pub(super) fn pages_are_named(tree: &Tree) -> Vec<Problem> {
+    let read = tree.text("README.md").unwrap_or_default();
+    let pages = tree.matching("docs/", ".md").filter(|(path, _)| path.matches('/').count() == 1);
+    let unnamed = pages.filter(|(path, _)| !read.contains(path));
+    unnamed
+        .map(|(path, _)| {
+            let mend = format!("name {path} in README.md, in the table of pages to read on");
+            Problem::new(path, "found no mention of it in README.md", mend)
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// README.md left out the page of LDB's figures.
+    #[test]
+    fn pages_have_their_place_in_the_readme() {
+        let tree = Tree::from([
+            ("README.md", "| `docs/a.md` | a |"),
+            ("docs/a.md", "# A\n"),
+            ("docs/b.md", "# B\n"),
+            ("docs/claims/c.md", "# C\n"),
+        ]);
+        let unnamed: Vec<_> = pages_are_named(&tree).into_iter().map(|p| p.place).collect();
+        assert_eq!(unnamed, ["docs/b.md"]);
+    }
 
     #[test]
     fn a_changelog_needs_its_open_section() {

@@ -66,6 +66,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("things in documents are no persons", prose::things_are_no_persons),
     ("sentences of comments are short", comments::sentences_are_short),
     ("things in comments are no persons", comments::things_are_no_persons),
+    ("pages are named in README.md", documents::pages_are_named),
+    ("controllers are listed in README.md", names::are_listed_for_users),
     ("patches of the guide's programs are unified diffs", patches::are_unified_diffs),
 ];
 

@@ -48,6 +48,18 @@ fn against(tree: &Tree, exceptions: &[Exception]) -> Vec<Problem> {
     problems
 }
 
+/// README.md has a row for each controller, so that it can be chosen before anything is built.
+pub(super) fn are_listed_for_users(tree: &Tree) -> Vec<Problem> {
+    let read = tree.text("README.md").unwrap_or_default();
+    let is_unlisted = |family: &Family<'_>| !read.contains(&format!("| `{}` |", family.name));
+    let unlisted = families(tree).into_iter().filter(is_unlisted);
+    let problem = |family: Family<'_>| {
+        let found = format!("found no row of the controller `{}`", family.name);
+        Problem::new("README.md", found, "add a row to its table of controllers")
+    };
+    unlisted.map(problem).collect()
+}
+
 /// The name of a controller and the folder that it belongs to.
 struct Family<'a> {
     name: &'a str,
@@ -178,6 +190,17 @@ mod tests {
         let special = "// One controller is special.\nif name == \"fair\" {\n";
         assert_eq!(places("crates/sim/src/swarm.rs", special), ["crates/sim/src/swarm.rs:2"]);
         assert_eq!(places("crates/control/src/other/mod.rs", special).len(), 1);
+    }
+
+    /// README.md spoke of eight controllers, and named three.
+    #[test]
+    fn a_controller_without_a_row_in_the_readme_is_found() {
+        let found = |read: &str| {
+            let family = ("crates/control/src/fair/family.rs", FAMILY);
+            are_listed_for_users(&Tree::from([family, ("README.md", read)])).len()
+        };
+        assert_eq!(found("| `fair` | to all alike |\n"), 0);
+        assert_eq!(found("One is `fair`.\n"), 1);
     }
 
     #[test]

@@ -14,11 +14,15 @@ use tailwater_figures::{Compared, Plan, Results, catalogue, choose, pictures};
 use tailwater_sim::Failure as Trouble;
 use tailwater_stats::result::Experiment;
 
+/// What was compared, as data.
+const COMPARED: &str = "compared.json";
+
 pub(crate) fn figures(options: &FiguresOptions) -> Result<(), Failure> {
     let all = catalogue().map_err(Failure::work)?;
     let chosen = choose(all, options.paper.as_deref(), options.number).map_err(Failure::usage)?;
     let short = is_short(options.short);
     let out = Folder::prepare(&options.out)?;
+    out.refuse_short(COMPARED, short)?;
     let file = options.into.as_deref().map(|path| Kept::prepare(path, short)).transpose()?;
     let results = play(&chosen, options, short)?;
     let compared = Compared::new(&chosen, &results);
@@ -68,7 +72,7 @@ impl<'a> Kept<'a> {
 fn earlier(path: &Path) -> Result<Compared, Failure> {
     serde_json::from_str(&scenarios::read(path)?).map_err(|error| {
         let shown = path.display();
-        Failure::usage(format!("{shown}: this is no compared.json of tailwater figures: {error}"))
+        Failure::usage(format!("{shown}: this is no {COMPARED} of tailwater figures: {error}"))
     })
 }
 
@@ -97,7 +101,7 @@ fn draw(chosen: &[Figure], results: &Results, folder: &Folder<'_>) -> Result<(),
 
 fn write_all(results: &Results, compared: &Compared, folder: &Folder<'_>) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(compared).map_err(Failure::work)?;
-    folder.write("compared.json", &json)?;
+    folder.write(COMPARED, &json)?;
     folder.write("compared.md", &compared.markdown())?;
     // As `run --on sim` tells it: what comes out depends on program and seed alone.
     let told = |played: Experiment| Experiment { manifest: built(played.manifest), ..played };

@@ -112,3 +112,25 @@ fn short_traits_take_the_place_of_no_full_ones() {
     }
     assert_eq!(std::fs::read_to_string(full).expect("it stays"), "{ \"short\": false }");
 }
+
+/// All figures of a paper take minutes, and stood in the same folder where none was named.
+#[test]
+fn short_figures_take_the_place_of_no_full_ones() {
+    let folder = Folder::new("short-figures");
+    // Those of full runs do not say so.
+    let full = folder.write("compared.json", "{ \"tailwater\": \"0.1.0\", \"rows\": [] }");
+    let before = std::fs::read(&full).expect("a result");
+    let figures = |more: &[&str]| {
+        let mut command =
+            tailwater(&["figures", "breakwater", "10", "--claims", "--out"], &[&folder.0]);
+        command.args(more);
+        command
+    };
+    let mut by_environment = figures(&[]);
+    by_environment.env("TAILWATER_SHORT", "1");
+    for refused in [figures(&["--short"]), by_environment] {
+        is_refused(&ended(refused));
+    }
+    assert_eq!(std::fs::read(&full).expect("it stays"), before);
+    assert_eq!(std::fs::read_dir(&folder.0).expect("a folder").count(), 1, "nothing is beside it");
+}

@@ -1,25 +1,12 @@
 //! What a run leaves: tables that fit, and files in a folder that was tried beforehand; the same on any number of
 //! threads; an exit code that tells whether there is a result.
 
-use crate::common::{Folder, Serving, TAILWATER};
+use crate::common::{Folder, SMALL, Serving, tailwater};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
-/// Some hundred requests for each of four runs.
-const SMALL: &str = r#"title = "A small crowd"
-slo = "1ms"
-warm_up = "10ms"
-duration = "20ms"
-repetitions = 2
-server.service = { distribution = "exponential", mean = "10us" }
-clients.count = 10
-demand.of_capacity = [0.5, 2.0]
-capacity.duration = "10ms"
-controller = [{ name = "none" }, { name = "breakwater", label = "a label that is as long as labels of careful people are" }]
-"#;
-
-/// The same in steps, the last of which changes nothing where the cycle begins anew.
+/// [`SMALL`] in steps, the last of which changes nothing where the cycle begins anew.
 fn stepped() -> String {
     let steps = "repeat = 2\ndemand.steps = [{ of_capacity = 0.5, for = \"20ms\" }, \
                  { of_capacity = 1.5, for = \"20ms\" }, { of_capacity = 0.5, for = \"20ms\" }]";
@@ -41,12 +28,6 @@ service = { distribution = "exponential", mean = "5us" }
 "#;
     SMALL.replace("server.service = { distribution = \"exponential\", mean = \"10us\" }\n", "")
         + tiers
-}
-
-fn tailwater(arguments: &[&str], paths: &[&Path]) -> Command {
-    let mut command = Command::new(TAILWATER);
-    command.args(arguments).args(paths).env_remove("TAILWATER_SHORT").env_remove("COLUMNS");
-    command
 }
 
 fn simulate(file: &Path, flags: &[&str]) -> Output {

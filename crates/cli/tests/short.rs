@@ -1,27 +1,8 @@
 //! What a short version, which proves that something works, takes the place of: of no full result.
 
-use crate::common::{Folder, TAILWATER};
+use crate::common::{Folder, SMALL, tailwater};
 use std::path::Path;
 use std::process::{Command, Output};
-
-/// Some hundred requests for each run.
-const SMALL: &str = r#"title = "A small crowd"
-slo = "1ms"
-warm_up = "10ms"
-duration = "20ms"
-repetitions = 2
-server.service = { distribution = "exponential", mean = "10us" }
-clients.count = 10
-demand.of_capacity = [0.5, 2.0]
-capacity.duration = "10ms"
-controller = [{ name = "none" }, { name = "breakwater" }]
-"#;
-
-fn tailwater(arguments: &[&str], paths: &[&Path]) -> Command {
-    let mut command = Command::new(TAILWATER);
-    command.args(arguments).args(paths).env_remove("TAILWATER_SHORT").env_remove("COLUMNS");
-    command
-}
 
 fn ended(mut command: Command) -> Output {
     command.output().expect("it starts")

@@ -15,12 +15,32 @@ pub use waiting::{eventually, found};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// The program under test.
 pub const TAILWATER: &str = env!("CARGO_BIN_EXE_tailwater");
+
+/// A scenario of eight simulations, with some hundred requests each.
+pub const SMALL: &str = r#"title = "A small crowd"
+slo = "1ms"
+warm_up = "10ms"
+duration = "20ms"
+repetitions = 2
+server.service = { distribution = "exponential", mean = "10us" }
+clients.count = 10
+demand.of_capacity = [0.5, 2.0]
+capacity.duration = "10ms"
+controller = [{ name = "none" }, { name = "breakwater", label = "a label that is as long as labels of careful people are" }]
+"#;
+
+/// The program with these words and then these files, of no width and in full whatever the environment of the tests says.
+pub fn tailwater(arguments: &[&str], paths: &[&Path]) -> Command {
+    let mut command = Command::new(TAILWATER);
+    command.args(arguments).args(paths).env_remove("TAILWATER_SHORT").env_remove("COLUMNS");
+    command
+}
 
 /// A folder of the test's own, removed at its end.
 pub struct Folder(pub PathBuf);

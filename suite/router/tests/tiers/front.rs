@@ -1,6 +1,6 @@
 //! memcached's protocol in front: the proxy over servers of ours, asked as the generator asks it.
 
-use super::memcacheds::{addresses, nodes, over_memcacheds};
+use super::memcacheds::{addresses, each_has_its_own, nodes, over_memcacheds};
 use super::*;
 use crate::common::{Wire, anywhere};
 use std::net::SocketAddr;
@@ -76,15 +76,7 @@ fn each_key_is_stored_by_the_leaves_names_before_anything_is_asked() {
     let nodes = nodes();
     let application = made_with(&[]);
     let _proxy = proxy(&*application, &addresses(&nodes));
-    for (number, node) in (0_u16..).zip(&nodes) {
-        let mut wire = Wire::to(node.address());
-        for key in 0..KEYS {
-            let name = format!("key-{key}");
-            let is_placed = placement().of(&key_of(key)).nodes().contains(&number);
-            let found = wire.get(&name).expect("an answer");
-            assert_eq!(found, is_placed.then(|| preloaded(key)), "{name} at {number}");
-        }
-    }
+    each_has_its_own(&nodes);
 }
 
 #[test]

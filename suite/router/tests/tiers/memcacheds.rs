@@ -43,6 +43,19 @@ pub(super) fn addresses(nodes: &[TcpServer]) -> Vec<SocketAddr> {
     nodes.iter().map(TcpServer::address).collect()
 }
 
+/// Each memcached has the keys that are placed there with what they hold before the first set, and no other.
+pub(super) fn each_has_its_own(nodes: &[TcpServer]) {
+    for (number, node) in (0_u16..).zip(nodes) {
+        let mut wire = Wire::to(node.address());
+        for key in 0..KEYS {
+            let name = format!("key-{key}");
+            let is_placed = placement().of(&key_of(key)).nodes().contains(&number);
+            let found = wire.get(&name).expect("an answer");
+            assert_eq!(found, is_placed.then(|| preloaded(key)), "{name} at {number}");
+        }
+    }
+}
+
 fn compared(tiers: &Tiers, application: &dyn Application) -> Compared {
     let mut fleet =
         Fleet::connect(tiers.front.address(), 2, &controller(), &[]).expect("connected");
@@ -71,15 +84,7 @@ fn each_key_is_stored_at_its_replicas_before_anything_is_asked() {
     let nodes = nodes();
     let application = over_memcacheds(&[]);
     let _tiers = before(&*application, &addresses(&nodes));
-    for (number, node) in (0_u16..).zip(&nodes) {
-        let mut wire = Wire::to(node.address());
-        for key in 0..KEYS {
-            let name = format!("key-{key}");
-            let is_placed = placement().of(&key_of(key)).nodes().contains(&number);
-            let found = wire.get(&name).expect("an answer");
-            assert_eq!(found, is_placed.then(|| preloaded(key)), "{name} at {number}");
-        }
-    }
+    each_has_its_own(&nodes);
 }
 
 #[test]

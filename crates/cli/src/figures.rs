@@ -72,7 +72,10 @@ impl<'a> Kept<'a> {
 fn earlier(path: &Path) -> Result<Compared, Failure> {
     serde_json::from_str(&scenarios::read(path)?).map_err(|error| {
         let shown = path.display();
-        Failure::usage(format!("{shown}: this is no {COMPARED} of tailwater figures: {error}"))
+        Failure::usage(format!(
+            "{shown}: this is no {COMPARED} of tailwater figures ({error}); give such a file by --into, or a name that is \
+             not there yet"
+        ))
     })
 }
 

@@ -240,6 +240,22 @@ fn runs_of_figures_name_their_build() {
     }
 }
 
+/// All figures of a paper take minutes: what keeps them is looked at before.
+#[test]
+fn figures_are_put_into_no_other_file_and_that_is_told_with_what_to_give() {
+    let folder = Folder::new("figures-into");
+    let file = folder.write("notes.json", "[1, 2]");
+    let mut command = Command::new(TAILWATER);
+    command.args(["figures", "breakwater", "--into"]).arg(&file);
+    command.arg("--out").arg(folder.0.join("out")).env_remove("TAILWATER_SHORT");
+    let refused = command.output().expect("it runs");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("notes.json: this is no compared.json"), "{said}");
+    assert!(said.contains("give such a file by --into"), "{said}");
+    assert_eq!(std::fs::read_to_string(&file).expect("it stays"), "[1, 2]");
+}
+
 #[test]
 fn every_verb_has_a_manual_page() {
     let page =

@@ -19,6 +19,8 @@ const STARTS_WITHIN: Duration = Duration::from_secs(20);
 const GOES_WITHIN: Duration = Duration::from_secs(2);
 /// Between two tries to connect, and between two looks at whether a server has gone.
 const TRIES_EVERY: Duration = Duration::from_millis(5);
+/// What mends a server that has left: one in the background is no child of its guard, which could not end it.
+const FOREGROUND: &str = "it has to stay in the foreground: memcached without -d, redis-server without daemonize";
 
 #[derive(Args, Debug)]
 pub(crate) struct DriveOptions {
@@ -84,7 +86,7 @@ pub(super) fn drive(options: &DriveOptions) -> Result<(), Failure> {
     if !server.is_there() || found.is_err() && has_gone(&mut server) {
         let name = &options.command[0];
         return Err(Failure::work(format!(
-            "{name}: it ended while it was measured, or went into the background"
+            "{name}: it ended while it was measured, or went into the background; {FOREGROUND}"
         )));
     }
     let found = found.map_err(Failure::work)?;
@@ -170,7 +172,8 @@ fn listens(server: &mut Guarded, address: SocketAddr, name: &str) -> Result<(), 
         // What listens may be another's at the same port, or a daemon that the server has left behind.
         if !server.is_there() {
             return Err(Failure::work(format!(
-                "{name}: it ended before it listened, or went into the background; its guard has said how it ended"
+                "{name}: it ended before it listened, or went into the background; its guard has said how it ended, and \
+                 {FOREGROUND}"
             )));
         }
         if is_open {
@@ -179,7 +182,7 @@ fn listens(server: &mut Guarded, address: SocketAddr, name: &str) -> Result<(), 
         if Instant::now() >= until {
             let time = STARTS_WITHIN.as_secs();
             return Err(Failure::work(format!(
-                "{name}: after {time} s it does not listen on {address}"
+                "{name}: after {time} s it does not listen on {address}; {{port}} in its words is the port that it is given"
             )));
         }
         std::thread::sleep(TRIES_EVERY);

@@ -229,5 +229,7 @@ fn a_folder_has_as_many_recordings_as_can_be_compared() {
     std::fs::create_dir_all(&empty).expect("the target folder can be written to");
     let refused = diff(&empty, &few, &[]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("ends in .trace"), "{refused:?}");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    let record = "ends in .trace; type: tailwater profile record -o ";
+    assert!(said.contains(record) && said.contains("diff-empty/01.trace"), "{said}");
 }

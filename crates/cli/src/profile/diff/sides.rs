@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::profile::reading::Trace;
+use crate::quoted::quoted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tailwater_profile::blocks::{Blocks, FunctionBlocks};
@@ -37,9 +38,11 @@ fn traces(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         }
     }
     if traces.is_empty() {
-        let path = path.display();
+        let first = path.join("01.trace").display().to_string();
         return Err(Failure::usage(format!(
-            "{path}: found no file there whose name ends in .trace"
+            "{}: found no file there whose name ends in .trace; type: tailwater profile record -o {} -- COMMAND",
+            path.display(),
+            quoted(&first)
         )));
     }
     traces.sort();

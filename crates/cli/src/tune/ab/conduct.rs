@@ -18,6 +18,9 @@ pub(in crate::tune) struct Budget {
     pub(in crate::tune) seed: u64,
 }
 
+/// What is given where the time does not do, by the flags of the verbs that measure so.
+const MORE_TIME: &str = "more time (--time of tune ab, --within of tune sku)";
+
 /// Measures until there is a verdict, the quads are spent, or the time is.
 ///
 /// # Errors
@@ -89,7 +92,7 @@ pub(in crate::tune) fn pilot(
         if quad > 0 && bench.quads_left() == 0 {
             let time = super::for_people(bench.quad_time());
             return Err(Failure::usage(format!(
-                "the time is over within the pilot, of which a quad takes {time}; give more time, or shorter blocks"
+                "the time is over within the pilot, of which a quad takes {time}; give {MORE_TIME}, or shorter blocks"
             )));
         }
         let order = pilot.throw();
@@ -132,19 +135,42 @@ pub(in crate::tune) fn promise(
     if 2 * pilot.effects().len() < pilot.quads().len() {
         let why = set_aside.next_back().unwrap_or_default();
         return Err(Failure::work(format!(
-            "the machine is too noisy: most quads of the pilot were set aside, the last because {why}"
+            "the machine is too noisy: most quads of the pilot were set aside, the last because {why}; end what else runs \
+             here, or come back in a quieter hour"
         )));
     }
     if quads == 0 {
-        return Err(Failure::usage("no time is left after the pilot; give more"));
+        return Err(Failure::usage(format!("no time is left after the pilot; give {MORE_TIME}")));
     }
     pilot.forecast(rules, quads, seed).map_err(|error| match error {
         SettingError::TooFew { .. } => {
-            Failure::usage(format!("{error}; give more quads or more time"))
+            Failure::usage(format!("{error}; give more quads, or {MORE_TIME}"))
         }
         _ => Failure::work(
             "every block of the pilot measured the same: there is no noise to compare with, so the quantity does not \
              depend on what happens; give another by --metric",
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailwater_stats::anytime::Level;
+    use tailwater_tune::ab::Better;
+
+    #[test]
+    fn where_no_time_is_left_the_flags_that_give_more_are_told() {
+        let rules = ComparisonRules {
+            better: Better::Less,
+            level: Level::FIVE_PERCENT,
+            effect: 0.01,
+            quads_max: 40,
+            has_losses_measured: false,
+            guards: Vec::new(),
+            noise: Vec::new(),
+        };
+        let why = promise(&Pilot::new(1), &rules, 0, 1).expect_err("no quad").to_string();
+        assert!(why.ends_with("give more time (--time of tune ab, --within of tune sku)"), "{why}");
+    }
 }

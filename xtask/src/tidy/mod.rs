@@ -56,6 +56,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("numbers in laws say why", reasons::numbers_in_laws_say_why),
     ("scenarios say what they show", documents::scenarios_say_why),
     ("scenarios are mentioned to users", documents::scenarios_are_mentioned),
+    ("pages are listed for readers", documents::pages_are_listed),
     ("rooms use those before them", rooms::depend_upwards),
     ("modules need each other in no circle", circles::there_are_none),
     ("names of public types have one meaning", types::have_one_meaning),
@@ -66,7 +67,6 @@ const CHECKS: &[(&str, Check)] = &[
     ("things in documents are no persons", prose::things_are_no_persons),
     ("sentences of comments are short", comments::sentences_are_short),
     ("things in comments are no persons", comments::things_are_no_persons),
-    ("pages are named in README.md", documents::pages_are_named),
     ("controllers are listed in README.md", names::are_listed_for_users),
     ("patches of the guide's programs are unified diffs", patches::are_unified_diffs),
 ];

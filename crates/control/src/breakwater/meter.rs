@@ -112,6 +112,8 @@ impl Meter {
         let (interval, settle) = self.pace(law, network);
         let settling = self.settling.load(Relaxed);
         let rest = if settling { interval.saturating_sub(settle) } else { settle };
+        // Relaxed: the claim decides which loop goes on. Counts of other loops that it does not see yet fall into the next
+        // iteration. What it writes below is read by the loop that claims next, once that time is over.
         self.due_ns.compare_exchange(due, (now + rest).as_nanos(), Relaxed, Relaxed).ok()?;
         self.settling.store(!settling, Relaxed);
         let counts = self.counts();

@@ -141,6 +141,7 @@ impl Pool {
     }
 
     pub(super) fn leave(&self) {
+        // Relaxed: of two loops whose last sessions leave at once, the count itself says which one finds none left.
         if self.sessions.fetch_sub(1, Relaxed) == 1 {
             // As in the artifact: no session is left, and what the last crowd needed says nothing.
             self.total.store(self.config.pool_min, Relaxed);
@@ -308,11 +309,13 @@ impl Pool {
             trend: iteration.trend,
         };
         let decision = efficiency::decide(self.config.growth, law, &reading);
+        // Relaxed: the last word for the delay law, which may hear of it one update late.
         self.held.store(!decision.grows(), Relaxed);
         self.wary.store(decision == Decision::Efficient, Relaxed);
         let total = efficiency::resize(&self.config, law, &reading, decision);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
         let to = total.floor() as u32;
+        // As in `update`. Where the delay law steers, too, its own update may come between these two, which loses a step.
         self.total.store(to, Relaxed);
         self.carry_bits.store(total.fract().to_bits(), Relaxed);
         let delay = self.delays_ns.iter().map(|delay| delay.load(Relaxed)).max().unwrap_or(0);
@@ -329,6 +332,8 @@ impl Pool {
         }
         let interval = self.interval(turn.pace);
         let next = (now + interval).as_nanos();
+        // Relaxed: the claim decides which loop makes the update, and publishes nothing. What the update before has written is an
+        // interval old; a loop that does not see it yet repeats one step.
         self.due_ns.compare_exchange(due, next, Relaxed, Relaxed).ok()?;
         Some(self.update(turn, interval))
     }
@@ -360,6 +365,7 @@ impl Pool {
             carry: f64::from_bits(self.carry_bits.load(Relaxed)),
         };
         let (total, carry) = delay::update(&self.config, &reading);
+        // Relaxed, one by one: only the next update reads the total and its fraction together. Others read the total alone.
         self.total.store(total, Relaxed);
         self.carry_bits.store(carry.to_bits(), Relaxed);
         self.last_delay_ns.store(delay_ns, Relaxed);

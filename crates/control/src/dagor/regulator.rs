@@ -141,6 +141,7 @@ impl Shared {
     /// Publishes a loop's delay; looks at all loops if that is due, and ends the window if its time
     /// or its requests are spent. One update, however many windows have passed.
     pub(super) fn tick(&self, now: Instant, shard: usize, delay: Duration) {
+        // Relaxed: a number of its own, and a first look without the lock. A loop that sees the time before takes the lock in vain.
         self.tallies[shard].delay_ns.store(delay.nanos(), Relaxed);
         if now.as_nanos() < self.look_ns.load(Relaxed) {
             return;
@@ -149,6 +150,7 @@ impl Shared {
             return;
         };
         let config = &self.config;
+        // Relaxed: below, times are written by the lock's holder alone, and the lock orders one holder's after another's.
         let first = self.window_ends_ns.load(Relaxed) == 0;
         if first {
             self.window_ends_ns.store((now + config.update_every).as_nanos(), Relaxed);

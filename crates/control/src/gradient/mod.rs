@@ -105,6 +105,7 @@ impl Shared {
     fn enter(&self) -> bool {
         let limit = self.limit.load(Relaxed);
         let more = |inside| (inside < limit).then_some(inside + 1);
+        // Relaxed: the count is all that is decided about, and no other memory is read by it.
         self.inside.fetch_update(Relaxed, Relaxed, more).is_ok()
     }
 

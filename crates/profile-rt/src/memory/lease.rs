@@ -68,6 +68,8 @@ impl Lease {
 
     /// `who` takes it, until then where that is another process. Fails where it is taken.
     pub(crate) fn take(&self, who: Recorder, until: Ticks) -> Result<(), Option<Recorder>> {
+        // Acquire: pairs with `give_back` and `withdraw`. What the recorder before has left is read after this. Release: pairs with
+        // the loads of the program's threads.
         let taken = self.0.compare_exchange(NOBODY, word(who, until), AcqRel, Acquire);
         taken.map(|_| ()).map_err(recorder)
     }
@@ -75,6 +77,7 @@ impl Lease {
     /// `who` has it until then. False: it was taken back meanwhile. A time that is over is no reason: whatever the program does
     /// in its stead takes the lease back first, and libraries that went meanwhile are told of.
     pub(crate) fn renew(&self, who: Recorder, until: Ticks) -> bool {
+        // As in `take`: a longer time is published as the first one was.
         let renewed = self.0.fetch_update(AcqRel, Acquire, |now| {
             (recorder(now) == Some(who)).then(|| word(who, until))
         });
@@ -83,12 +86,14 @@ impl Lease {
 
     /// The program, which has it as [`Recorder::Own`], is `who` from now on.
     pub(crate) fn hand_to(&self, who: Recorder) {
+        // A store: the program has it, and nothing takes it from the program. Release: pairs with the loads of its threads.
         self.0.store(word(who, 0), Release);
     }
 
     /// It is free again, if `who` had it.
     pub(crate) fn give_back(&self, who: Recorder) {
         let gone = |now| (recorder(now) == Some(who)).then_some(NOBODY);
+        // Release: pairs with `take`. All that was done under the lease is done before the next recorder has it.
         let _ = self.0.fetch_update(AcqRel, Relaxed, gone);
     }
 
@@ -96,6 +101,7 @@ impl Lease {
     pub(crate) fn withdraw(&self, now: Ticks) -> bool {
         let word = self.0.load(Acquire);
         let is_due = word & OTHER != 0 && is_over(word, now);
+        // Not a store: the recorder may have renewed it since. Release: as in `give_back`.
         is_due && self.0.compare_exchange(word, NOBODY, AcqRel, Relaxed).is_ok()
     }
 

@@ -60,6 +60,7 @@ impl Ring<'_> {
     /// The same; before, it grows to hold so many words, if it is empty and there is room for all rings.
     pub(crate) fn push_with_room(self, event: &[u64], words: usize) -> bool {
         let is_pushing = &self.control.pushed.is_pushing;
+        // Relaxed: only the thread itself and handlers on it look. Fences keep the compiler from moving anything out.
         if is_pushing.load(Relaxed) != 0 {
             return false;
         }
@@ -98,7 +99,9 @@ impl Ring<'_> {
 
     fn append(self, event: &[u64]) -> bool {
         let Control { pushed: own, popped } = self.control;
+        // Relaxed: this thread alone writes it.
         let pushed = own.count.load(Relaxed);
+        // Acquire: pairs with the Release of `pop`. Words were read before they are written anew.
         let waiting = pushed.wrapping_sub(count(popped.0.load(Acquire))) as usize;
         if waiting == 0 && own.wants.load(Relaxed) != 0 {
             self.grow();
@@ -111,6 +114,7 @@ impl Ring<'_> {
         for (at, word) in event.iter().enumerate() {
             self.words[(pushed as usize).wrapping_add(at) % capacity].store(*word, Relaxed);
         }
+        // Release: pairs with the Acquire of `pop`. The words are there before their number is.
         own.count.store(pushed.wrapping_add(event.len() as u32), Release);
         true
     }
@@ -123,12 +127,14 @@ impl Ring<'_> {
         length: impl Fn(u64) -> usize,
     ) -> Option<[u64; N]> {
         let Control { pushed, popped: own } = self.control;
+        // Relaxed: the compare-exchange below finds out whether it is still so.
         let before = own.0.load(Relaxed);
         if Term::above(before) > by {
             return None;
         }
         let popped = count(before);
-        // The capacity is younger than the events: while there are any, it does not change.
+        // Acquire: pairs with the Release of `append`. The capacity is younger than the events: while there are any, it does not
+        // change.
         let waiting = pushed.count.load(Acquire).wrapping_sub(popped) as usize;
         if waiting == 0 {
             return None;

@@ -19,7 +19,7 @@ pub(crate) fn new(options: &NewOptions) -> Result<(), Failure> {
         ErrorKind::AlreadyExists => Failure::usage(format!(
             "{shown} is there already and stays as it is; give another name"
         )),
-        _ => Failure::usage(format!("{shown}: {error}")),
+        _ => Failure::usage(format!("{shown}: {error}; give a name in a folder that can be written to")),
     };
     let mut written = fs::File::create_new(&file).map_err(trouble)?;
     written.write_all(TEMPLATE.as_bytes()).map_err(|error| {

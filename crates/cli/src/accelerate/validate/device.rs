@@ -2,7 +2,7 @@
 //! speed that is held down. Its answers are real.
 //!
 //! A host thread has a [`Lane`] of slots, in which it writes offloads in turn. A slot goes from free to posted (by the
-//! host), taken and done (by the accelerator), and free (by whoever takes the answer).
+//! host), taken and done (by the accelerator), and free (by the thread that takes the answer).
 
 use super::accelerator::{Ends, LANES, Stamp};
 use super::kernels::{Hand, Pool};
@@ -16,7 +16,7 @@ use tailwater_core::Rng;
 /// Offloads of a lane that nobody has taken the answers of; a host thread waits for a free slot.
 const SLOTS: usize = 256;
 
-/// What a slot's owner does next; stored with Release by who has filled the slot, loaded with Acquire by who reads it.
+/// What a slot's owner does next; stored with Release by the side that has filled the slot, loaded with Acquire by the other.
 pub(super) mod state {
     pub(in super::super) const FREE: u32 = 0;
     pub(in super::super) const POSTED: u32 = 1;
@@ -68,12 +68,12 @@ impl Slot {
     }
 
     pub(super) fn state(&self) -> u32 {
-        // Pairs with the Release of who has moved it here.
+        // Pairs with the Release of `set`, by the side that has moved it here.
         self.state.load(Ordering::Acquire)
     }
 
     pub(super) fn set(&self, state: u32) {
-        // What was written before is seen by who loads this state.
+        // Pairs with the Acquire of `state`: the side that loads this state sees what was written before.
         self.state.store(state, Ordering::Release);
     }
 

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 use tailwater_report::{Look, TITLE_END, plots};
-use tailwater_stats::result::Experiment;
+use tailwater_stats::result::{Experiment, ShardMark};
 
 /// All of a run's result.
 pub(crate) const RESULT: &str = "result.json";
@@ -25,6 +25,8 @@ pub(crate) struct Folder<'a> {
     path: &'a Path,
     /// Whether an earlier result lies there, and of all its runs.
     holds_whole_result: bool,
+    /// Which shard it is of, where it is of one.
+    holds_shard: Option<ShardMark>,
     /// Files of an earlier result that a new one may lack, which end when it is written: pictures, series, tiers.
     stale: Vec<PathBuf>,
 }
@@ -50,7 +52,7 @@ impl<'a> Folder<'a> {
         let trial = path.join(format!("tailwater-{}.part", std::process::id()));
         fs::File::create(&trial).map_err(trouble)?;
         fs::remove_file(&trial).map_err(trouble)?;
-        Ok(Self { path, holds_whole_result: false, stale: Vec::new() })
+        Ok(Self { path, holds_whole_result: false, holds_shard: None, stale: Vec::new() })
     }
 
     /// The same for a result with pictures, where those of an earlier one may lie.
@@ -69,6 +71,7 @@ impl<'a> Folder<'a> {
         }
         let holds_whole_result = result.as_ref().is_some_and(|it| it.cut_short.is_none());
         let earlier = result.as_ref().map(pictures).unwrap_or_default();
+        let holds_shard = result.and_then(|it| it.shard);
         let is_known = |file: &&PathBuf| {
             let name = file.file_stem().and_then(|name| name.to_str());
             name.is_some_and(|name| earlier.iter().any(|known| known == name))
@@ -86,7 +89,7 @@ impl<'a> Folder<'a> {
         }
         stale.extend(tables);
         stale.push(path.join(PARTIAL));
-        Ok(Self { holds_whole_result, stale, ..folder })
+        Ok(Self { holds_whole_result, holds_shard, stale, ..folder })
     }
 
     /// The same for what is no result of a run, whose page would take the place of that.
@@ -125,9 +128,25 @@ impl<'a> Folder<'a> {
         )))
     }
 
+    /// Refuses a shard where the result of all runs lies, or that of another shard: a merge needs each of them.
+    pub(crate) fn refuse_shard(&self, shard: Option<&ShardMark>) -> Result<(), Failure> {
+        let Some(ShardMark { index, of, .. }) = shard else { return Ok(()) };
+        let held = match &self.holds_shard {
+            Some(held) if (held.index, held.of) == (*index, *of) => return Ok(()),
+            Some(held) => format!("the result of shard {}/{}", held.index, held.of),
+            None if self.holds_whole_result => "a whole result".to_owned(),
+            None => return Ok(()),
+        };
+        Err(Failure::usage(format!(
+            "{} holds {held}, and that of shard {index}/{of} would take its place; give another folder by --out",
+            self.path.display()
+        )))
+    }
+
     /// The same of any result, and refuses one that was cut short where a whole one lies.
     pub(crate) fn refuse_less(&self, result: &Experiment) -> Result<(), Failure> {
         self.refuse_short(RESULT, result.short)?;
+        self.refuse_shard(result.shard.as_ref())?;
         if result.cut_short.is_none() || !self.holds_whole_result {
             return Ok(());
         }

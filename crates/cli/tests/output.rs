@@ -108,6 +108,38 @@ fn a_merged_result_takes_the_place_of_none_of_its_parts() {
     assert!(merge([first, second], &whole).status.success());
 }
 
+/// It took the place of a whole result, or of the part before it in a loop with one folder.
+#[test]
+fn a_shard_takes_the_place_of_no_whole_result_and_of_no_other_shard() {
+    let folder = Folder::new("shard-place");
+    let file = folder.write("small.toml", SMALL);
+    let [whole, part] = ["whole", "part"].map(|name| folder.0.join(name));
+    let run = |out: &Path, more: &[&str]| {
+        let mut command = tailwater(&["run", "--on", "sim", "--out"], &[out, &file]);
+        command.args(more).output().expect("it starts")
+    };
+    assert!(run(&whole, &[]).status.success());
+    // Its own place it takes again.
+    for _ in 0..2 {
+        assert!(run(&part, &["--shard", "0/2"]).status.success());
+    }
+    let read = |of: &Path| std::fs::read(of.join("result.json")).expect("a result");
+    let before = [&whole, &part].map(|of| read(of));
+    let drawn = tailwater(&["draw", "--out"], &[&whole, &part]).output().expect("it starts");
+    for (refused, held) in [
+        (run(&whole, &["--shard", "0/2"]), "holds a whole result"),
+        (run(&part, &["--shard", "1/2"]), "holds the result of shard 0/2"),
+        (run(&part, &["--shard", "0/3"]), "holds the result of shard 0/2"),
+        (drawn, "holds a whole result"),
+    ] {
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains(held) && said.contains("by --out"), "{said}");
+    }
+    assert_eq!([&whole, &part].map(|of| read(of)), before);
+    assert!(run(&part, &[]).status.success(), "all runs are more than a part of them");
+}
+
 /// As where a signal ended one of them: what ran for hours would be given for what it had by then.
 #[test]
 fn merged_loads_that_were_cut_short_take_the_place_of_no_whole_result() {

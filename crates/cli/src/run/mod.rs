@@ -121,7 +121,10 @@ pub(crate) fn play(
     let mark = options.shard.map(mark).transpose()?;
     // Before the work: a result that cannot be written would be lost.
     let out = options.out.as_deref().map(Folder::prepare_for_result).transpose()?;
-    out.as_ref().map_or(Ok(()), |folder| folder.refuse_short(RESULT, short))?;
+    if let Some(folder) = &out {
+        folder.refuse_short(RESULT, short)?;
+        folder.refuse_shard(mark.as_ref())?;
+    }
     let interrupt = Interrupt::watch()?;
     let used = match options.on {
         Driver::Loopback => prepared(&scenario, &data, &interrupt)?,

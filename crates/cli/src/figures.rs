@@ -14,7 +14,7 @@ use tailwater_figures::{Compared, Plan, Results, catalogue, choose, pictures};
 use tailwater_sim::Failure as Trouble;
 use tailwater_stats::result::Experiment;
 
-/// What was compared, as data.
+/// What was compared.
 const COMPARED: &str = "compared.json";
 
 pub(crate) fn figures(options: &FiguresOptions) -> Result<(), Failure> {
@@ -23,31 +23,45 @@ pub(crate) fn figures(options: &FiguresOptions) -> Result<(), Failure> {
     let short = is_short(options.short);
     let out = Folder::prepare(&options.out)?;
     out.refuse_short(COMPARED, short)?;
-    let file = options.into.as_deref().map(|path| Kept::prepare(path, short)).transpose()?;
+    let asked = (&chosen[..], options.seeds);
+    let file = options.into.as_deref().map(|path| Kept::prepare(path, asked, short)).transpose()?;
     let results = play(&chosen, options, short)?;
     let compared = Compared::new(&chosen, &results);
+    // What cannot be written afterwards has been seen by then.
+    let told = say(&match options.json {
+        true => serde_json::to_string_pretty(&compared).map_err(Failure::work)?,
+        false => compared.markdown().trim_end().to_owned(),
+    });
+    // Before our own file, which may be the same.
+    let file = file.map(Kept::read_anew);
+    let written = write_all(&results, &compared, &out);
+    file.map_or(Ok(()), |file| file?.take(&compared))?;
+    written?;
     if !options.claims {
         draw(&chosen, &results, &out)?;
     }
-    write_all(&results, &compared, &out)?;
-    file.map_or(Ok(()), |file| file.take(&compared))?;
+    told?;
     if options.json {
-        return say(&serde_json::to_string_pretty(&compared).map_err(Failure::work)?);
+        return Ok(());
     }
-    say(compared.markdown().trim_end())?;
     say(&format!("\nWritten: {}", options.out.display()))
 }
 
 /// A file that keeps what was compared over several commands.
 struct Kept<'a> {
+    path: &'a Path,
     folder: Folder<'a>,
     name: &'a str,
     compared: Compared,
 }
 
 impl<'a> Kept<'a> {
-    /// Read before the work begins; one that is not there yet is empty.
-    fn prepare(path: &'a Path, short: bool) -> Result<Self, Failure> {
+    /// Read before the work begins; one that is not there yet is empty. Refused where it has these figures with more seeds.
+    fn prepare(
+        path: &'a Path,
+        (figures, seeds): (&[Figure], u32),
+        short: bool,
+    ) -> Result<Self, Failure> {
         let shown = path.display();
         if short {
             return Err(Failure::usage("short runs are no results; leave --into out"));
@@ -57,8 +71,19 @@ impl<'a> Kept<'a> {
         })?;
         let above = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = Folder::prepare(above.unwrap_or(Path::new(".")))?;
-        let compared = if path.exists() { earlier(path)? } else { Compared::default() };
-        Ok(Self { folder, name, compared })
+        let compared = earlier(path)?;
+        if let Some(row) = compared.with_more_seeds(figures, seeds) {
+            return Err(Failure::usage(format!(
+                "{shown} has figure {} of {} with {} seeds, and --seeds is {seeds}; give --seeds {}, or another file",
+                row.figure, row.paper, row.seeds, row.seeds
+            )));
+        }
+        Ok(Self { path, folder, name, compared })
+    }
+
+    /// The same as it is by now: other commands may have put their figures there meanwhile.
+    fn read_anew(self) -> Result<Self, Failure> {
+        Ok(Self { compared: earlier(self.path)?, ..self })
     }
 
     /// What was compared now, in place of the same figures' rows.
@@ -69,7 +94,11 @@ impl<'a> Kept<'a> {
     }
 }
 
+/// Nothing of a file that is not there.
 fn earlier(path: &Path) -> Result<Compared, Failure> {
+    if !path.exists() {
+        return Ok(Compared::default());
+    }
     serde_json::from_str(&scenarios::read(path)?).map_err(|error| {
         let shown = path.display();
         Failure::usage(format!(
@@ -110,4 +139,72 @@ fn write_all(results: &Results, compared: &Compared, folder: &Folder<'_>) -> Res
     let told = |played: Experiment| Experiment { manifest: built(played.manifest), ..played };
     let runs: Vec<_> = results.experiments().into_iter().map(told).collect();
     folder.write("runs.json", &serde_json::to_string_pretty(&runs).map_err(Failure::work)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// One row of a figure of Breakwater.
+    fn row(figure: u32, seeds: u32) -> Compared {
+        let row = serde_json::json!({
+            "paper": "breakwater",
+            "figure": figure,
+            "subject": "breakwater",
+            "what": "a number",
+            "place": "§5",
+            "unit": "%",
+            "theirs": 9.0,
+            "asked": "± 3 points",
+            "seeds": seeds,
+            "ours": null,
+            "counted": false,
+            "met": null,
+        });
+        let all = serde_json::json!({ "tailwater": "0.1.0", "rows": [row] });
+        serde_json::from_value(all).expect("what was compared")
+    }
+
+    fn figure(number: u32) -> Vec<Figure> {
+        let all = catalogue().expect("the files are right");
+        choose(all, Some("breakwater"), Some(number)).expect("it is there")
+    }
+
+    fn folder(name: &str) -> std::path::PathBuf {
+        let name = format!("tailwater-figures-{}-{name}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        folder
+    }
+
+    /// The file was read before the work alone: rows of another command that ended meanwhile were lost.
+    #[test]
+    fn what_other_commands_put_into_the_file_meanwhile_stays() {
+        let folder = folder("meanwhile");
+        let file = folder.join("kept.json");
+        let prepare = |number| Kept::prepare(&file, (&figure(number)[..], 1), false).expect("kept");
+        let (one, other) = (prepare(3), prepare(5));
+        one.read_anew().expect("read").take(&row(3, 1)).expect("written");
+        other.read_anew().expect("read").take(&row(5, 1)).expect("written");
+        let rows = earlier(&file).expect("both").rows;
+        assert_eq!(rows.iter().map(|row| row.figure).collect::<Vec<_>>(), [3, 5]);
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    fn rows_of_more_seeds_stay() {
+        let folder = folder("seeds");
+        let file = folder.join("kept.json");
+        let prepare = |number, seeds| {
+            let kept = Kept::prepare(&file, (&figure(number)[..], seeds), false);
+            kept.map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(prepare(3, 1), Ok(()), "it is not there yet");
+        fs::write(&file, serde_json::to_string(&row(3, 3)).expect("text")).expect("written");
+        let why = prepare(3, 1).expect_err("fewer");
+        assert!(why.contains("with 3 seeds, and --seeds is 1; give --seeds 3"), "{why}");
+        assert_eq!((prepare(3, 3), prepare(5, 1)), (Ok(()), Ok(())));
+        fs::remove_dir_all(folder).expect("removed");
+    }
 }

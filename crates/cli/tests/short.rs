@@ -94,16 +94,13 @@ fn short_traits_take_the_place_of_no_full_ones() {
     assert_eq!(std::fs::read_to_string(full).expect("it stays"), "{ \"short\": false }");
 }
 
-/// All figures of a paper take minutes, and stood in the same folder where none was named.
 #[test]
 fn short_figures_take_the_place_of_no_full_ones() {
     let folder = Folder::new("short-figures");
-    // Those of full runs do not say so.
-    let full = folder.write("compared.json", "{ \"tailwater\": \"0.1.0\", \"rows\": [] }");
-    let before = std::fs::read(&full).expect("a result");
+    let text = "{ \"tailwater\": \"0.1.0\", \"rows\": [] }";
+    let full = folder.write("compared.json", text);
     let figures = |more: &[&str]| {
-        let mut command =
-            tailwater(&["figures", "breakwater", "10", "--claims", "--out"], &[&folder.0]);
+        let mut command = tailwater(&["figures", "breakwater", "10", "--out"], &[&folder.0]);
         command.args(more);
         command
     };
@@ -112,6 +109,18 @@ fn short_figures_take_the_place_of_no_full_ones() {
     for refused in [figures(&["--short"]), by_environment] {
         is_refused(&ended(refused));
     }
-    assert_eq!(std::fs::read(&full).expect("it stays"), before);
-    assert_eq!(std::fs::read_dir(&folder.0).expect("a folder").count(), 1, "nothing is beside it");
+    assert_eq!(std::fs::read_to_string(full).expect("it stays"), text);
+}
+
+/// Where the disk was full behind hours of simulation, nothing was told.
+#[test]
+fn numbers_of_figures_are_told_before_they_are_written() {
+    let folder = Folder::new("figures-unwritten");
+    std::fs::create_dir(folder.0.join("compared.json")).expect("a folder in the way");
+    let flags = ["figures", "breakwater", "10", "--short", "--claims", "--out"];
+    let output = ended(tailwater(&flags, &[&folder.0]));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("compared.json"), "{said}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("| figure |"), "{output:?}");
 }

@@ -82,6 +82,16 @@ impl Compared {
         Self { tailwater: newer.tailwater.clone(), short, rows }
     }
 
+    /// A row of one of these figures that is of more than so many seeds, which fewer must not replace. Those of short runs
+    /// may always be replaced.
+    #[must_use]
+    pub fn with_more_seeds(&self, figures: &[Figure], seeds: u32) -> Option<&Row> {
+        let is_of = |row: &Row, figure: &Figure| row.figure() == (&*figure.paper, figure.number);
+        let is_chosen = |row: &&Row| figures.iter().any(|figure| is_of(row, figure));
+        let mut rows = self.rows.iter().filter(|row| !self.short && row.seeds > seeds);
+        rows.find(is_chosen)
+    }
+
     /// The numbers, and how many claims are met: for the terminal and for a file.
     #[must_use]
     pub fn markdown(&self) -> String {
@@ -113,7 +123,7 @@ impl Compared {
                 row.subject,
                 with_unit(number(row.theirs), row.unit),
                 row.asked,
-                row.shown(),
+                row.shown(most),
                 row.verdict(),
             );
         }
@@ -142,7 +152,8 @@ impl Row {
         (&self.paper, self.figure)
     }
 
-    fn shown(&self) -> String {
+    /// Below a heading that speaks of so many seeds.
+    fn shown(&self, most: u32) -> String {
         let Some(ours) = self.ours else {
             return "–".into();
         };
@@ -150,7 +161,11 @@ impl Row {
         if self.seeds == 1 {
             return median;
         }
-        format!("{median} [{}–{}]", number(ours.min), number(ours.max))
+        let seeds = match self.seeds {
+            seeds if seeds == most => String::new(),
+            seeds => format!(" of {seeds} seeds"),
+        };
+        format!("{median} [{}–{}{seeds}]", number(ours.min), number(ours.max))
     }
 
     const fn verdict(&self) -> &'static str {
@@ -243,6 +258,18 @@ mod tests {
         assert_eq!(missed.rows[0].met, Some(false));
         assert!(missed.table().contains("| 710 k/s [700–820] | **no** |"), "{}", missed.table());
         assert!(missed.counts().contains("| p | 1 | 0 | 0 |"), "{}", missed.counts());
+    }
+
+    /// The heading said that they were of as many seeds as the others.
+    #[test]
+    fn rows_of_fewer_seeds_than_the_most_say_so() {
+        let mut found = compared([700.0, 810.0, 820.0]);
+        found.rows[1].seeds = 5;
+        let table = found.table();
+        assert!(table.contains("[lowest–highest of 5 seeds]"), "{table}");
+        assert!(table.contains("| 810 k/s [700–820 of 3 seeds] | yes |"), "{table}");
+        found.rows[0].seeds = 1;
+        assert!(found.table().contains("| 810 k/s | yes |"), "{}", found.table());
     }
 
     #[test]

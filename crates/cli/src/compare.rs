@@ -44,6 +44,6 @@ fn near_enough(found: &Agreement, within: Option<f64>) -> Result<(), Failure> {
     }
     Err(Failure::work(format!(
         "{beyond} of {all} configurations differ by more than {within} points, and {missing} have no valid run in \
-         one of the results"
+         one of the results or in both"
     )))
 }

@@ -120,7 +120,7 @@ pub(crate) fn sentence(found: &Agreement) -> String {
     format!(
         "Goodput agrees within {TOLERANCE_POINTS} points of capacity in {near} of {} configurations, the order \
          of the controllers at {alike} of {all} demands, and where they fall below {} % of what could \
-         be served within 10 % for {onsets} of {}. {} configurations have no valid run in one of the two.",
+         be served within 10 % for {onsets} of {}. {} configurations have no valid run in one of the two, or in both.",
         found.points.len(),
         percent(KEEPS_UP),
         found.onsets.len(),

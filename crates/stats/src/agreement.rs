@@ -3,6 +3,7 @@
 
 use crate::pairing::{is_near, pairs};
 use crate::result::{Experiment, Summary};
+use crate::summary::without_valid_run;
 use serde::Serialize;
 
 /// How two results agree.
@@ -10,7 +11,7 @@ use serde::Serialize;
 pub struct Agreement {
     /// Configurations that both have, in the first's order.
     pub points: Vec<PairedPoint>,
-    /// Configurations that only one of them has.
+    /// Configurations that are not compared: only one of them has them, or a valid run of them, or neither has a valid run.
     pub unmatched: u32,
     /// Demands at which both rank the controllers alike, where goodputs within the tolerance count as
     /// equal; and all demands at which there was something to rank.
@@ -73,10 +74,19 @@ pub fn agreement(first: &Experiment, second: &Experiment, tolerance: f64) -> Agr
     let points: Vec<PairedPoint> = paired.iter().map(|(one, two)| point(one, two)).collect();
     // Each of either is in one pair at most.
     let alone = first.summary.len() + second.summary.len() - 2 * points.len();
-    let unmatched = u32::try_from(alone).unwrap_or(u32::MAX);
+    let unmatched = u32::try_from(alone + void(first, second)).unwrap_or(u32::MAX);
     let ranked_alike = ranks(&points, tolerance);
     let onsets = onsets(&points);
     Agreement { points, unmatched, ranked_alike, onsets }
+}
+
+/// How many configurations ran and have no summary in either, as no run of them is valid. One that is void in both counts once.
+fn void(first: &Experiment, second: &Experiment) -> usize {
+    let one = without_valid_run(&first.runs);
+    let two = without_valid_run(&second.runs);
+    // The other's summary was counted.
+    let counted = pairs(&one, &second.summary).len() + pairs(&two, &first.summary).len();
+    (one.len() + two.len()).saturating_sub(counted + pairs(&one, &two).len())
 }
 
 fn point(one: &Summary, two: &Summary) -> PairedPoint {
@@ -202,6 +212,34 @@ mod tests {
         assert_eq!((found.points.len(), found.unmatched), (1, 2));
         assert!((found.points[0].difference() + 5.0).abs() < 1e-9);
         assert_eq!(found.ranked_alike, (0, 0), "nothing to rank");
+    }
+
+    /// Where no run of it counts in either, it was in no number: all that was left agreed.
+    #[test]
+    fn what_has_no_valid_run_in_either_is_counted() {
+        use crate::result::Run;
+        let run = |controller: &str, valid| Run {
+            controller: controller.into(),
+            demand_ratio: 1.0,
+            valid,
+            ..Run::default()
+        };
+        let of = |runs: Vec<Run>| Experiment {
+            summary: crate::summarise(&runs),
+            runs,
+            ..Experiment::default()
+        };
+        let both = of(vec![run("a", true), run("b", true)]);
+        let void = of(vec![run("a", true), run("b", false), run("b", false)]);
+        let other = of(vec![run("a", true), run("c", false)]);
+        let unmatched = |one, two| {
+            let found = agreement(one, two, 5.0);
+            assert_eq!(found.points[0].controller, "a");
+            found.unmatched
+        };
+        assert_eq!(unmatched(&both, &both), 0);
+        assert_eq!((unmatched(&both, &void), unmatched(&void, &both)), (1, 1));
+        assert_eq!((unmatched(&void, &void), unmatched(&void, &other)), (1, 2));
     }
 
     #[test]

@@ -21,6 +21,27 @@ pub fn summarise(runs: &[Run]) -> Vec<Summary> {
     groups.iter().map(|group| fold(group)).collect()
 }
 
+/// The configurations that have no valid run, and so no summary: what they are called and asked for, and nothing else.
+pub(crate) fn without_valid_run(runs: &[Run]) -> Vec<Summary> {
+    let mut groups: Vec<(&Run, bool)> = Vec::new();
+    for run in runs {
+        match groups.iter_mut().find(|(first, _)| alike(first, run)) {
+            Some((_, is_sound)) => *is_sound |= run.valid,
+            None => groups.push((run, run.valid)),
+        }
+    }
+    let summary = |(first, _): (&Run, bool)| Summary {
+        controller: first.controller.clone(),
+        profile: first.profile.clone(),
+        clients: first.clients,
+        slo_us: first.slo_us,
+        demand_ratio: first.demand_ratio,
+        repetitions: 0,
+        of: [("asked_rps".to_owned(), Spread::of(&[first.asked_rps]))].into(),
+    };
+    groups.into_iter().filter(|(_, is_sound)| !is_sound).map(summary).collect()
+}
+
 fn alike(a: &Run, b: &Run) -> bool {
     // A demand of 1.2 × capacity may have been computed in more than one way.
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs());
@@ -152,6 +173,16 @@ mod tests {
         assert_eq!(found[0].of["goodput_rps"], Spread { min: 10.0, median: 20.0, max: 30.0 });
         assert_eq!(found[0].of["fates.ok"].median, 0.75);
         assert_eq!(found[0].of["fates.shed"].median, 0.25);
+    }
+
+    #[test]
+    fn configurations_without_a_valid_run_are_named_once() {
+        let void = |controller| Run { valid: false, asked_rps: 7.0, ..run(controller, 1.0, 1.0) };
+        let runs = [void("none"), void("seda"), run("none", 1.0, 1.0), void("seda"), void("none")];
+        let found = without_valid_run(&runs);
+        let names: Vec<_> = found.iter().map(|it| (&*it.controller, it.repetitions)).collect();
+        assert_eq!(names, [("seda", 0)]);
+        assert_eq!(found[0].of["asked_rps"].median, 7.0);
     }
 
     #[test]

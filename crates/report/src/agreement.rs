@@ -24,9 +24,9 @@ pub fn comparison_table(
     let within = |text: String| width.map_or(text.clone(), |width| wrap(&text, width.into()));
     let grid = |table: Rows| grid_within(&table.heads, 1, &table.rows, width);
     format!(
-        "first: {}\nsecond: {}\n{}\n\n{}\n\n{}\n\n{}",
-        title(first),
-        title(second),
+        "{}\n{}\n{}\n\n{}\n\n{}\n\n{}",
+        within(format!("first: {}", title(first))),
+        within(format!("second: {}", title(second))),
         within(meaning()),
         grid(points(found)),
         grid(onsets(found)),
@@ -40,9 +40,17 @@ pub(crate) fn meaning() -> String {
     )
 }
 
-/// Which result it is.
+/// Which result it is, and why it is not the whole one.
 pub(crate) fn title(of: &Experiment) -> String {
-    printable(&format!("{} on {} ({})", of.scenario, of.driver, of.manifest.tailwater))
+    let (valid, all) = (of.runs.iter().filter(|run| run.valid).count(), of.runs.len());
+    let told = [
+        Some(format!("{} on {} ({})", of.scenario, of.driver, of.manifest.tailwater)),
+        of.short.then(|| "the short version, which is no result".to_owned()),
+        of.shard.as_ref().map(|shard| format!("shard {}/{} alone", shard.index, shard.of)),
+        of.cut_short.as_ref().map(|why| format!("cut short: {why}")),
+        (valid < all).then(|| format!("{valid} of {all} runs are valid")),
+    ];
+    printable(&told.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
 pub(crate) fn points(found: &Agreement) -> Rows {
@@ -159,6 +167,34 @@ mod tests {
         let expected = ["0.85×", "0", "84", "+84.0", "!", "–", "213"];
         assert!(cells(row).ends_with(&expected), "{text}");
         assert!(text.contains("Goodput is in % of capacity"), "{text}");
+    }
+
+    /// A part of a result was compared as if it were all of it.
+    #[test]
+    fn what_is_no_whole_result_says_so() {
+        use tailwater_stats::result::{Run, ShardMark};
+        let of = |driver: &str| Experiment { driver: driver.into(), ..Experiment::default() };
+        let mark = ShardMark {
+            index: 1,
+            of: 4,
+            pairs: 8,
+            repetitions: 1,
+            digest: String::new(),
+            build: String::new(),
+        };
+        let part = Experiment {
+            short: true,
+            shard: Some(mark),
+            cut_short: Some("ended by SIGTERM".into()),
+            runs: vec![Run::default(), Run { valid: true, ..Run::default() }],
+            ..of("sim")
+        };
+        let text = comparison_table((&of("loopback"), &part), &Agreement::default(), None);
+        let lines: Vec<&str> = text.lines().take(2).collect();
+        assert!(lines[0].starts_with("first: ") && lines[0].ends_with("on loopback ()"), "{text}");
+        let caveats = "on sim (); the short version, which is no result; shard 1/4 alone; cut short: ended by SIGTERM; \
+                       1 of 2 runs are valid";
+        assert!(lines[1].starts_with("second: ") && lines[1].ends_with(caveats), "{text}");
     }
 
     /// Each cell had the unit that suited it, so that 900 µs stood above 1.00 ms.

@@ -31,6 +31,8 @@ fn of_group(runs: &[Run], like: &Run) -> Option<CostOfControl> {
             let none = beside(runs, run)?;
             Some((none.server_cpu_ns_per_request, run.server_cpu_ns_per_request))
         })
+        // What could not be read is stored as zero.
+        .filter(|(none, own)| *none > 0.0 && *own > 0.0)
         .collect();
     Some(CostOfControl {
         controller: like.controller.clone(),
@@ -94,6 +96,19 @@ mod tests {
         assert_eq!(costs.len(), 1);
         assert_eq!(costs[0].ratio.pairs, 2);
         assert!((costs[0].ratio.ratio - 1.1).abs() < 1e-9);
+    }
+
+    /// One such run left the controller without any comparison.
+    #[test]
+    fn a_run_whose_cpu_time_is_not_known_is_in_no_pair() {
+        let mut runs = Vec::new();
+        for (at, none, own) in [(0, 10.0, 11.0), (1, 10.0, 0.0), (2, 20.0, 22.0), (3, 0.0, 9.0)] {
+            runs.extend([run("none", at, none, true), run("breakwater", at, own, true)]);
+        }
+        let costs = of(&runs);
+        assert_eq!(costs.iter().map(|cost| cost.ratio.pairs).collect::<Vec<_>>(), [2]);
+        assert!((costs[0].ratio.ratio - 1.1).abs() < 1e-9);
+        assert!(of(&runs[..4]).is_empty(), "one pair has no spread");
     }
 
     /// The first of them was the one for all, and the cost of a threading model one of control.

@@ -8,7 +8,7 @@ use crate::spread::Spread;
 ///
 /// `of` holds every numeric field by its name; fates as shares of all intended requests by
 /// `fates.ok` and so on, noise by `noise.steal_ratio` and so on. What no run has a reading of is left out. Percentiles of
-/// latencies are those of the runs that have some; zero where none has.
+/// latencies, and what requests cost the server, are those of the runs that have some; zero where none has.
 #[must_use]
 pub fn summarise(runs: &[Run]) -> Vec<Summary> {
     let mut groups: Vec<Vec<&Run>> = Vec::new();
@@ -58,9 +58,9 @@ fn fold(group: &[&Run]) -> Summary {
         let values: Vec<f64> = group.iter().map(|run| field(run)).collect();
         ((*name).to_owned(), Spread::of(&values))
     };
-    // A percentile of nothing is stored as zero, and would be the shortest latency of all.
-    let latency = |(name, field): &(&str, Field)| {
-        let values: Vec<f64> = group.iter().map(|run| field(run)).filter(|us| *us > 0.0).collect();
+    // What was not measured is stored as zero, and would be the shortest latency of all, or the cheapest request.
+    let measured = |(name, field): &(&str, Field)| {
+        let values: Vec<f64> = group.iter().map(|run| field(run)).filter(|it| *it > 0.0).collect();
         ((*name).to_owned(), Spread::of(&values))
     };
     let read = |(name, field): &(&str, Reading)| {
@@ -77,7 +77,7 @@ fn fold(group: &[&Run]) -> Summary {
         of: FIELDS
             .iter()
             .map(spread)
-            .chain(LATENCIES.iter().map(latency))
+            .chain(MEASURED.iter().map(measured))
             .chain(READINGS.iter().filter_map(read))
             .collect(),
     }
@@ -90,7 +90,7 @@ type Field = fn(&Run) -> f64;
 type Reading = fn(&Run) -> Option<f64>;
 
 /// What varies between repetitions.
-const FIELDS: [(&str, Field); 27] = [
+const FIELDS: [(&str, Field); 24] = [
     ("capacity_rps", |run| run.capacity_rps),
     ("capacity_drift", |run| run.capacity_drift),
     ("bound_rps", |run| run.bound_rps),
@@ -111,21 +111,21 @@ const FIELDS: [(&str, Field); 27] = [
     ("lateness_p95_us", |run| run.lateness_p95_us),
     ("lateness_p99_us", |run| run.lateness_p99_us),
     ("slipped_us", |run| run.slipped_us),
-    ("server_cpu_ns_per_request", |run| run.server_cpu_ns_per_request),
-    ("rx_per_request", |run| run.rx_per_request),
-    ("tx_per_request", |run| run.tx_per_request),
     ("explicit_credits_rps", |run| run.explicit_credits_rps),
     ("noise.steal_ratio", |run| run.noise.steal_ratio),
     ("noise.load_involuntary_per_s", |run| run.noise.load_involuntary_per_s),
     ("noise.load_run_delay_ratio", |run| run.noise.load_run_delay_ratio),
 ];
 
-/// The same of percentiles that some runs have none of.
-const LATENCIES: [(&str, Field); 4] = [
+/// The same of what some runs have none of: percentiles of nothing, and counts and times of a server that could not be read.
+const MEASURED: [(&str, Field); 7] = [
     ("p50_us", |run| run.p50_us),
     ("p99_us", |run| run.p99_us),
     ("p999_us", |run| run.p999_us),
     ("reject_p50_us", |run| run.reject_p50_us),
+    ("server_cpu_ns_per_request", |run| run.server_cpu_ns_per_request),
+    ("rx_per_request", |run| run.rx_per_request),
+    ("tx_per_request", |run| run.tx_per_request),
 ];
 
 /// The same of what is not always read.
@@ -202,10 +202,18 @@ mod tests {
 
     /// It counted as a latency of 0 µs: nothing answered in one run of three made the median lower.
     #[test]
-    fn a_percentile_of_nothing_is_no_short_latency() {
-        let with = |p99_us| Run { p99_us, reject_p50_us: p99_us, ..run("none", 1.0, 1.0) };
+    fn what_was_not_measured_is_no_small_number() {
+        let with = |it| Run {
+            p99_us: it,
+            reject_p50_us: it,
+            server_cpu_ns_per_request: it,
+            rx_per_request: it,
+            tx_per_request: it,
+            ..run("none", 1.0, 1.0)
+        };
         let found = summarise(&[with(0.0), with(500.0), with(700.0)]);
-        for key in ["p99_us", "reject_p50_us"] {
+        let cost = ["server_cpu_ns_per_request", "rx_per_request", "tx_per_request"];
+        for key in ["p99_us", "reject_p50_us"].into_iter().chain(cost) {
             assert_eq!(found[0].of[key], Spread { min: 500.0, median: 600.0, max: 700.0 }, "{key}");
         }
         assert_eq!(found[0].repetitions, 3);

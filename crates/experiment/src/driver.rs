@@ -95,7 +95,7 @@ pub struct Played {
     /// Filled by the driver as [`Driver::open_run`] says.
     pub run: Run,
     /// Of each request of a stepped run, in order of time: its offset in the measured window and its
-    /// latency, in µs; negative where it was not served. Empty for steady demand.
+    /// latency, in µs; negative where it was not served, or only a part of it in time. Empty for steady demand.
     pub points: Vec<(f32, f32)>,
     /// Why the run cannot count whatever the rules say, as where its server ended or answered wrongly.
     pub trouble: Option<String>,

@@ -88,7 +88,9 @@ impl Tally {
         };
         *(if ok { &mut self.fates.ok } else { &mut self.fates.late }) += 1;
         self.latency.record(latency);
-        self.note(offset, latency.as_secs_f32() * 1e6);
+        // Steps are judged by these latencies alone: that of a part must not look like one in time.
+        let misleads = !ok && latency <= self.spec.slo;
+        self.note(offset, if misleads { NOT_SERVED } else { latency.as_secs_f32() * 1e6 });
         if let Some(bin) = self.bins.as_mut().and_then(|bins| bins.at(offset)) {
             bin.intended += 1;
             bin.ok += u64::from(ok);
@@ -279,7 +281,7 @@ pub struct TallyFindings {
     /// driver knows what the scenario asked for.
     pub series: Option<Series>,
     /// Of each intended request, when bins were asked for and in order of time: its offset in the window
-    /// and its latency, in µs; negative where it was not served.
+    /// and its latency, in µs; negative where it was not served, or only a part of it in time.
     pub points: Vec<(f32, f32)>,
     /// By class, where several were told; without names.
     pub classes: Vec<ClassReading>,

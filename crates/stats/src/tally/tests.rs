@@ -82,6 +82,19 @@ fn partial_answers_are_no_goodput() {
     assert!(series.goodput_rps[1] == 0.0 && series.p99_us[1] > 90.0, "{series:?}");
 }
 
+/// Recoveries counted them as goodput, and runs and series did not.
+#[test]
+fn no_part_of_an_answer_is_a_point_in_time() {
+    let mut tally = Tally::new(spec());
+    tally.served(at(1000), US * 100);
+    tally.served_in_part(at(1100), US * 100);
+    tally.served_in_part(at(1200), US * 300);
+    tally.served(at(1300), US * 400);
+    let points = tally.finish().points;
+    let latencies: Vec<f32> = points.iter().map(|point| point.1.round()).collect();
+    assert_eq!(latencies, [100.0, -1.0, 300.0, 400.0]);
+}
+
 #[test]
 fn the_series_goes_by_intended_time() {
     let mut tally = Tally::new(spec());

@@ -19,6 +19,9 @@ pub(crate) fn new(options: &NewOptions) -> Result<(), Failure> {
         ErrorKind::AlreadyExists => Failure::usage(format!(
             "{shown} is there already and stays as it is; give another name"
         )),
+        ErrorKind::NotFound => Failure::usage(format!(
+            "{shown}: its folder is not there; make that first, or give another name"
+        )),
         _ => Failure::usage(format!("{shown}: {error}; give a name in a folder that can be written to")),
     };
     let mut written = fs::File::create_new(&file).map_err(trouble)?;

@@ -17,6 +17,7 @@ use tailwater_workload::scenario::{StallKind, Stalls};
 const KEPT_MAX: usize = 1_000_000;
 
 pub(crate) fn probe(options: &ProbeOptions) -> Result<(), Failure> {
+    refuse_twice(&options.cores)?;
     let watches = watch_all(options)?;
     let all: Vec<Duration> = watches.iter().flat_map(|it| it.lengths.iter().copied()).collect();
     let watched = watches.iter().map(|watch| watch.watched).sum();
@@ -33,6 +34,14 @@ pub(crate) fn probe(options: &ProbeOptions) -> Result<(), Failure> {
     }
     say(&table(&watches, style().width))?;
     say(&format!("\nFor [sim] of a scenario:\n\n{stalls}"))
+}
+
+/// Two threads that spin on one core take it from one another, and each would find that the machine did.
+fn refuse_twice(cores: &[usize]) -> Result<(), Failure> {
+    let again = cores.iter().enumerate().find(|(at, core)| cores[..*at].contains(core));
+    again.map_or(Ok(()), |(_, core)| {
+        Err(Failure::usage(format!("--core names core {core} twice; each is needed once")))
+    })
 }
 
 /// All cores at once: a machine whose cores are all busy stalls otherwise than one with a busy core.
@@ -150,6 +159,14 @@ mod tests {
         let found = Stalls::observed(watch.lengths.clone(), watch.watched);
         assert_eq!(found.kinds().len(), 2, "{found}");
         assert!((found.share() - watch.share()).abs() < 1e-3);
+    }
+
+    /// Half of its time was said to be stalls.
+    #[test]
+    fn a_core_that_is_named_twice_is_refused() {
+        assert!(refuse_twice(&[0, 1, 7]).is_ok() && refuse_twice(&[]).is_ok());
+        let why = refuse_twice(&[3, 0, 3]).expect_err("twice").to_string();
+        assert_eq!(why, "--core names core 3 twice; each is needed once");
     }
 
     #[test]

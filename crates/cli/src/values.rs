@@ -16,12 +16,13 @@ pub(crate) fn share(text: &str) -> Option<f64> {
     }
 }
 
-/// As a number, from a hundredth to an hour.
+/// Points of capacity, from none to ten times all of it.
 pub(crate) fn points(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.0..=1_000.0).contains(number));
     number.ok_or_else(|| format!("'{text}' found, a number from 0 to 1000 is needed"))
 }
 
+/// As a number, from a hundredth to an hour.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.01..=3_600.0).contains(number));
     number.ok_or_else(|| format!("'{text}' found, a number from 0.01 to 3600 is needed"))

@@ -53,11 +53,17 @@ impl Shard {
         ShardMark {
             index: self.index,
             of: self.of,
-            pairs: (scenario.configurations().len() * scenario.controllers.len()) as u32,
+            pairs: pairs_of(scenario),
             repetitions: scenario.repetitions,
             digest: format!("{:016x}", digest.finish()),
             build,
         }
+    }
+
+    /// How many runs it has of a scenario.
+    #[must_use]
+    pub fn runs(self, scenario: &Scenario) -> u64 {
+        u64::from(self.share_of(pairs_of(scenario))) * u64::from(scenario.repetitions)
     }
 
     /// How many of so many pairs are of this shard.
@@ -69,6 +75,11 @@ impl Shard {
     pub(crate) const fn holds(self, pair: usize) -> bool {
         pair % self.of as usize == self.index as usize
     }
+}
+
+/// Of configuration and controller.
+fn pairs_of(scenario: &Scenario) -> u32 {
+    (scenario.configurations().len() * scenario.controllers.len()) as u32
 }
 
 /// The last bits of this machine's elementary functions: the system's library may choose others by the kind of CPU, and
@@ -117,6 +128,26 @@ mod tests {
             }
         }
         assert!((0..20).all(|pair| Shard::WHOLE.holds(pair)));
+    }
+
+    #[test]
+    fn all_shards_together_have_the_runs_of_the_scenario() {
+        let text = r#"
+slo = ["1ms", "2ms"]
+duration = "20ms"
+repetitions = 3
+clients.count = 10
+demand.of_capacity = [0.5, 1.0]
+controller = [{ name = "none" }, { name = "breakwater" }]
+server.service = { distribution = "constant", mean = "10us" }
+"#;
+        let scenario = Scenario::parse("x.toml", text).unwrap_or_else(|error| panic!("{error}"));
+        let of = |of: u32| {
+            let shards = (0..of).map(|index| Shard::new(index, of).unwrap());
+            shards.map(|shard| shard.runs(&scenario)).collect::<Vec<_>>()
+        };
+        assert_eq!((of(1), of(3)), (vec![24], vec![9, 9, 6]));
+        assert_eq!(Shard::WHOLE.runs(&scenario), scenario.runs());
     }
 
     #[test]

@@ -139,7 +139,8 @@ pub(crate) fn play(
     experiment.short = short;
     let ended = interrupt.signal().map(Failure::signal).or(failure);
     if let Some(ended) = &ended {
-        experiment = cut_short(&scenario, experiment, ended)?;
+        let all = options.shard.unwrap_or(Shard::WHOLE).runs(&scenario);
+        experiment = cut_short(all, experiment, ended)?;
     }
     let text = serde_json::to_string_pretty(&experiment).map_err(Failure::work)?;
     // What something has ended is less than an earlier whole result, which stays as it is.
@@ -286,19 +287,15 @@ impl Made {
     }
 }
 
-/// What was run before the signal or the failure, if anything was; else that.
-fn cut_short(
-    scenario: &Scenario,
-    mut experiment: Experiment,
-    ended: &Failure,
-) -> Result<Experiment, Failure> {
+/// What was run of so many runs before the signal or the failure, if anything was; else that.
+fn cut_short(all: u64, mut experiment: Experiment, ended: &Failure) -> Result<Experiment, Failure> {
     if experiment.runs.is_empty() {
         return Err(match ended {
             Failure::Signal(..) => Failure::clone(ended).and("no run took place"),
             failure => Failure::clone(failure),
         });
     }
-    let why = format!("{ended}, after {} of {} runs", experiment.runs.len(), scenario.runs());
+    let why = format!("{ended}, after {} of {all} runs", experiment.runs.len());
     experiment.cut_short = Some(why);
     Ok(experiment)
 }
@@ -306,6 +303,17 @@ fn cut_short(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_stats::result::Run;
+
+    /// It was said to be 5 of all runs of the experiment.
+    #[test]
+    fn what_was_run_is_told_of_so_many_runs() {
+        let made = Experiment { runs: vec![Run::default(); 5], ..Experiment::default() };
+        let ended = Failure::work("the disk is full");
+        let made = cut_short(6, made, &ended).expect("some runs");
+        assert_eq!(made.cut_short.as_deref(), Some("the disk is full, after 5 of 6 runs"));
+        assert!(cut_short(6, Experiment::default(), &ended).is_err());
+    }
 
     #[test]
     fn a_wrong_answer_fails_whatever_else_is_sound() {

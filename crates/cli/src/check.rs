@@ -3,7 +3,7 @@
 use crate::args::CheckOptions;
 use crate::failure::{Failure, say};
 use crate::input::text_of;
-use crate::run::{Driver, cores, launched};
+use crate::run::{Driver, cores, foreign, launched};
 use crate::{applications, notes, scenarios};
 use serde::Serialize;
 use std::path::Path;
@@ -117,7 +117,8 @@ fn one(file: &Path, on: Option<Driver>) -> Result<Plan, ScenarioError> {
     let scenario = scenarios::parsed(file, &text)?;
     known(&scenario)?;
     let elsewhere = (scenario.needs_simulator(), scenario.needs_sockets());
-    let lacking = elsewhere.0.is_none().then(|| cores::lacking(&scenario)).flatten();
+    let here = || cores::lacking(&scenario).or_else(|| foreign::lacking(&scenario));
+    let lacking = elsewhere.0.is_none().then(here).flatten();
     if let (Some(Driver::Loopback), Some(why)) = (on, &lacking) {
         return Err(ScenarioError::at(&name, TextPlace::START, why));
     }

@@ -198,6 +198,24 @@ fn a_core_that_is_not_there_is_a_note_and_refused_where_sockets_are_asked_for() 
     assert!(said.contains("server.cores names core 1000"), "{said}");
 }
 
+/// It was sound for sockets, and each run of it was refused.
+#[test]
+fn a_program_that_is_not_there_is_a_note_and_refused_where_sockets_are_asked_for() {
+    let folder = Folder::new("check-program");
+    let tier = "server.path = { steps = [{ call = \"leaf\" }] }\n\
+                tier = { name = \"leaf\", command = \"no-such-program -p {port}\" }\n";
+    let service = "server.service = { distribution = \"constant\", mean = \"10us\" }\n";
+    let file = folder.write("foreign.toml", &SOUND.replace(service, tier));
+    let output = check(&[], &[&file]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let note = "not over sockets here: found no program no-such-program, which tier leaf runs; install it";
+    assert!(text(&output.stdout).contains(note), "{}", text(&output.stdout));
+    let output = check(&["--on", "loopback"], &[&file]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("found no program no-such-program"), "{said}");
+}
+
 #[test]
 fn a_file_that_is_not_there_names_the_nearest_or_how_one_begins() {
     let folder = Folder::new("check-nearest");

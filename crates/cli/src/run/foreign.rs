@@ -25,15 +25,16 @@ const ANSWER: &[u8] = b"END\r\n";
 
 /// Refuses a scenario of whose commands a program is not there.
 pub(super) fn check(scenario: &Scenario) -> Result<(), Failure> {
-    for tier in &scenario.tiers {
-        let Some(program) = tier.command.as_ref().map(|command| &command.words[0]) else {
-            continue;
-        };
-        if find(program.as_ref()).is_none_or(|file| !file.is_file()) {
-            return Err(Failure::work(missing(program, &tier.name)));
-        }
-    }
-    Ok(())
+    lacking(scenario).map_or(Ok(()), |why| Err(Failure::work(why)))
+}
+
+/// The first program of a tier's command that is not there, and how to get it; `None` where all are.
+pub(crate) fn lacking(scenario: &Scenario) -> Option<String> {
+    scenario.tiers.iter().find_map(|tier| {
+        let program = &tier.command.as_ref()?.words[0];
+        let is_there = find(program.as_ref()).is_some_and(|file| file.is_file());
+        (!is_there).then(|| missing(program, &tier.name))
+    })
 }
 
 fn missing(program: &str, tier: &str) -> String {

@@ -6,7 +6,7 @@ pub(crate) mod cores;
 mod course;
 mod deployment;
 mod flags;
-mod foreign;
+pub(crate) mod foreign;
 mod generator;
 pub(crate) mod launched;
 mod loopback;

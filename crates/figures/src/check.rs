@@ -1,7 +1,7 @@
 //! What the types of a figure's file cannot say: that names exist, that units fit, that a claim can fail
 //! and is counted once.
 
-use crate::data::{Claim, Figure, Form, Measure, Panel};
+use crate::data::{At, Claim, Figure, Form, Measure, Panel};
 use crate::embedded::scenario;
 use crate::error::{DataError, Fault};
 use crate::quantity::Dimension;
@@ -72,7 +72,29 @@ fn of_claim(figure: &Figure, claim: &Claim) -> Result<(), Fault> {
     if claim.subjects().next().is_none() {
         return Err(Fault::Nobody);
     }
-    labels(claim)
+    labels(claim)?;
+    of_one_run(claim)
+}
+
+/// What is read of one run has one that is meant. Of several the first would count, whichever that is.
+fn of_one_run(claim: &Claim) -> Result<(), Fault> {
+    let measure = &claim.measure;
+    let scenario = read(&measure.scenario)?;
+    let all = scenario.configurations().len();
+    let of_each = match measure.at {
+        At::Only => all,
+        At::DemandRatio(_) | At::DemandKrps(_) => all / scenario.demand.courses.len().max(1),
+        At::Most | At::MostFromKrps(_) | At::Least => return Ok(()),
+    };
+    claim.subjects().try_for_each(|(subject, _)| {
+        let label = Measure::named(&measure.label, subject);
+        let called = scenario.controllers.iter().map(ControllerSpec::called);
+        let runs = of_each * called.filter(|one| Measure::is_called(one, &label)).count();
+        match runs {
+            0 | 1 => Ok(()),
+            _ => Err(Fault::Several { label, scenario: measure.scenario.clone(), runs }),
+        }
+    })
 }
 
 /// The kind of number that a measure yields.
@@ -160,9 +182,20 @@ mod tests {
         assert_eq!(with("×", "read = { run = \"goodput\" }, as = \"of_slo\""), Fault::NotATime);
     }
 
+    /// The first of these demands was read, and nothing said so.
+    #[test]
+    fn a_value_of_one_run_that_may_be_of_several_is_refused() {
+        let claim = "theirs = 9\nunit = \"%\"\nof = \"seda\"\nmeasure = { scenario = \"fig3\", read = { run = \"drops\" } }\n";
+        let found = of_claim(claim);
+        let (label, scenario) = ("seda".into(), "fig3".into());
+        assert_eq!(found, Fault::Several { label, scenario, runs: 11 });
+        assert!(found.to_string().contains("say `at`"), "{found}");
+    }
+
     #[test]
     fn a_claim_that_cannot_fail_or_repeats_another_is_refused() {
-        let drops = "unit = \"%\"\nof = \"seda\"\nmeasure = { scenario = \"fig3\", read = { run = \"drops\" } }\n";
+        let drops = "unit = \"%\"\nof = \"seda\"\n\
+                     measure = { scenario = \"fig3\", read = { run = \"drops\" }, at = { demand_ratio = 2.0 } }\n";
         assert_eq!(of_claim(&format!("theirs = 1.5\n{drops}")), Fault::CannotFail);
         let twice = format!("theirs = 9\n{drops}{CLAIM}theirs = 8\n{drops}");
         assert_eq!(of_claim(&twice), Fault::Repeats("w".into()));

@@ -30,6 +30,15 @@ pub enum Fault {
         /// Where it was looked for.
         scenario: String,
     },
+    /// The value is of one run, and so many are meant.
+    Several {
+        /// What the claim asks for.
+        label: String,
+        /// Where it was looked for.
+        scenario: String,
+        /// How many.
+        runs: usize,
+    },
     /// The unit is of another kind than what is measured.
     UnfitUnit {
         /// As it is stated.
@@ -77,6 +86,13 @@ impl fmt::Display for Fault {
                 write!(
                     f,
                     "no controller of scenario '{scenario}' is labelled '{label}'; correct one of them"
+                )
+            }
+            Self::Several { label, scenario, runs } => {
+                write!(
+                    f,
+                    "{runs} runs of scenario '{scenario}' are meant by '{label}', and one is read; say `at`, or the whole \
+                     label"
                 )
             }
             Self::UnfitUnit { unit, measured } => {

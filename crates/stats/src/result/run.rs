@@ -260,7 +260,7 @@ pub struct Series {
     pub p99_us: Vec<f64>,
     /// Median reject delay in the bin; 0 where nothing was shed.
     pub reject_p50_us: Vec<f64>,
-    /// Demand ÷ capacity that the scenario asked for at the bin's start.
+    /// Demand ÷ capacity that the scenario asked for in the bin's middle.
     pub demand_ratio: Vec<f64>,
 }
 

@@ -8,6 +8,15 @@ use tailwater_report::{count, time};
 pub(super) const UNSCANNED: &str =
     "No scanner looked: of calls, those of functions that time themselves are told alone.";
 
+/// A mean time between looks from which on a scanner is taken for one without a core: one that has a core comes back within a few
+/// microseconds, and one that shares its only core naps for half a millisecond (`docs/profiling.md`, Limits).
+const SELDOM_NS: f64 = 100e3;
+
+/// Said of recordings in which looks came so seldom.
+const SELDOM: &str = "The scanner came so seldom that short calls are missing and bounds are wide. It takes a core of its own \
+    (--scanner-cpu), more of one (--cpu) or several scanners for many threads (--scanners). Functions built with --clock tell all \
+    their calls without.";
+
 /// Sentences, each on a line of its own; the first is always there.
 pub(crate) fn footer(records: u64, rate: TickRate, quality: &Quality) -> String {
     let [records, waits, marks] = [records, quality.lost_waits, quality.lost_marks].map(count);
@@ -28,6 +37,9 @@ pub(crate) fn footer(records: u64, rate: TickRate, quality: &Quality) -> String 
             time(quality.look_ns / 1e3),
             time(quality.look_p999_ns as f64 / 1e3),
         ));
+        if quality.look_ns >= SELDOM_NS {
+            lines.push(SELDOM.into());
+        }
     }
     if !rate.measured {
         lines
@@ -102,4 +114,21 @@ pub(crate) fn footer(records: u64, rate: TickRate, quality: &Quality) -> String 
         lines.extend(quality.damage.iter().map(|one| format!("  {one}")));
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scanner_that_comes_seldom_says_what_to_type() {
+        let said = |look_ns| {
+            let mut quality = Quality::default();
+            quality.looks = 1;
+            quality.look_ns = look_ns;
+            footer(0, TickRate { ns_per_tick: 1.0, measured: true }, &quality)
+        };
+        assert!(said(SELDOM_NS).contains("--scanner-cpu"), "{}", said(SELDOM_NS));
+        assert!(!said(SELDOM_NS - 1.0).contains("--scanner-cpu"), "a scanner that has a core");
+    }
 }

@@ -88,6 +88,8 @@ enum Verb {
     /// How many slow requests with a planted cause are blamed on it, and how many without one on anything;
     /// examples/profiling/causes.sh.
     Caused(caused::CausedArgs),
+    /// What `tailwater profile report` says of a recording that is there, for docs/figures-ldb.md; examples/profiling/tails.sh.
+    Tails(guide::TailsArgs),
     /// Print the folder of SQLite's sources.
     Sqlite,
 }
@@ -157,6 +159,7 @@ fn main() -> ExitCode {
         Some(Verb::Kept(args)) => guide::kept(args),
         Some(Verb::Compared(args)) => compared::compared(args),
         Some(Verb::Caused(args)) => caused::caused(args),
+        Some(Verb::Tails(args)) => guide::tails(args),
         Some(Verb::Sqlite) => place::sqlite().map(|folder| println!("{}", folder.display())),
         None => measure(&args),
     };

@@ -17,6 +17,7 @@ mod redis;
 mod result;
 mod service;
 mod sqlite;
+mod tails;
 mod visitor;
 mod watch;
 
@@ -27,6 +28,7 @@ pub(crate) use killed::{KilledArgs, killed};
 pub(crate) use options::{OptionsArgs, options};
 pub(crate) use planted::planted;
 pub(crate) use recorded::{RecordedArgs, recorded};
+pub(crate) use tails::{TailsArgs, tails};
 
 use crate::Result;
 use crate::trial::Trial;
@@ -148,21 +150,26 @@ pub(crate) fn guide(args: &GuideArgs) -> Result {
     Ok(())
 }
 
-/// A run is recorded, and the trace asked where the program lies, as paths are then short.
+/// A run is recorded, and the trace asked.
 fn asked(args: &GuideArgs) -> Result<Vec<Said>> {
     let trace = args.of.trial.folder.join("trace");
     let recorded = args.of.subject.run(args.run(Variant::Before, Some(&trace)))?;
     println!("recorded, {}", recorded.line());
+    answers(&args.of.trial.program, &trace, args.of.subject.questions())
+}
+
+/// What a trace answers, where its program lies, as paths are then short.
+fn answers(program: &Path, trace: &Path, questions: &[&[&str]]) -> Result<Vec<Said>> {
     let absolute =
         |path: &Path| path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
-    let (trace, program) = (absolute(&trace)?, absolute(&args.of.trial.program)?);
+    let (trace, program) = (absolute(trace)?, absolute(program)?);
     let beside = program.parent().ok_or("a program lies in a folder")?;
     let ask = |words: &&[&str]| {
         let mut command = Command::new("tailwater");
         command.current_dir(beside).arg("profile").args(*words).arg(&trace);
         Ok(Said { typed: typed(words), output: output(&mut command)? })
     };
-    args.of.subject.questions().iter().map(ask).collect()
+    questions.iter().map(ask).collect()
 }
 
 /// As it is typed beside the trace.

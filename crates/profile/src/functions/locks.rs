@@ -54,9 +54,8 @@ pub(super) struct Sum {
 #[derive(Default)]
 struct Lanes {
     by_thread: Map<ThreadId, Lane>,
-    /// Records so far, and how many there were when threads were last let go.
+    /// Records so far.
     told: u64,
-    swept: u64,
     /// Waits of threads that were let go in a call: it may have lain around them.
     forgotten: u64,
 }
@@ -100,7 +99,7 @@ impl From<&Call> for Span {
 
 impl Locks {
     pub(super) fn call(&mut self, call: &Call) {
-        let Some(lane) = self.lanes.of(call.thread) else { return self.beyond += 1 };
+        let lane = self.lanes.of(call.thread);
         lane.is_outside = call.depth == 0;
         if lane.is_outside {
             lane.outside_from = call.end;
@@ -117,7 +116,7 @@ impl Locks {
     }
 
     pub(super) fn wait(&mut self, wait: &Wait) {
-        let Some(lane) = self.lanes.of(wait.thread) else { return self.beyond += 1 };
+        let lane = self.lanes.of(wait.thread);
         lane.is_outside &= wait.end <= lane.outside_from;
         lane.looks = LOOKS_MAX.min(lane.looks + LOOKS);
         // A thread's calls come in the order of their ends.
@@ -144,29 +143,22 @@ impl Locks {
 }
 
 impl Lanes {
-    /// That of a thread; `None` where there are too many.
-    fn of(&mut self, thread: ThreadId) -> Option<&mut Lane> {
+    /// That of a thread. Where there are too many, others make room for a new one.
+    fn of(&mut self, thread: ThreadId) -> &mut Lane {
         self.told += 1;
         if self.by_thread.len() >= THREADS_MAX && !self.by_thread.contains_key(&thread) {
             self.sweep();
-            if self.by_thread.len() >= THREADS_MAX {
-                return None;
-            }
         }
         let lane = self.by_thread.entry(thread).or_default();
         lane.told = self.told;
-        Some(lane)
+        lane
     }
 
     /// Lets go of threads that were silent the longest, as a program may make new ones all the time: of those that are in no call, and of
     /// all where these are few. Where a filter leaves out outermost calls, or a thread waited in none, its end is never told. All
-    /// threads are looked through for that, so it is not done for each record.
+    /// threads are looked through for that. It leaves room for a thousand threads, so as many records lie between two of it.
     fn sweep(&mut self) {
         const HALF: usize = THREADS_MAX / 2;
-        if self.told - self.swept < HALF as u64 {
-            return;
-        }
-        self.swept = self.told;
         let mut told: Vec<u64> = self.by_thread.values().map(|lane| lane.told).collect();
         let (_, &mut middle, _) = told.select_nth_unstable(HALF);
         self.by_thread.retain(|_, lane| !lane.is_outside || lane.told > middle);
@@ -427,6 +419,26 @@ mod tests {
         assert!(kept <= THREADS_MAX);
         assert_eq!(locks.sums.len(), 10_000, "each has its wait");
         assert_eq!(locks.beyond(), 10_000 - kept as u64, "another call may have lain around each");
+    }
+
+    /// Threads that are in a call for long leave less room, and that was taken for none.
+    #[test]
+    fn each_new_thread_has_room_beside_those_that_stay() {
+        let mut locks = Locks::default();
+        for n in 0..800 {
+            locks.wait(&wait(n, 10, 20));
+        }
+        for n in 800..20_000 {
+            locks.call(&call(n, 1, 0, 100));
+            assert!(locks.lanes.by_thread.contains_key(&ThreadId(n)), "thread {n}");
+            assert!(locks.lanes.by_thread.len() <= THREADS_MAX);
+        }
+        for n in 0..800 {
+            locks.call(&call(n, 2, 0, 1_000_000));
+        }
+        assert_eq!(locks.beyond(), 0);
+        let waits: Vec<_> = locks.sums().map(|(key, sum)| (key.function.0, sum.waits)).collect();
+        assert_eq!(waits, [(2, 800)]);
     }
 
     #[test]

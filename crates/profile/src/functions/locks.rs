@@ -2,7 +2,7 @@
 //!
 //! Calls come when they end, waits when the ring of their thread is emptied: either may be first. Each looks at the
 //! other kind's recent past on its thread. So every pair is found once, by the one that came second, as long as
-//! neither came more than [`RECENT`] of the other's late.
+//! neither came more than [`RECENT`] of the other's late. What may be missing beyond that is counted.
 
 use crate::hash::Map;
 use crate::record::{Call, FunctionId, ThreadId, Ticks, Wait, WaitKind};
@@ -73,6 +73,10 @@ struct Lane {
     waits: VecDeque<Wait>,
     /// When the last wait remembered was over: most calls start later.
     waited_until: Ticks,
+    /// Waits that are remembered no more, though calls may yet turn out to lie around them; and when the last of them was over.
+    gone: (u64, Ticks),
+    /// When the last call that is remembered no more was over.
+    calls_until: Ticks,
     /// Looks that are saved. Without one, a wait does not count for a call around it.
     looks: usize,
 }
@@ -112,13 +116,24 @@ impl Locks {
                 note(&mut self.sums, &mut self.beyond, &span, wait, known);
             }
         }
-        push(&mut lane.calls, span);
+        let (gone, until) = lane.gone;
+        if until > call.start {
+            self.beyond = self.beyond.saturating_add(gone);
+        }
+        if lane.is_outside {
+            lane.gone = (0, 0);
+        }
+        if let Some(first) = push(&mut lane.calls, span) {
+            lane.calls_until = lane.calls_until.max(first.end);
+        }
     }
 
     pub(super) fn wait(&mut self, wait: &Wait) {
         let lane = self.lanes.of(wait.thread);
         lane.is_outside &= wait.end <= lane.outside_from;
         lane.looks = LOOKS_MAX.min(lane.looks + LOOKS);
+        // It may have lain within one of them.
+        self.beyond += u64::from(wait.start < lane.calls_until);
         // A thread's calls come in the order of their ends.
         for (nth, span) in lane.calls.iter().rev().enumerate() {
             if span.end <= wait.start {
@@ -129,7 +144,9 @@ impl Locks {
             note(&mut self.sums, &mut self.beyond, span, wait, known);
         }
         lane.waited_until = lane.waited_until.max(wait.end);
-        push(&mut lane.waits, *wait);
+        if let Some(first) = push(&mut lane.waits, *wait).filter(|one| one.end > lane.outside_from) {
+            lane.gone = (lane.gone.0 + 1, lane.gone.1.max(first.end));
+        }
     }
 
     pub(super) fn sums(self) -> impl Iterator<Item = (Key, Sum)> {
@@ -166,18 +183,18 @@ impl Lanes {
             let forgotten = &mut self.forgotten;
             self.by_thread.retain(|_, lane| {
                 let stays = lane.told > middle;
-                *forgotten += if stays { 0 } else { lane.waits.len() as u64 };
+                *forgotten += if stays { 0 } else { lane.waits.len() as u64 + lane.gone.0 };
                 stays
             });
         }
     }
 }
 
-fn push<T>(recent: &mut VecDeque<T>, item: T) {
-    if recent.len() == RECENT {
-        recent.pop_front();
-    }
+/// Remembers one more. Gives back the one that has to go for it.
+fn push<T>(recent: &mut VecDeque<T>, item: T) -> Option<T> {
+    let first = if recent.len() == RECENT { recent.pop_front() } else { None };
     recent.push_back(item);
+    first
 }
 
 /// The part of `wait` that lies within a call. One that the call's bounds only may have reached counts
@@ -365,6 +382,37 @@ mod tests {
         assert_eq!(locks.beyond(), 0);
         let sums: Vec<u64> = locks.sums().map(|(_, sum)| sum.waits).collect();
         assert_eq!(sums, [3_000; 11]);
+    }
+
+    /// The loop of a thread has the last thousand of its waits, and was told to have no more.
+    #[test]
+    fn waits_that_a_long_call_lacks_are_counted() {
+        let mut locks = Locks::default();
+        for nth in 0..3_000 {
+            let at = 100 * nth;
+            locks.wait(&wait(1, at + 10, at + 20));
+            locks.call(&Call { depth: 1, ..call(1, 1, at + 5, at + 25) });
+        }
+        assert_eq!(locks.beyond(), 0, "each of the calls within has its own");
+        locks.call(&call(1, 2, 0, 400_000));
+        assert_eq!(locks.beyond(), 3_000 - RECENT as u64);
+        // They count once: nothing lies around an outermost call.
+        locks.call(&call(1, 2, 0, 400_000));
+        assert_eq!(locks.beyond(), 3_000 - RECENT as u64);
+        let mut sums: Vec<_> = locks.sums().map(|(key, sum)| (key.function.0, sum.waits)).collect();
+        sums.sort_unstable();
+        assert_eq!(sums, [(1, 3_000), (2, RECENT as u64)]);
+    }
+
+    #[test]
+    fn a_wait_told_later_than_the_calls_remembered_is_counted() {
+        let mut locks = Locks::default();
+        locks.call(&call(1, 1, 0, 100));
+        (1..=RECENT as u64).for_each(|nth| locks.call(&call(1, 2, 100 * nth, 100 * nth + 50)));
+        locks.wait(&wait(1, 10, 20));
+        assert_eq!((locks.sums.len(), locks.beyond()), (0, 1), "it lay in the first call");
+        locks.wait(&wait(1, 310, 320));
+        assert_eq!((locks.sums.len(), locks.beyond()), (1, 1));
     }
 
     #[test]

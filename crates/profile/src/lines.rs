@@ -53,7 +53,8 @@ pub struct Weighed {
     /// Where threads were.
     pub addresses: Addresses,
     /// For how much of the time that slow calls took beyond the usual each sample stands: no more than from one sample to the
-    /// next, and all samples in calls of one kind no more than these took beyond it.
+    /// next, and all samples in calls of one kind no more than these took beyond it. That all of this was not waited is not sure, so
+    /// the lower bound is without what they waited.
     pub each: Bounds,
 }
 
@@ -93,6 +94,8 @@ struct Kind {
 #[derive(Clone, Copy, Default)]
 struct Sum {
     beyond: Beyond,
+    /// What they surely took in all, in nanoseconds.
+    took_ns: u64,
     /// In them, and in what they call.
     samples: u64,
 }
@@ -233,6 +236,7 @@ impl InCalls {
             let beyond = slow.beyond(took, self.rate);
             let sum = self.kinds.entry(kind).or_default();
             sum.beyond.add(beyond);
+            sum.took_ns = sum.took_ns.saturating_add(took_ns);
             sum.samples += thread.count_in(call, &reach, is_alone, (kind, beyond.low));
         }
         if call.depth == 0 {
@@ -289,10 +293,13 @@ impl Beyond {
 
 impl Sum {
     /// For how much of that each sample stands. Samples come by time on a core. So they are as many as there is time between
-    /// them, and fewer where the calls waited; where they are more, their own interruptions made calls slow.
+    /// them, and fewer where the calls waited; where they are more, their own interruptions made calls slow. For what they waited
+    /// calls took longer, whatever they did at their lines.
     fn each(self, every_ns: u64) -> Bounds {
         let share = |ns: u64| every_ns.min(ns / self.samples.max(1));
-        Bounds { low_ns: share(self.beyond.low), high_ns: Some(share(self.beyond.high)) }
+        let waited_ns = self.took_ns.saturating_sub(every_ns.saturating_mul(self.samples));
+        let low_ns = share(self.beyond.low.saturating_sub(waited_ns));
+        Bounds { low_ns, high_ns: Some(share(self.beyond.high)) }
     }
 }
 

@@ -45,17 +45,16 @@ pub struct InSlowCalls {
     pub unclear: u64,
 }
 
-/// Samples that stand for as much time each.
+/// Samples in slow calls of one kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Weighed {
     /// The innermost function that was under way, slow or not.
     pub function: FunctionId,
     /// Where threads were.
     pub addresses: Addresses,
-    /// For how much of the time that slow calls took beyond the usual each sample stands: no more than from one sample to the
-    /// next, and all samples in calls of one kind no more than these took beyond it. That all of this was not waited is not sure, so
-    /// the lower bound is without what they waited.
-    pub each: Bounds,
+    calls: Sum,
+    /// From one sample to the next, in nanoseconds.
+    every_ns: u64,
 }
 
 /// One more reading of a trace. A sample belongs to the innermost call that was under way, from the middle of its start to
@@ -91,17 +90,17 @@ struct Kind {
 }
 
 /// Slow calls of a kind together, those without a sample as well.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Sum {
     beyond: Beyond,
-    /// What they surely took in all, in nanoseconds.
-    took_ns: u64,
+    /// What they took in all: surely, and at most, in nanoseconds.
+    took: (u64, u64),
     /// In them, and in what they call.
     samples: u64,
 }
 
 /// How much longer than usual, in nanoseconds.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Beyond {
     low: u64,
     high: u64,
@@ -197,7 +196,7 @@ impl InCalls {
             found.unclear += thread.forget_before(u64::MAX, &mut settled);
         }
         let weighed = settled.into_iter().filter_map(|((function, kind), addresses)| {
-            Some(Weighed { function, addresses, each: kinds.get(&kind)?.each(every_ns) })
+            Some(Weighed { function, addresses, calls: *kinds.get(&kind)?, every_ns })
         });
         found.within = weighed.collect();
         found
@@ -236,7 +235,8 @@ impl InCalls {
             let beyond = slow.beyond(took, self.rate);
             let sum = self.kinds.entry(kind).or_default();
             sum.beyond.add(beyond);
-            sum.took_ns = sum.took_ns.saturating_add(took_ns);
+            let most_ns = if took.high == Ticks::MAX { u64::MAX } else { self.rate.ns(took.high) };
+            sum.took = (sum.took.0.saturating_add(took_ns), sum.took.1.saturating_add(most_ns));
             sum.samples += thread.count_in(call, &reach, is_alone, (kind, beyond.low));
         }
         if call.depth == 0 {
@@ -291,15 +291,24 @@ impl Beyond {
     }
 }
 
-impl Sum {
-    /// For how much of that each sample stands. Samples come by time on a core. So they are as many as there is time between
-    /// them, and fewer where the calls waited; where they are more, their own interruptions made calls slow. For what they waited
-    /// calls took longer, whatever they did at their lines.
-    fn each(self, every_ns: u64) -> Bounds {
-        let share = |ns: u64| every_ns.min(ns / self.samples.max(1));
-        let waited_ns = self.took_ns.saturating_sub(every_ns.saturating_mul(self.samples));
-        let low_ns = share(self.beyond.low.saturating_sub(waited_ns));
-        Bounds { low_ns, high_ns: Some(share(self.beyond.high)) }
+impl Weighed {
+    /// For how much of the time that slow calls took beyond the usual so many of its samples stand, those of a line. Samples come
+    /// by time on a core. So they are as many as there is time between them, and fewer where the calls waited. Where they are
+    /// more, their own interruptions made calls slow, and together they stand for no more than the calls took.
+    ///
+    /// What is usual may have been at this line, all of it, and all that was waited beyond the usual. So the lower bound is
+    /// without either. The upper bound is all of the line's time, unless the calls took less than that beyond the usual.
+    #[must_use]
+    pub fn added(&self, samples: u64) -> Bounds {
+        let Sum { beyond, took: (least_ns, most_ns), samples: all } = self.calls;
+        let share = |took_ns: u64| {
+            let on_core_ns = took_ns.min(self.every_ns.saturating_mul(all));
+            let share = u128::from(on_core_ns) * u128::from(samples) / u128::from(all.max(1));
+            u64::try_from(share).unwrap_or(u64::MAX)
+        };
+        let usual_ns = least_ns.saturating_sub(beyond.low);
+        let low_ns = share(least_ns).saturating_sub(usual_ns);
+        Bounds { low_ns, high_ns: Some(share(most_ns).min(beyond.high)) }
     }
 }
 

@@ -92,7 +92,8 @@ fn added_us(found: &InSlowCalls, function: u32) -> (u64, u64) {
     let of_it = found.within.iter().filter(|one| one.function == FunctionId(function));
     let sums = of_it.map(|one| {
         let samples = one.addresses.named(|at| at.to_string()).samples;
-        (samples * one.each.low_ns, samples * one.each.high_ns.expect("a bound"))
+        let added = one.added(samples);
+        (added.low_ns, added.high_ns.expect("a bound"))
     });
     let (low, high) = sums.fold((0, 0), |(low, high), (more, most)| (low + more, high + most));
     (low / 1_000, high / 1_000)
@@ -182,6 +183,24 @@ fn samples_stand_for_no_more_time_than_lies_between_them() {
     often.add(&Record::Figure(Figure { what: Measured::SampledEveryNs, value: 250_000 }));
     let found = found_beyond(1 << 36, &records, often, &slow);
     assert_eq!(added_us(&found, 1), (490, 500), "of 4,000 in a second");
+}
+
+/// Each line had half of what was added, be it where calls always come to.
+#[test]
+fn what_is_usual_may_be_at_any_line() {
+    // It takes 20 ms for 10, half of it at an address at which it may always be for as long.
+    let records = [thread(0), of(1, 0, (1_000_000, 21_000_000))];
+    let at_ns: Vec<u64> = (1..=20).map(|nth| nth * 1_000_000).collect();
+    let slow = [(1, 11_000_000, 10_000_000)];
+    let mut often = samples(&at_ns);
+    often.add(&Record::Figure(Figure { what: Measured::SampledEveryNs, value: 1_000_000 }));
+    let found = found_beyond(1 << 36, &records, often, &slow);
+    let [of_it] = &found.within[..] else { panic!("of one kind: {:?}", found.within) };
+    let us = |samples: u64| {
+        let Bounds { low_ns, high_ns } = of_it.added(samples);
+        (low_ns / 1_000, high_ns.expect("a bound") / 1_000)
+    };
+    assert_eq!([us(10), us(15), us(20)], [(0, 10_000), (4_999, 10_000), (9_999, 10_000)]);
 }
 
 /// It was told to have added 5 ms, where all that was longer than usual may be the wait.

@@ -71,12 +71,12 @@ fn slow_lines(
     let mut sums: BTreeMap<(String, String), [u64; 3]> = BTreeMap::new();
     for weighed in within {
         let (function, lines) = named(weighed);
-        let Bounds { low_ns, high_ns } = weighed.each;
         for Line { line, samples } in lines {
             let sum = sums.entry((function.clone(), line)).or_default();
-            let more = [1, low_ns, high_ns.unwrap_or(u64::MAX)];
-            for (sum, each) in sum.iter_mut().zip(more) {
-                *sum = sum.saturating_add(samples.saturating_mul(each));
+            let Bounds { low_ns, high_ns } = weighed.added(samples);
+            let more = [samples, low_ns, high_ns.unwrap_or(u64::MAX)];
+            for (sum, more) in sum.iter_mut().zip(more) {
+                *sum = sum.saturating_add(more);
             }
         }
     }

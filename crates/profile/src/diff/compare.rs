@@ -64,8 +64,8 @@ pub fn compare(
     }
     correct(&mut functions, asked);
     functions.sort_by(|a, b| {
-        let key = |one: &Moved| (!one.by_itself, !one.moved, -one.greatest());
-        key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
+        let group = |one: &Moved| (!one.by_itself, !one.moved, !one.is_in_itself());
+        group(a).cmp(&group(b)).then_with(|| b.greatest().total_cmp(&a.greatest()))
     });
     Verdict { asked, comparisons, functions, too_few, median_only, too_short, chosen }
 }
@@ -198,10 +198,16 @@ impl Moved {
         quantiles.flat_map(|one| [&mut one.whole, &mut one.itself])
     }
 
-    /// Of its changes, those that count before others.
+    /// The greatest of its changes for which it is told. Of one that moved itself these are of that: a caller may have moved
+    /// itself by little, and by much with what it calls.
     fn greatest(&self) -> f64 {
-        let changes = self.p50.iter().chain(&self.p99).map(|one| one.whole);
-        let changes = changes.filter(|one| one.moved || !self.moved);
+        let (is_alone, is_moved) = (self.is_in_itself(), self.moved);
+        let change = |one: &Quantile| match self.by_itself {
+            true => one.is_by_itself().then_some(one.itself),
+            false if is_alone => one.is_itself_alone().then_some(one.itself),
+            false => (one.whole.moved || !is_moved).then_some(one.whole),
+        };
+        let changes = self.p50.iter().chain(&self.p99).filter_map(change);
         changes.map(|one| one.ratio.ln().abs()).fold(0.0, f64::max)
     }
 }
@@ -369,6 +375,40 @@ mod tests {
         let with: Vec<_> = verdict.with_others().map(|one| one.name.as_str()).collect();
         assert_eq!(with, ["f8"]);
         assert_eq!(verdict.outcome(), Outcome::ByThemselves(1));
+    }
+
+    /// A caller that moved itself by little came before the function that made it slow.
+    #[test]
+    fn what_moved_itself_the_most_comes_before_a_caller_that_moved_more_with_it() {
+        let (before, mut after) = (recording(1, 1.0), recording(2, 1.0));
+        for (name, whole, itself) in [("f3", 1.3, 1.3), ("f8", 2.0, 1.1)] {
+            let function = after.get_mut(name).expect("a function");
+            function.whole.p50_ns.iter_mut().for_each(|ns| *ns *= whole);
+            function.itself.p50_ns.iter_mut().for_each(|ns| *ns *= itself);
+        }
+        let verdict = compare(&before, &after, ASKED);
+        assert_eq!(by_themselves(&verdict), ["f3", "f8"]);
+    }
+
+    /// By whole calls, of which nothing is sure, these had no order.
+    #[test]
+    fn of_functions_that_moved_in_themselves_alone_the_greatest_change_comes_first() {
+        let (mut before, mut after) = (recording(1, 1.0), recording(2, 1.0));
+        for (name, itself) in [("f3", 1.2), ("f5", 1.6), ("f9", 1.4)] {
+            for trace in [&mut before, &mut after] {
+                let whole = &mut trace.get_mut(name).expect("a function").whole;
+                for (nth, ns) in whole.p50_ns.iter_mut().enumerate() {
+                    *ns *= 1.0 + (nth % 5) as f64;
+                }
+            }
+            let function = &mut after.get_mut(name).expect("a function").itself;
+            function.p50_ns.iter_mut().for_each(|ns| *ns *= itself);
+        }
+        let verdict = compare(&before, &after, ASKED);
+        let alone: Vec<_> = verdict.in_themselves().map(|one| one.name.as_str()).collect();
+        assert_eq!(alone, ["f5", "f9", "f3"]);
+        let first: Vec<_> = verdict.functions.iter().take(3).map(|one| one.name.as_str()).collect();
+        assert_eq!(first, alone, "they stand before those that have not moved");
     }
 
     #[test]

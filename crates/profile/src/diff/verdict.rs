@@ -25,8 +25,9 @@ pub struct Verdict {
     pub asked: Asked,
     /// Comparisons that were made, and corrected for: four for most functions.
     pub comparisons: usize,
-    /// All functions that were compared: those that moved by themselves first, then those that moved with others, the
-    /// greatest change first.
+    /// All functions that were compared: those that moved by themselves first, then those that moved with others, then those that
+    /// moved themselves within calls that vary too much. Of each kind the greatest change comes first: of the function itself, or with
+    /// others of whole calls.
     pub functions: Vec<Moved>,
     /// Functions of both sides with calls in too few blocks: no difference could be sure enough.
     pub too_few: Vec<String>,
@@ -140,8 +141,15 @@ impl Verdict {
 
     /// Functions that moved for what they do themselves, and of whose whole calls it is not sure: these vary too much to tell.
     pub fn in_themselves(&self) -> impl Iterator<Item = &Moved> {
-        let unmoved = self.functions.iter().filter(|one| !one.moved);
-        unmoved.filter(|one| [one.p50, one.p99].iter().flatten().any(Quantile::is_itself_alone))
+        self.functions.iter().filter(|one| one.is_in_itself())
+    }
+}
+
+impl Moved {
+    /// Whether it is one of [`Verdict::in_themselves`].
+    pub(super) fn is_in_itself(&self) -> bool {
+        let quantiles = [self.p50, self.p99];
+        !self.moved && quantiles.iter().flatten().any(Quantile::is_itself_alone)
     }
 }
 

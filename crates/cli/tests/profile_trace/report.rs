@@ -294,6 +294,30 @@ fn a_wait_stands_with_the_function_that_waited_and_with_none_that_called_it() {
     assert_eq!(within.count(), 3, "each with what lay within its calls");
 }
 
+/// Nothing was said of those that the call of a loop lacks.
+#[test]
+fn waits_beyond_what_is_looked_back_on_are_told_with_the_locks() {
+    let mut records = fig1();
+    let Some(Record::Wait(one)) =
+        records.iter().find(|one| matches!(one, Record::Wait(_))).cloned()
+    else {
+        unreachable!("a request waits")
+    };
+    for n in 0..1_500 {
+        let start = 6_000 * US + n * 100 * US;
+        let end = start + 60 * US;
+        records.push(Record::Wait(Wait { start, end, released: end, ..one }));
+    }
+    records.push(Record::Call(vague(1, (5_950, 0), (200_000, 0), 0)));
+    let path = trace("loop-waits.trace", &records, 0);
+    let said = "476 waits and holds are beyond what is kept";
+    assert!(head(&path, &["--locks"]).contains(said), "{}", head(&path, &["--locks"]));
+    assert!(!head(&path, &[]).contains("left out for want of memory"));
+    let json: serde_json::Value = serde_json::from_str(&head(&path, &["--json"])).expect("JSON");
+    assert_eq!(json["locks_left_out"], 476);
+    assert_eq!(json["quality"]["beyond_bounds"], 0, "calls and names are all there");
+}
+
 #[test]
 fn a_trace_without_locks_says_which_are_known() {
     let records = [function(1, "main"), Record::Call(vague(1, (1_000, 1), (9_000, 1), 0))];

@@ -162,10 +162,10 @@ impl Functions {
     #[must_use]
     pub fn finish(mut self, ending: &Ending) -> Report {
         let rate = self.clocks.rate();
-        self.quality.beyond_bounds =
-            self.beyond + self.names.forgotten() + self.locks.beyond() + self.contended.beyond();
-        self.quality.beyond_bounds += self.holds.beyond();
+        self.quality.beyond_bounds = self.beyond + self.names.forgotten();
         self.quality.beyond_bounds += self.set.as_ref().map_or(0, Set::beyond);
+        let left_out = [self.locks.beyond(), self.contended.beyond(), self.holds.beyond()];
+        let locks_left_out = left_out.into_iter().fold(0, u64::saturating_add);
         self.quality.end(ending, rate);
         let length = self.until - self.began;
         let locks = self.contended.rows(&self.names, rate);
@@ -180,7 +180,7 @@ impl Functions {
             self.quality,
             self.records,
         );
-        Report { locks, holds, together, unplaced: self.unplaced, ..report }
+        Report { locks, holds, locks_left_out, together, unplaced: self.unplaced, ..report }
     }
 
     fn call(&mut self, call: &Call) {

@@ -41,6 +41,8 @@ pub struct Report {
     /// Locks that were held for long, by the function that took them, the longest in all first: whether anything waited for them or
     /// not. Empty where that was not recorded.
     pub holds: Vec<HoldRow>,
+    /// Waits, and holds of locks, that may be missing from these and from the locks of functions, since they are beyond what is kept.
+    pub locks_left_out: u64,
     /// The functions that were asked for, as one.
     pub together: Option<Together>,
     /// What is not in the samples, filled in by whoever has them; `null` where there are none.
@@ -102,6 +104,7 @@ pub(super) fn build(
         functions,
         locks,
         holds: Vec::new(),
+        locks_left_out: 0,
         together: None,
         samples: None,
         sampled: None,

@@ -19,7 +19,20 @@ pub(super) fn locks_tables(report: &Report, options: &ReportOptions) -> String {
         false => String::new(),
     };
     let [all, own] = [contended_table(report, options), locks_table(report, options)];
-    format!("{none}{all}{own}{}", holds_table(report, options))
+    format!("{none}{all}{own}{}{}", holds_table(report, options), left_out(report.locks_left_out))
+}
+
+/// What is beyond the bounds, in a sentence.
+fn left_out(waits: u64) -> String {
+    if waits == 0 {
+        return String::new();
+    }
+    let waits = count(waits);
+    let text = format!(
+        "{waits} waits and holds are beyond what is kept: so many may be missing above. Of each thread the last 1,024 waits are \
+         looked for in calls around them."
+    );
+    format!("\n{}\n", wrapped(&text))
 }
 
 /// Said where a table without rows could be taken for a program that does not wait.

@@ -165,6 +165,15 @@ fn functions_of_the_table_of_lines_are_told_apart() {
 }
 
 #[test]
+fn lines_that_are_not_listed_are_counted() {
+    let names: Vec<String> = (1..=7).map(|nth| format!("of{nth}")).collect();
+    let functions: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 100)).collect();
+    let path = recorded("unlisted-lines.trace", &functions);
+    let text = told(&profile("report", &path, &["--lines"]));
+    assert!(text.contains("\nand 2 more lines; --json lists them\n"), "{text}");
+}
+
+#[test]
 fn the_table_of_lines_keeps_to_the_functions_that_are_named() {
     let path = recorded("asked.trace", &[("often", 100), ("other", 100)]);
     let asked = |words: &[&str]| {

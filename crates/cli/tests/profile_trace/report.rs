@@ -294,6 +294,28 @@ fn a_wait_stands_with_the_function_that_waited_and_with_none_that_called_it() {
     assert_eq!(within.count(), 3, "each with what lay within its calls");
 }
 
+#[test]
+fn functions_and_locks_that_are_not_listed_are_counted() {
+    let mut records = fig1();
+    let Some(Record::Wait(one)) =
+        records.iter().find(|one| matches!(one, Record::Wait(_))).cloned()
+    else {
+        unreachable!("a request waits")
+    };
+    for n in 0..7 {
+        let start = 6_000 * US + n * 100 * US;
+        let (end, object) = (start + 60 * US, 0x7000 + 64 * n);
+        records.push(Record::Wait(Wait { start, end, released: end, object, ..one }));
+    }
+    records.push(Record::Call(vague(1, (5_950, 0), (10_000, 0), 0)));
+    let path = trace("unlisted.trace", &records, 0);
+    let text = head(&path, &["--locks"]);
+    assert!(text.contains("and 3 more; --json lists them"), "of eight five are listed: {text}");
+    assert!(!text.contains("--limit 0"), "both functions are there: {text}");
+    let text = head(&path, &["--limit", "1"]);
+    assert!(text.contains("\nand 1 more function; --limit 0 lists them\n"), "{text}");
+}
+
 /// Nothing was said of those that the call of a loop lacks.
 #[test]
 fn waits_beyond_what_is_looked_back_on_are_told_with_the_locks() {

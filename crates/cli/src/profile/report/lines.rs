@@ -135,6 +135,11 @@ pub(super) fn table(report: &Report, program: &str, above: Above) -> String {
     };
     let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
     let grid = grid(&["function", "at, in slow calls", "adds", "samples", "%"], 2, &rows);
+    let more = match report.slow_lines.len() - shown.len() {
+        0 => String::new(),
+        1 => "and 1 more line; --json lists them\n".to_owned(),
+        more => format!("and {} more lines; --json lists them\n", count(more as u64)),
+    };
     let (percentile, calls) = (above.name(), above.calls());
     let usual = match report.quality.kept {
         Some(_) => {
@@ -143,7 +148,7 @@ pub(super) fn table(report: &Report, program: &str, above: Above) -> String {
         None => "by how much slow calls took longer than the median of their function for it",
     };
     format!(
-        "{}: lines by what they add to slow calls\n\n{grid}\nAdds: {usual}. Waits are not in it. Slow: calls of {percentile} or more, of \
+        "{}: lines by what they add to slow calls\n\n{grid}\n{more}Adds: {usual}. Waits are not in it. Slow: calls of {percentile} or more, of \
          functions of which {calls} calls were seen, with what they call. Of one that lasts for more than half of the recording, \
          its own time alone.\n{}\n",
         near(program),

@@ -9,6 +9,8 @@ use tailwater_report::{count, grid_within};
 
 /// Locks listed for a function.
 const LOCKS_MAX: usize = 5;
+/// Columns of their table.
+const LOCKS_COLUMNS: usize = 7;
 /// Locks listed of the program, waited for or held.
 pub(super) const LISTED_MAX: usize = 10;
 
@@ -98,9 +100,16 @@ fn locks_table(report: &Report, options: &ReportOptions) -> String {
     let mut rows = Vec::new();
     for row in &report.functions {
         let own = row.locks.iter().filter(|lock| !is_repeated(report, row, lock));
-        for (at, lock) in own.take(LOCKS_MAX).enumerate() {
+        let own: Vec<&LockRow> = own.collect();
+        for (at, lock) in own.iter().take(LOCKS_MAX).enumerate() {
             let name = if at == 0 { row.name.clone() } else { String::new() };
             rows.push(lock_cells(name, lock, options.by_line));
+        }
+        if own.len() > LOCKS_MAX {
+            let more = count((own.len() - LOCKS_MAX) as u64);
+            let mut cells = vec![String::new(), format!("and {more} more; --json lists them")];
+            cells.resize(LOCKS_COLUMNS, String::new());
+            rows.push(cells);
         }
     }
     if rows.is_empty() && report.locks.is_empty() {
@@ -110,7 +119,8 @@ fn locks_table(report: &Report, options: &ReportOptions) -> String {
     if rows.is_empty() {
         return "\nNo wait above the recorder's threshold lay within these calls.\n".to_owned();
     }
-    let heads = ["function", "waited for", "held in", "at", "waits", "in all", "longest"];
+    let heads: [&str; LOCKS_COLUMNS] =
+        ["function", "waited for", "held in", "at", "waits", "in all", "longest"];
     format!("\n{}\n", grid_within(&heads, 4, &rows, style().width))
 }
 

@@ -208,7 +208,7 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
     if let Some(above) = options.counters {
         counters::find(&mut report, above, &options.trace)?;
     }
-    order(&mut report, options);
+    let cut = order(&mut report, options);
     changed.extend(name_places(&mut report, options));
     changed.sort_unstable();
     changed.dedup();
@@ -216,7 +216,7 @@ pub(super) fn report(options: &ReportOptions) -> Result<(), Failure> {
         return say(&serde_json::to_string_pretty(&report).map_err(Failure::work)?);
     }
     shorten_names(&mut report, options);
-    let text = text(&report, &program, seen, options);
+    let text = text(&report, &program, (seen, cut), options);
     say(&format!("{text}{}", lacking(report.samples)))?;
     for path in changed {
         let path = near(&path);
@@ -232,14 +232,16 @@ fn leave_out_unasked(report: &mut Report, options: &ReportOptions) {
     }
 }
 
-/// Keeps those with calls enough, sorts and cuts as asked.
-fn order(report: &mut Report, options: &ReportOptions) {
+/// Keeps those with calls enough, sorts and cuts as asked; tells how many are cut off.
+fn order(report: &mut Report, options: &ReportOptions) -> usize {
     let rows = &mut report.functions;
     rows.retain(|row| row.calls.count >= options.min_count);
     rows.sort_by_key(|row| (is_around(row, report.length_ns), Reverse(options.sort.key(row))));
+    let all = rows.len();
     if options.limit > 0 {
         rows.truncate(options.limit);
     }
+    all - rows.len()
 }
 
 /// What lasts for most of the recording, as `main` and the loops of threads, is around all else.
@@ -270,8 +272,13 @@ impl Sort {
     }
 }
 
-/// `seen`: functions before any were left out.
-fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) -> String {
+/// `seen`: functions before any were left out; `cut`: those that only the limit leaves out.
+fn text(
+    report: &Report,
+    program: &str,
+    (seen, cut): (usize, usize),
+    options: &ReportOptions,
+) -> String {
     let mut out =
         options.lines.map_or_else(String::new, |above| lines::table(report, program, above));
     out.push_str(&format!("{}: functions by {}\n\n", near(program), options.sort.name()));
@@ -306,6 +313,10 @@ fn text(report: &Report, program: &str, seen: usize, options: &ReportOptions) ->
     } else {
         out.push_str(&calls_table(report, options));
         out.push('\n');
+        if cut > 0 {
+            let functions = several(cut as u64, "more function");
+            out.push_str(&format!("and {functions}; --limit 0 lists them\n"));
+        }
     }
     if let Some(above) = options.lines {
         out.push_str(&lines::without_slow_calls(report, above));
@@ -432,19 +443,19 @@ fn of_a_program_that_goes_on_and_is_idle_it_is_not_asked_whether_it_ran() {
     let report = Functions::new(&header()).finish(&Ending::Unfinished);
     let shown = Shown { sort: Sort::P999, function: vec![], limit: 20, json: false };
     let top = ReportOptions::of(Path::new("top.trace"), &shown);
-    let told = text(&report, "server", 0, &top);
+    let told = text(&report, "server", (0, 0), &top);
     assert!(told.contains("No call has ended since the last look"), "{told}");
-    let told = text(&report, "server", 0, &ReportOptions { live: false, ..top });
+    let told = text(&report, "server", (0, 0), &ReportOptions { live: false, ..top });
     assert!(told.contains("Did the program run for some milliseconds"), "{told}");
     // Functions that are called now and then are not taken for unknown ones.
     let report =
         Functions::new(&header()).together(|_: &Function| false).finish(&Ending::Unfinished);
     let shown = Shown { sort: Sort::P999, function: vec!["handle".into()], limit: 20, json: false };
     let top = ReportOptions::of(Path::new("top.trace"), &shown);
-    let told = text(&report, "server", 3, &top);
+    let told = text(&report, "server", (3, 0), &top);
     assert!(told.contains("No call of handle has ended since the last look"), "{told}");
     let report = Functions::new(&header()).finish(&Ending::Unfinished);
-    let told = text(&report, "server", 3, &top);
+    let told = text(&report, "server", (3, 0), &top);
     assert!(told.contains("A longer --every") && !told.contains("--min-count"), "{told}");
 }
 

@@ -16,8 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const BLOCKS: usize = 20;
 /// Functions to be read at most; a histogram takes some 10 KB, and each has two of them in up to [`BLOCKS`] blocks.
 pub const FUNCTIONS_MAX: usize = 1024;
-/// Threads told apart; calls of further ones do not count, and the first reading says how many these are.
-const THREADS_MAX: usize = 65_536;
+/// Threads told apart at a time; calls of further ones do not count. A first reading with a set of functions says how many these
+/// are: it has the same bound. Beyond half of that a thread in no call makes room for others.
+pub(crate) const THREADS_MAX: usize = 65_536;
 /// Calls of a block of which there is a median.
 const MEDIAN_CALLS: u64 = 8;
 /// Calls of a block of which there is a 99th percentile.
@@ -195,6 +196,9 @@ impl Blocks {
         }
         let took = Interval { low: call.length(), high: call.length() };
         let within = self.threads.entry(call.thread).or_default().ended(call, Some(took));
+        if call.depth == 0 && self.threads.len() > THREADS_MAX / 2 {
+            self.threads.remove(&call.thread);
+        }
         Some(within.time.low)
     }
 }

@@ -275,6 +275,26 @@ fn what_one_look_alone_has_seen_is_short_however_wide_its_bounds_are() {
     assert_eq!((told("glimpsed"), told("watched")), ((200, 200), (200, 0)));
 }
 
+/// A server that has a thread for each connection has more of them in the end than are told apart at a time.
+#[test]
+fn threads_that_have_ended_make_room_for_others_in_sets_and_blocks() {
+    let call = |nth: u64| {
+        let one = sample::call_on(nth, &[1], nth * 2_000, nth * 2_000 + 1_000);
+        Record::Call(Call { thread: ThreadId(nth as u32), ..one })
+    };
+    let mut records = vec![sample::function(1, "serve"), sample::second_clock()];
+    records.extend((0..70_000).map(call));
+    let mut functions = Functions::new(&sample::header()).together(|_| true);
+    records.iter().for_each(|record| functions.add(record));
+    let report = functions.finish(&Ending::Unfinished);
+    let together = report.together.as_ref().expect("it was asked for");
+    assert_eq!((together.calls, report.quality.beyond_bounds), (70_000, 0));
+    let names = ["serve"].map(str::to_owned).into();
+    let mut blocks = Blocks::new(&sample::header(), &First::of(&report), 100, &names, BLOCKS);
+    records.iter().for_each(|record| blocks.add(record));
+    assert_eq!(blocks.finish()["serve"].calls, 70_000);
+}
+
 /// Of 100 µs, `outer` is 40 in `inner`, which is 10 of these in `other`, and 20 in one that is of no set.
 #[test]
 fn a_set_itself_is_without_what_others_took_though_these_call_it_again() {

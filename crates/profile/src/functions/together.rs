@@ -5,15 +5,13 @@ use super::interval::Interval;
 use super::nested::{Nested, Sum};
 use super::rows::Bounds;
 use super::rows::bounds;
+use crate::blocks::THREADS_MAX;
 use crate::clock::TickRate;
 use crate::hash::Map;
 use crate::names::ENTRIES_MAX;
 use crate::record::{Function, FunctionId, Record, ThreadId};
 use serde::Serialize;
 use std::collections::BTreeSet;
-
-/// Threads told apart; calls of further ones are counted as beyond bounds.
-const THREADS_MAX: usize = 65_536;
 
 /// Time in functions of a set. While one is called by another of the set, the time counts once; threads add up.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -40,7 +38,10 @@ pub(super) struct Set {
     /// As many as may have names.
     members: BTreeSet<FunctionId>,
     seen: BTreeSet<FunctionId>,
+    /// Calls of further ones than [`THREADS_MAX`] are counted as beyond bounds.
     threads: Map<ThreadId, Nested>,
+    /// Of threads that have made room for others.
+    settled: Sum,
     nested: u64,
     beyond: u64,
 }
@@ -48,7 +49,8 @@ pub(super) struct Set {
 impl Set {
     pub(super) fn new(includes: Box<dyn Fn(&Function) -> bool>) -> Self {
         let (members, seen) = (BTreeSet::new(), BTreeSet::new());
-        Self { includes, members, seen, threads: Map::default(), nested: 0, beyond: 0 }
+        let (threads, settled) = (Map::default(), Sum::default());
+        Self { includes, members, seen, threads, settled, nested: 0, beyond: 0 }
     }
 
     pub(super) fn add(&mut self, record: &Record) {
@@ -71,6 +73,10 @@ impl Set {
                 }
                 let thread = self.threads.entry(call.thread).or_default();
                 self.nested += thread.ended(call, is_member.then_some(time)).calls;
+                if call.depth == 0 && self.threads.len() > THREADS_MAX / 2 {
+                    let idle = self.threads.remove(&call.thread);
+                    idle.into_iter().for_each(|thread| self.settled.add(thread.sum()));
+                }
             }
             _ => {}
         }
@@ -83,7 +89,7 @@ impl Set {
 
     /// `pairs` are all calls of the trace.
     pub(super) fn finish(self, pairs: &[Pair], rate: TickRate) -> Together {
-        let mut sum = Sum::default();
+        let mut sum = self.settled;
         self.threads.values().for_each(|thread| sum.add(thread.sum()));
         let itself = self.itself(pairs);
         Together {

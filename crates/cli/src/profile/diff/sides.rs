@@ -93,7 +93,8 @@ impl Build {
 
 fn recording(path: &Path) -> Result<Recording, Failure> {
     let trace = Trace::open(path)?;
-    let mut functions = Functions::new(trace.header());
+    // The set, though it is empty, has the second reading's bound of threads: what is beyond that is counted.
+    let mut functions = Functions::new(trace.header()).together(|_| false);
     let ending = trace.read(|item| match item {
         Ok(record) => functions.add(record),
         Err(error) => functions.damaged(error),

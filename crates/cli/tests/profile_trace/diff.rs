@@ -93,6 +93,12 @@ fn what_cannot_be_compared_is_refused() {
     let refused = diff(&path, &path, &[]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("record for longer"), "{refused:?}");
+    // Longer recordings would not help there.
+    let refused = diff(&path, &path, &["--function", "twice"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(said.contains("no function that is called twice"), "{said}");
+    assert!(!said.contains("record for longer"), "{said}");
     assert_eq!(diff(&path, &path, &["--confidence", "100%"]).status.code(), Some(2));
     assert_eq!(diff(&path, Path::new("/nowhere"), &[]).status.code(), Some(2));
 }

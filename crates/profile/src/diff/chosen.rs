@@ -32,6 +32,13 @@ impl Chosen {
         Self::among([calls(before, globs), calls(after, globs)], unread, FUNCTIONS_MAX)
     }
 
+    /// Whether no function of either side has such a name.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        let named = [&self.beyond, &self.only_before, &self.only_after];
+        self.both.is_empty() && self.unread == 0 && named.iter().all(|names| names.is_empty())
+    }
+
     fn among([a, b]: [BTreeMap<&str, u64>; 2], unread: u64, most: usize) -> Self {
         let only = |one: &BTreeMap<&str, u64>, other: &BTreeMap<&str, u64>| -> Vec<String> {
             let missing = one.keys().filter(|name| unread == 0 && !other.contains_key(*name));

@@ -45,6 +45,12 @@ pub(super) fn diff(options: &DiffOptions) -> Result<(), Failure> {
     let sides = [&before.side, &after.side];
     let asked = Asked::of(sides, options.confidence, options.within);
     let chosen = Chosen::of(sides, &options.function);
+    if !options.function.is_empty() && chosen.is_none() {
+        let asked = options.function.join(" or ");
+        return Err(Failure::usage(format!(
+            "found no function that is called {asked} in either build; `tailwater profile report --limit 0` lists those of a trace"
+        )));
+    }
     let (resolution_ns, names) = (asked.resolution_ns, &chosen.both);
     let (a, b) = (before.blocks(resolution_ns, names)?, after.blocks(resolution_ns, names)?);
     let verdict = compare([&a, &b], chosen, asked);

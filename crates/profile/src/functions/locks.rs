@@ -144,7 +144,8 @@ impl Locks {
             note(&mut self.sums, &mut self.beyond, span, wait, known);
         }
         lane.waited_until = lane.waited_until.max(wait.end);
-        if let Some(first) = push(&mut lane.waits, *wait).filter(|one| one.end > lane.outside_from) {
+        let first = push(&mut lane.waits, *wait).filter(|one| one.end > lane.outside_from);
+        if let Some(first) = first {
             lane.gone = (lane.gone.0 + 1, lane.gone.1.max(first.end));
         }
     }

@@ -25,8 +25,8 @@ pub struct Verdict {
     pub asked: Asked,
     /// Comparisons that were made, and corrected for: four for most functions.
     pub comparisons: usize,
-    /// All functions that were compared: those that moved by themselves first, then those that moved with others, then those that
-    /// moved themselves within calls that vary too much. Of each kind the greatest change comes first: of the function itself, or with
+    /// All functions that were compared: those that moved by themselves first, then those that moved with others. Those that moved
+    /// themselves within calls that vary too much come third. Of each kind the greatest change comes first: of the function itself, or with
     /// others of whole calls.
     pub functions: Vec<Moved>,
     /// Functions of both sides with calls in too few blocks: no difference could be sure enough.

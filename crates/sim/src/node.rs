@@ -388,7 +388,8 @@ impl Node {
             (true, false) => request.service,
             (false, false) => Duration::ZERO,
         };
-        let until = if served { request.started } else { now };
+        // What a handler took is no waiting, whatever came of it.
+        let until = if served || begun { request.started } else { now };
         let waited = until.since(request.arrived);
         let class = self.spec.class_of(request.service);
         let (connection, again) = (request.connection, request.answer.is_some());

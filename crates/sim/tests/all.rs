@@ -22,3 +22,4 @@ mod switching;
 mod threads;
 mod tier_readings;
 mod tier_replicas;
+mod told;

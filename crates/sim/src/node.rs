@@ -183,7 +183,12 @@ impl Node {
                 self.wake(now, key, false, space);
                 None
             }
-            Work::Serve(key) | Work::Answer(key) => {
+            Work::Serve(key) => {
+                space.note_end(key, self.cores[usize::from(core)].handled);
+                self.answer(now, key, (Outcome::Served, Reached::Handler), space);
+                None
+            }
+            Work::Answer(key) => {
                 self.answer(now, key, (Outcome::Served, Reached::Handler), space);
                 None
             }
@@ -223,18 +228,19 @@ impl Node {
             Work::Call(thread) => self.sending_cost(thread),
             Work::Ring(key) => spend(key, self.ringing_cost(), space),
             Work::Run(_, time) => {
-                self.handled((core, at), time);
+                self.handled((core, at), self.slowed(time));
                 time
             }
             Work::Serve(key) => {
-                let service =
-                    space.requests.get_mut(key).map_or(Duration::ZERO, |request| request.service);
-                self.handled((core, at), service);
+                let service = space.requests.get(key).map_or(Duration::ZERO, |it| it.service);
+                let takes = self.slowed(service);
+                self.handled((core, at), takes);
+                self.cores[usize::from(core)].handled = now + takes;
                 service + self.send_cost(at, connection)
             }
         };
         let cost = cost + self.turn_to(core, work, space);
-        let cost = cost + self.lag(work, (core, at), cost, space);
+        let cost = cost + self.lag(work, cost, space);
         self.counts.busy_ns += cost.nanos();
         let ends = now + cost;
         self.begun += 1;
@@ -326,7 +332,7 @@ impl Node {
         space.tell(Fact::Judged { connection, registers: dispatch.register, verdict, idle });
         match verdict {
             Verdict::Admit if run_loop.unbegun() >= self.spec.queue_max as usize => {
-                Some(Work::Reject(key, Reason::QueueFull, Reached::Queue))
+                Some(reject(now, key, (Reason::QueueFull, Reached::Queue), space))
             }
             Verdict::Admit => {
                 run_loop.runnable.push_back(key);
@@ -334,9 +340,9 @@ impl Node {
             }
             Verdict::Close(reason) => {
                 self.control.say_goodbye(connection);
-                Some(Work::Reject(key, reason, Reached::Arrival))
+                Some(reject(now, key, (reason, Reached::Arrival), space))
             }
-            Verdict::Shed(reason) => Some(Work::Reject(key, reason, Reached::Arrival)),
+            Verdict::Shed(reason) => Some(reject(now, key, (reason, Reached::Arrival), space)),
         }
     }
 
@@ -354,13 +360,13 @@ impl Node {
             .and_then(|dispatch| dispatch.time_left)
             .map(|budget| budget.saturating_sub(in_server));
         if self.spec.enforce_deadlines && budget.is_some_and(|left| left.is_zero()) {
-            return Some(Work::Reject(key, Reason::Deadline, Reached::Queue));
+            return Some(reject(now, key, (Reason::Deadline, Reached::Queue), space));
         }
         match self.control.start(now, request.connection, in_server, budget) {
             Verdict::Admit if self.has_paths() => self.begin_or_hand_over(now, key, space),
             Verdict::Admit => Some(Work::Serve(key)),
             Verdict::Shed(reason) | Verdict::Close(reason) => {
-                Some(Work::Reject(key, reason, Reached::Start))
+                Some(reject(now, key, (reason, Reached::Start), space))
             }
         }
     }
@@ -381,16 +387,13 @@ impl Node {
             space.abandoned.push(key);
             return;
         }
-        let served = outcome == Outcome::Served;
-        let begun = request.task.as_ref().is_some_and(|task| task.stage != Stage::Fresh);
-        let service = match (served, begun) {
-            (_, true) => now.since(request.started),
-            (true, false) => request.service,
-            (false, false) => Duration::ZERO,
+        let ended = request.ended.unwrap_or(now);
+        // What a handler took is no waiting, whatever came of it. To answer is neither.
+        let (begun, service) = match reached {
+            Reached::Handler => (request.started, ended.since(request.started)),
+            Reached::Arrival | Reached::Queue | Reached::Start => (ended, Duration::ZERO),
         };
-        // What a handler took is no waiting, whatever came of it.
-        let until = if served || begun { request.started } else { now };
-        let waited = until.since(request.arrived);
+        let waited = begun.since(request.arrived);
         let class = self.spec.class_of(request.service);
         let (connection, again) = (request.connection, request.answer.is_some());
         space.tell(Fact::Answered { connection, again });
@@ -401,7 +404,7 @@ impl Node {
             request.answer = Some(Answer { outcome, offer, left: now, waited });
         }
         self.counts.tx += 1;
-        self.counts.served += u64::from(served);
+        self.counts.served += u64::from(outcome == Outcome::Served);
         if let Outcome::Shed(reason) = outcome {
             self.counts.shed[reason as usize - 1] += 1;
         }
@@ -434,6 +437,17 @@ impl Node {
 fn staff_of(spec: &NodeSpec) -> Option<Staff> {
     let threads = spec.threads.clone().filter(|_| spec.paths.is_some());
     threads.map(|threads| Staff::new(threads, spec.loops.max(1) as usize))
+}
+
+/// A request is refused now, having come so far. To tell its client takes a core time yet.
+fn reject(
+    now: Instant,
+    key: Key,
+    (reason, reached): (Reason, Reached),
+    space: &mut Space,
+) -> Work {
+    space.note_end(key, now);
+    Work::Reject(key, reason, reached)
 }
 
 /// What a core does for a request with a path is part of its books, once that has begun.

@@ -138,6 +138,8 @@ pub(crate) struct Request {
     /// When it came to the run queue: parsed, or woken last.
     pub(crate) queued: Instant,
     pub(crate) started: Instant,
+    /// When nothing was left to do for it but to answer: its handler had ended, or it was refused.
+    pub(crate) ended: Option<Instant>,
     /// Set when its answer leaves the node.
     pub(crate) answer: Option<Answer>,
     /// Where it stands, if requests at this node have paths.
@@ -182,6 +184,7 @@ impl Request {
             arrived: now,
             queued: now,
             started: now,
+            ended: None,
             answer: None,
             task: None,
             errand: None,
@@ -276,6 +279,13 @@ impl Space {
             facts.push(Fact::Astray(Thing::Request, what));
         }
         found
+    }
+
+    /// Nothing is left to do for a request but to answer it, unless that was so before.
+    pub(crate) fn note_end(&mut self, key: Key, at: Instant) {
+        if let Some(request) = self.requests.get_mut(key) {
+            request.ended.get_or_insert(at);
+        }
     }
 
     /// Something has happened.

@@ -7,8 +7,10 @@ use tailwater_control::catalog::{Controller, Spec};
 use tailwater_control::{
     Admission, Arrival, Gauges, Offer, Outcome, Reached, Reason, RequestEnd, Shard, Verdict,
 };
-use tailwater_core::{Instant, Observer, SessionId};
-use tailwater_sim::{Intended, World, simulate_with, world_of};
+use tailwater_core::{Instant, Observer, Ratio, SessionId};
+use tailwater_sim::{
+    Chosen, Fault, FaultKind, Intended, NodeSpec, Struck, World, simulate_with, world_of,
+};
 use tailwater_workload::Scenario;
 
 use crate::common::{ms, us};
@@ -58,7 +60,14 @@ clients.count = 2
 demand.requests_per_second = 1_000
 capacity.fixed_rps = 10_000
 controller.name = "none"
+sim.cores = 2
+sim.rtt = "20us"
+sim.receive = "2us"
+sim.send = "3us"
+sim.shed = "1us"
 "#;
+
+const SERVICE: &str = "server.service = { distribution = \"constant\", mean = \"10us\" }";
 
 /// The world of these lines, behind the common ones.
 fn world(lines: &str) -> World {
@@ -96,7 +105,6 @@ fn ends(world: &World, after: &[Duration]) -> Vec<RequestEnd> {
 fn the_time_in_a_handler_that_refuses_is_no_waiting() {
     let mut world = world(
         r#"
-sim = { cores = 2, rtt = "20us", receive = "2us", send = "3us", shed = "1us" }
 [[server.path]]
 probability = 1.0
 steps = [{ compute = "10us" }, { lock = "A", hold = "100us" }]
@@ -106,6 +114,39 @@ steps = [{ compute = "10us" }, { lock = "A", hold = "100us" }]
     let ends = ends(&world, &[us(0); 2]);
     let [refused, served] = &ends[..] else { panic!("{ends:?}") };
     assert_eq!(refused.outcome, Outcome::Shed(Reason::Lock));
-    assert_eq!((refused.reached, refused.waited), (Reached::Handler, us(2)));
+    assert_eq!(refused.reached, Reached::Handler);
+    assert_eq!((refused.waited, refused.service), (us(2), us(10)));
     assert_eq!((served.outcome, served.waited), (Outcome::Served, us(2)));
+    assert_eq!(served.service, us(110), "without the time that its answer takes");
+}
+
+/// The request arrives after 10 µs, its handler begins after 12 µs, and its answer is sent from 22 µs to 25 µs.
+#[test]
+fn service_is_what_the_core_took_for_the_handler() {
+    let path = "[[server.path]]\nprobability = 1.0\nsteps = [{ compute = \"10us\" }]";
+    for lines in [SERVICE, path] {
+        for (after, kind, waited, service) in [
+            (15, FaultKind::ServerPause, us(2), us(110)),
+            (23, FaultKind::ServerPause, us(2), us(10)),
+            (0, FaultKind::ServerSlow { speed: 0.5 }, us(4), us(20)),
+        ] {
+            let clients = Chosen::Share(Ratio(1.0));
+            let (at, length, nodes) = (ms(2) + us(after), us(100), Struck::default());
+            let fault = Fault { at, length, clients, nodes, way: None, kind };
+            let ends = ends(&World { faults: vec![fault], ..world(lines) }, &[us(0)]);
+            let [done] = &ends[..] else { panic!("{ends:?}") };
+            assert_eq!((done.waited, done.service), (waited, service), "{lines}: {kind:?}");
+        }
+    }
+}
+
+/// What a request waited is known when it is refused: to send the reject is no part of it.
+#[test]
+fn a_request_that_is_refused_before_its_handler_has_waited_until_then() {
+    let world = world(SERVICE);
+    let full = World { node: NodeSpec { queue_max: 0, ..world.node.clone() }, ..world };
+    let ends = ends(&full, &[us(0)]);
+    let [done] = &ends[..] else { panic!("{ends:?}") };
+    assert_eq!((done.outcome, done.reached), (Outcome::Shed(Reason::QueueFull), Reached::Queue));
+    assert_eq!((done.waited, done.service), (us(2), us(0)));
 }

@@ -20,6 +20,8 @@ pub(super) struct Core {
     pub(super) began: u64,
     /// When it will have finished; stalls and pauses move it.
     pub(super) ends: Instant,
+    /// When the handler of its last [`Work::Serve`] will have ended, or has. The answer is sent behind it. They move it, too.
+    pub(super) handled: Instant,
     /// It does nothing before this.
     stopped_until: Instant,
     stalled: bool,
@@ -40,6 +42,7 @@ impl Core {
             works_for: 0,
             began: 0,
             ends: Instant::ZERO,
+            handled: Instant::ZERO,
             stopped_until: Instant::ZERO,
             stalled: false,
             chance: Rng::from_seed(0),
@@ -70,6 +73,9 @@ impl Core {
         self.stopped_until = self.stopped_until.max(until);
         let Some(work) = &self.work else { return };
         self.ends = self.ends + lag;
+        if self.handled > now {
+            self.handled = self.handled + lag;
+        }
         if let Some(task) = work.key().and_then(|key| space.requests.get_mut(key)?.task.as_mut()) {
             task.worked(lag);
         }
@@ -151,21 +157,20 @@ impl Node {
         self.slow.extend(speed.map(|speed| (index, speed)));
     }
 
-    /// How much longer slow cores take for work of this cost.
-    pub(super) fn lag(
-        &mut self,
-        work: Work,
-        (core, at): (u16, usize),
-        cost: Duration,
-        space: &mut Space,
-    ) -> Duration {
+    /// How long slow cores take for what takes others so long.
+    pub(super) fn slowed(&self, time: Duration) -> Duration {
         if self.slow.is_empty() {
-            return Duration::ZERO;
+            return time;
         }
         let speed: f64 = self.slow.iter().map(|(_, speed)| speed).product();
-        let lag = cost.div_f64(speed).saturating_sub(cost);
-        if let Work::Run(..) | Work::Serve(_) = work {
-            self.handled((core, at), lag);
+        time.div_f64(speed).max(time)
+    }
+
+    /// How much longer slow cores take for work of this cost.
+    pub(super) fn lag(&self, work: Work, cost: Duration, space: &mut Space) -> Duration {
+        let lag = self.slowed(cost).saturating_sub(cost);
+        if lag.is_zero() {
+            return lag;
         }
         if let Some(task) = work.key().and_then(|key| space.requests.get_mut(key)?.task.as_mut()) {
             task.worked(lag);

@@ -9,7 +9,7 @@
 //! calls with it, or a crew makes them.
 
 use super::staff::Maker;
-use super::{Node, Work};
+use super::{Node, Work, reject};
 use crate::callers::{Asked, Callers};
 use crate::connection::Connection;
 use crate::facts::{Fact, Thing};
@@ -216,6 +216,7 @@ impl Node {
         let send = self.spec.costs.send;
         let is_home = self.is_home(task);
         let Some(op) = self.walk.paths.ways.all[task.way].ops.get(task.at) else {
+            space.note_end(key, now);
             let end = if is_home { Work::Answer(key) } else { Work::HandOver(key) };
             return Next::Work(end);
         };
@@ -273,10 +274,12 @@ impl Node {
             task.undoing = Some(service);
             return self.enter(now, key, task, lock, true, space);
         }
+        space.note_end(key, now);
         if !self.is_home(task) {
             return Next::Work(Work::HandOver(key));
         }
-        Next::Work(Work::Reject(key, task.refused.unwrap_or(Reason::Lock), Reached::Handler))
+        let reason = task.refused.unwrap_or(Reason::Lock);
+        Next::Work(reject(now, key, (reason, Reached::Handler), space))
     }
 
     /// Whether it is where its answer leaves: loops have the sockets.

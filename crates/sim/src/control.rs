@@ -208,6 +208,7 @@ impl Control {
         space.tell(Fact::Deregistered { connection });
     }
 
+    /// A request came, which waited `hidden` to be parsed, while the oldest at its loop waits for `delay`.
     pub(crate) fn request(
         &mut self,
         now: Instant,
@@ -226,7 +227,7 @@ impl Control {
             hidden,
             class,
         };
-        let session = self.session(connection);
+        let (session, delay) = (self.session(connection), delay.max(hidden));
         self.shard(connection).on_request(now, session, &arrival, delay, &mut Silent)
     }
 

@@ -18,7 +18,7 @@ pub(crate) enum Fact {
     Offered { connection: Connection, offer: Offer, gauges: Gauges },
     /// It heard that a client gives its credits back.
     Deregistered { connection: Connection },
-    /// Its controller judged a request that arrived. `idle`: nothing waits in this loop.
+    /// Its controller judged a request that arrived. `idle`: a core took it at once, and nothing waits in this loop.
     Judged { connection: Connection, registers: bool, verdict: Verdict, idle: bool },
     /// It answered a request; `again` if that was answered before.
     Answered { connection: Connection, again: bool },

@@ -328,7 +328,9 @@ impl Node {
         let hidden = now.since(arrived);
         let verdict = self.control.request(now, connection, (class, &dispatch), hidden, delay);
         let run_loop = &mut self.loops[at];
-        let idle = alone && run_loop.packets.is_empty() && run_loop.runnable.is_empty();
+        let waits = !run_loop.packets.is_empty() || !run_loop.runnable.is_empty();
+        let was_taken_at_once = hidden <= self.spec.costs.receive + self.spec.connection_cost;
+        let idle = alone && was_taken_at_once && !waits;
         space.tell(Fact::Judged { connection, registers: dispatch.register, verdict, idle });
         match verdict {
             Verdict::Admit if run_loop.unbegun() >= self.spec.queue_max as usize => {

@@ -15,9 +15,17 @@ use tailwater_workload::Scenario;
 
 use crate::common::{ms, us};
 
-/// Admits everything, and notes how it ended.
+/// What a controller was told.
 #[derive(Clone, Default)]
-struct Notes(Arc<Mutex<Vec<RequestEnd>>>);
+struct Told {
+    /// What each request had waited unseen, and the delay at its loop then.
+    judged: Vec<(Duration, Duration)>,
+    ends: Vec<RequestEnd>,
+}
+
+/// Admits everything, and notes what it is told.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Told>>);
 
 impl Admission for Notes {
     fn name(&self) -> &'static str {
@@ -38,15 +46,16 @@ impl Shard for Notes {
         &mut self,
         _: Instant,
         _: SessionId,
-        _: &Arrival,
-        _: Duration,
+        arrival: &Arrival,
+        delay: Duration,
         _: &mut dyn Observer,
     ) -> Verdict {
+        self.0.lock().unwrap().judged.push((arrival.hidden, delay));
         Verdict::Admit
     }
 
     fn on_done(&mut self, _: Instant, _: SessionId, done: &RequestEnd) -> Offer {
-        self.0.lock().unwrap().push(*done);
+        self.0.lock().unwrap().ends.push(*done);
         Offer::OPEN
     }
 }
@@ -56,7 +65,7 @@ const COMMON: &str = r#"
 slo = "10ms"
 warm_up = "1ms"
 duration = "10ms"
-clients.count = 2
+clients.count = 3
 demand.requests_per_second = 1_000
 capacity.fixed_rps = 10_000
 controller.name = "none"
@@ -88,6 +97,11 @@ fn requests(after: &[Duration]) -> Vec<Intended> {
 
 /// How those requests ended, as the front tells it.
 fn ends(world: &World, after: &[Duration]) -> Vec<RequestEnd> {
+    told(world, after).ends
+}
+
+/// What the front tells of those requests.
+fn told(world: &World, after: &[Duration]) -> Told {
     let notes = Notes::default();
     let mut build = |_: usize| -> Controller {
         let mut none = Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();
@@ -96,8 +110,8 @@ fn ends(world: &World, after: &[Duration]) -> Vec<RequestEnd> {
     };
     simulate_with(world, &mut requests(after).into_iter(), &mut build)
         .unwrap_or_else(|broken| panic!("{broken}"));
-    let ends = notes.0.lock().unwrap();
-    ends.clone()
+    let told = notes.0.lock().unwrap();
+    told.clone()
 }
 
 /// Both find a core; the second finds the lock taken.
@@ -149,4 +163,15 @@ fn a_request_that_is_refused_before_its_handler_has_waited_until_then() {
     let [done] = &ends[..] else { panic!("{ends:?}") };
     assert_eq!((done.outcome, done.reached), (Outcome::Shed(Reason::QueueFull), Reached::Queue));
     assert_eq!((done.waited, done.service), (us(2), us(0)));
+}
+
+/// The only core is busy with the first until 15 µs after its arrival. The others come 5 µs and 6 µs after it and are parsed one
+/// behind the other, each for 2 µs.
+#[test]
+fn a_request_is_judged_by_what_it_waited_unseen_where_that_is_longer_than_the_delay() {
+    let mut world = world(SERVICE);
+    world.node.cores = 1;
+    let told = told(&world, &[us(0), us(5), us(6)]);
+    let judged = [(us(2), us(2)), (us(12), us(12)), (us(13), us(13))];
+    assert_eq!(told.judged, judged);
 }

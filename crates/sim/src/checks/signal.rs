@@ -24,7 +24,7 @@ impl Signal {
     }
 }
 
-/// `idle` says that nothing waits at the loop, packet or request.
+/// `idle` says that nothing waits at the loop, packet or request, and that this one did not wait to be parsed.
 pub(crate) fn shed_while_idle(idle: bool, verdict: Verdict) -> Finding {
     (idle && verdict == Verdict::Shed(Reason::Delay))
         .then(|| "a request was shed for its delay where nothing waits".into())

@@ -2,7 +2,7 @@
 
 use crate::connection::{Connection, Incarnation, all_in, indices};
 use crate::facts::Fact;
-use crate::space::{Credit, Space};
+use crate::space::Space;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,14 +65,14 @@ impl Control {
         control
     }
 
-    /// A connection stands; returns its WELCOME.
+    /// A connection stands; returns what its WELCOME is to offer.
     pub(crate) fn open(
         &mut self,
         now: Instant,
         connection: Connection,
         incarnation: Incarnation,
         space: &mut Space,
-    ) -> Credit {
+    ) -> Offer {
         if self.of(connection).up {
             self.close(now, connection, space);
         }
@@ -81,7 +81,7 @@ impl Control {
         let session = self.session(connection);
         let offer = self.shard(connection).on_open(now, session, &mut Silent);
         space.tell(Fact::Accepted { connection, offer, gauges: self.gauges() });
-        Credit { connection, incarnation, offer, stamp: now.stamp() }
+        offer
     }
 
     /// The connection is gone, and its requests are nobody's.

@@ -85,6 +85,8 @@ enum Work {
     /// The answer at its end.
     Answer(Key),
     Credit(Connection, Incarnation, Offer),
+    /// The first message over a connection that was made anew.
+    Welcome(Connection, Incarnation, Offer),
 }
 
 /// Which node it is, and where its cores begin among those of all.
@@ -196,6 +198,10 @@ impl Node {
                 self.send_credit(now, connection, incarnation, offer, space);
                 None
             }
+            Work::Welcome(connection, incarnation, offer) => {
+                self.send_welcome(now, connection, incarnation, offer, space);
+                None
+            }
         };
         let todo = &mut self.cores[usize::from(core)].todo;
         match follow_up.or_else(|| todo.pop_front()) {
@@ -223,7 +229,9 @@ impl Node {
                 spend(key, cost, space)
             }
             Work::Answer(key) => spend(key, self.send_cost(at, connection), space),
-            Work::Credit(connection, ..) => self.send_cost(at, connection),
+            Work::Credit(connection, ..) | Work::Welcome(connection, ..) => {
+                self.send_cost(at, connection)
+            }
             Work::HandOver(key) => spend(key, self.hand_over_cost(now, key, space), space),
             Work::Call(thread) => self.sending_cost(thread),
             Work::Ring(key) => spend(key, self.ringing_cost(), space),
@@ -293,8 +301,7 @@ impl Node {
                 None
             }
             Packet::Open { connection, incarnation } => {
-                self.accept(now, connection, incarnation, space);
-                None
+                Some(self.accept(now, connection, incarnation, space))
             }
             Packet::Hangup { connection, incarnation } => {
                 if self.control.hears(connection, incarnation) {

@@ -231,7 +231,7 @@ impl NodeSpec {
 pub struct Costs {
     /// Receiving and parsing any message.
     pub receive: Duration,
-    /// Sending a response, a reject or a credit.
+    /// Sending a response, a reject, a credit or a WELCOME.
     pub send: Duration,
     /// Deciding on a reject and building it, beside sending it.
     pub shed: Duration,

@@ -11,6 +11,7 @@ use tailwater_core::{Instant, Observer, Ratio, SessionId};
 use tailwater_sim::{
     Chosen, Fault, FaultKind, Intended, NodeSpec, Struck, World, simulate_with, world_of,
 };
+use tailwater_stats::result::Run;
 use tailwater_workload::Scenario;
 
 use crate::common::{ms, us};
@@ -95,6 +96,12 @@ fn requests(after: &[Duration]) -> Vec<Intended> {
     (0..).zip(after).map(of).collect()
 }
 
+/// Of the server, for 100 µs.
+fn fault(at: Duration, kind: FaultKind) -> Fault {
+    let (clients, nodes) = (Chosen::Share(Ratio(1.0)), Struck::default());
+    Fault { at, length: us(100), clients, nodes, way: None, kind }
+}
+
 /// How those requests ended, as the front tells it.
 fn ends(world: &World, after: &[Duration]) -> Vec<RequestEnd> {
     told(world, after).ends
@@ -102,16 +109,21 @@ fn ends(world: &World, after: &[Duration]) -> Vec<RequestEnd> {
 
 /// What the front tells of those requests.
 fn told(world: &World, after: &[Duration]) -> Told {
+    played(world, after).1
+}
+
+/// The run of those requests, and what the front tells of them.
+fn played(world: &World, after: &[Duration]) -> (Run, Told) {
     let notes = Notes::default();
     let mut build = |_: usize| -> Controller {
         let mut none = Spec::named("none").build(&world.node.site(world.slo, 1)).unwrap();
         none.admission = Arc::new(notes.clone());
         none
     };
-    simulate_with(world, &mut requests(after).into_iter(), &mut build)
+    let (run, _) = simulate_with(world, &mut requests(after).into_iter(), &mut build)
         .unwrap_or_else(|broken| panic!("{broken}"));
-    let told = notes.0.lock().unwrap();
-    told.clone()
+    let told = notes.0.lock().unwrap().clone();
+    (run, told)
 }
 
 /// Both find a core; the second finds the lock taken.
@@ -144,10 +156,8 @@ fn service_is_what_the_core_took_for_the_handler() {
             (23, FaultKind::ServerPause, us(2), us(10)),
             (0, FaultKind::ServerSlow { speed: 0.5 }, us(4), us(20)),
         ] {
-            let clients = Chosen::Share(Ratio(1.0));
-            let (at, length, nodes) = (ms(2) + us(after), us(100), Struck::default());
-            let fault = Fault { at, length, clients, nodes, way: None, kind };
-            let ends = ends(&World { faults: vec![fault], ..world(lines) }, &[us(0)]);
+            let faults = vec![fault(ms(2) + us(after), kind)];
+            let ends = ends(&World { faults, ..world(lines) }, &[us(0)]);
             let [done] = &ends[..] else { panic!("{ends:?}") };
             assert_eq!((done.waited, done.service), (waited, service), "{lines}: {kind:?}");
         }
@@ -174,4 +184,15 @@ fn a_request_is_judged_by_what_it_waited_unseen_where_that_is_longer_than_the_de
     let told = told(&world, &[us(0), us(5), us(6)]);
     let judged = [(us(2), us(2)), (us(12), us(12)), (us(13), us(13))];
     assert_eq!(told.judged, judged);
+}
+
+/// The server restarts, and its three clients connect again before one of them asks for something.
+#[test]
+fn a_welcome_costs_what_other_messages_cost() {
+    let faults = vec![fault(ms(2), FaultKind::ServerRestart)];
+    let (run, _) = played(&World { faults, ..world(SERVICE) }, &[ms(8)]);
+    let found = (run.rx_per_request, run.tx_per_request, run.server_cpu_ns_per_request);
+    // Three connections and a request are received, three WELCOMEs and an answer are sent.
+    let wanted = (4.0, 4.0, 4.0 * 2_000.0 + 4.0 * 3_000.0 + 10_000.0);
+    assert_eq!(found, wanted);
 }

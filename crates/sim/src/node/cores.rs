@@ -212,7 +212,7 @@ impl Work {
             | Self::Ring(key)
             | Self::Run(key, _)
             | Self::Answer(key) => Some(*key),
-            Self::Call(_) | Self::Credit(..) => None,
+            Self::Call(_) | Self::Credit(..) | Self::Welcome(..) => None,
         }
     }
 }

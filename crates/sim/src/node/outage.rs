@@ -6,11 +6,11 @@ use super::staff::Staff;
 use super::{Node, Work, staff_of};
 use crate::connection::{Connection, Incarnation, all_in};
 use crate::slab::Key;
-use crate::space::{Event, Packet, Request, Space};
+use crate::space::{Credit, Event, Packet, Request, Space};
 use crate::task::Stage;
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_control::{Admission, Client};
+use tailwater_control::{Admission, Client, Offer};
 use tailwater_core::Instant;
 
 impl Node {
@@ -141,17 +141,34 @@ impl Node {
         self.down || cores.all(|core| core.is_stopped(now))
     }
 
+    /// A connection stands; the core is to send its WELCOME.
     pub(super) fn accept(
         &mut self,
         now: Instant,
         connection: Connection,
         incarnation: Incarnation,
         space: &mut Space,
-    ) {
+    ) -> Work {
         self.forget_echoes(connection);
-        let welcome = self.control.open(now, connection, incarnation, space);
+        let offer = self.control.open(now, connection, incarnation, space);
+        Work::Welcome(connection, incarnation, offer)
+    }
+
+    /// The WELCOME of a connection leaves, unless that is gone.
+    pub(super) fn send_welcome(
+        &mut self,
+        now: Instant,
+        connection: Connection,
+        incarnation: Incarnation,
+        offer: Offer,
+        space: &mut Space,
+    ) {
+        if !self.control.hears(connection, incarnation) {
+            return;
+        }
+        self.counts.tx += 1;
         self.stamped(now, connection);
-        space.welcome(now, welcome);
+        space.welcome(now, Credit { connection, incarnation, offer, stamp: now.stamp() });
     }
 
     /// The connection is gone. Its requests are passed over where they are found; those that have

@@ -363,21 +363,22 @@ impl Node {
             return self.go_on(now, key, space);
         }
         request.started = now;
-        let in_server = now.since(request.arrived);
-        let budget = request
-            .dispatch
-            .and_then(|dispatch| dispatch.time_left)
-            .map(|budget| budget.saturating_sub(in_server));
-        if self.spec.enforce_deadlines && budget.is_some_and(|left| left.is_zero()) {
+        let (in_server, left) = (now.since(request.arrived), request.time_left(now));
+        if self.is_late(left) {
             return Some(reject(now, key, (Reason::Deadline, Reached::Queue), space));
         }
-        match self.control.start(now, request.connection, in_server, budget) {
+        match self.control.start(now, request.connection, in_server, left) {
             Verdict::Admit if self.has_paths() => self.begin_or_hand_over(now, key, space),
             Verdict::Admit => Some(Work::Serve(key)),
             Verdict::Shed(reason) | Verdict::Close(reason) => {
                 Some(reject(now, key, (reason, Reached::Start), space))
             }
         }
+    }
+
+    /// Whether a request with so much left of its deadline is begun no more, whatever the controller says.
+    fn is_late(&self, left: Option<Duration>) -> bool {
+        self.spec.enforce_deadlines && left.is_some_and(|left| left.is_zero())
     }
 
     /// A response or reject leaves.

@@ -203,6 +203,12 @@ impl Request {
         self.task.as_ref().and_then(|task| task.parent)
     }
 
+    /// What is left of its deadline, which its node counts from its arrival; `None` without one.
+    pub(crate) fn time_left(&self, now: Instant) -> Option<Duration> {
+        let left = self.dispatch?.time_left?;
+        Some(left.saturating_sub(now.since(self.arrived)))
+    }
+
     /// It runs beside another try, which came first.
     pub(crate) fn is_second_try(&self) -> bool {
         self.errand.as_ref().is_some_and(|errand| errand.second && errand.other.is_some())

@@ -3,7 +3,7 @@
 use crate::paths::Paths;
 use crate::slab::Key;
 use std::time::Duration;
-use tailwater_control::Reason;
+use tailwater_control::{Reached, Reason};
 use tailwater_control::asqm::Budget;
 use tailwater_core::{Instant, Rng};
 use tailwater_workload::Service;
@@ -26,8 +26,8 @@ pub(crate) struct Task {
     pub(crate) undo: Vec<(u32, Service)>,
     /// The part of that which is being done: its lock has been asked for.
     pub(crate) undoing: Option<Service>,
-    /// It is to be answered with this, once nothing is left to undo.
-    pub(crate) refused: Option<Reason>,
+    /// It is to be answered with this, once nothing is left to undo, having come so far.
+    pub(crate) refused: Option<(Reason, Reached)>,
     /// What being woken cost, to be added to its next computing.
     pub(crate) owed: Duration,
     pub(crate) computed: Duration,
@@ -109,7 +109,12 @@ impl Task {
 
     /// The first reason to refuse it stands.
     pub(crate) fn refuse(&mut self, reason: Reason) {
-        self.refused.get_or_insert(reason);
+        self.refused.get_or_insert((reason, Reached::Handler));
+    }
+
+    /// It was late when its thread took it, so that its handler does nothing.
+    pub(crate) fn refuse_unbegun(&mut self) {
+        self.refused.get_or_insert((Reason::Deadline, Reached::Start));
     }
 
     /// Core time that it takes next.

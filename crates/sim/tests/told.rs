@@ -196,3 +196,22 @@ fn a_welcome_costs_what_other_messages_cost() {
     let wanted = (4.0, 4.0, 4.0 * 2_000.0 + 4.0 * 3_000.0 + 10_000.0);
     assert_eq!(found, wanted);
 }
+
+/// The worker is woken for the first request, which takes 100 µs, and has the second 66 µs before it can begin that. A deadline is
+/// 120 µs away when a request is sent.
+#[test]
+fn a_worker_begins_nothing_that_is_late_and_tells_of_its_own_time() {
+    let mut world = world(
+        "server.model = \"adb:1\"\n\
+         server.service = { distribution = \"constant\", mean = \"100us\" }",
+    );
+    (world.slo, world.node.enforce_deadlines) = (us(120), true);
+    let ends = ends(&world, &[us(0), us(10)]);
+    let [served, late] = &ends[..] else { panic!("{ends:?}") };
+    assert_eq!((served.outcome, served.service), (Outcome::Served, us(100)));
+    // The loop wakes, parses both and wakes the worker.
+    assert_eq!(served.waited, us(26 + 2 * 2 + 10 + 26));
+    assert_eq!((late.outcome, late.reached), (Outcome::Shed(Reason::Deadline), Reached::Start));
+    assert_eq!(late.service, us(0));
+    assert!(late.waited > us(120), "{late:?}");
+}

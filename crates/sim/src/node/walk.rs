@@ -93,7 +93,8 @@ impl Walk {
 }
 
 impl Node {
-    /// An admitted request runs for the first time, on a thread where it will end.
+    /// An admitted request runs for the first time, on a thread where it will end. One that became late on its way there goes
+    /// back as it came: its loop refuses it.
     pub(super) fn begin(
         &mut self,
         now: Instant,
@@ -107,7 +108,10 @@ impl Node {
         let mut task = task.unwrap_or_else(|| Task::new(walk.seed_of(request), None));
         task.begin(&walk.paths, walk.budget(), now.since(request.arrived));
         task.thread = thread;
-        request.task = Some(task);
+        if self.is_late(request.time_left(now)) {
+            task.refuse_unbegun();
+        }
+        (request.task, request.started) = (Some(task), now);
         self.walk_on(now, key, space)
     }
 
@@ -274,12 +278,15 @@ impl Node {
             task.undoing = Some(service);
             return self.enter(now, key, task, lock, true, space);
         }
-        space.note_end(key, now);
-        if !self.is_home(task) {
-            return Next::Work(Work::HandOver(key));
+        let refused = task.refused.unwrap_or((Reason::Lock, Reached::Handler));
+        if self.is_home(task) {
+            return Next::Work(reject(now, key, refused, space));
         }
-        let reason = task.refused.unwrap_or(Reason::Lock);
-        Next::Work(reject(now, key, (reason, Reached::Handler), space))
+        if refused.1 == Reached::Handler {
+            // A handler ends where it ran. What was not begun waits until its loop refuses it.
+            space.note_end(key, now);
+        }
+        Next::Work(Work::HandOver(key))
     }
 
     /// Whether it is where its answer leaves: loops have the sockets.

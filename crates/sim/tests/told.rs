@@ -93,7 +93,7 @@ fn requests(after: &[Duration]) -> Vec<Intended> {
         client,
         service: us(10),
     };
-    (0..).zip(after).map(of).collect()
+    (0..3).cycle().zip(after).map(of).collect()
 }
 
 /// Of the server, for 100 µs.
@@ -184,6 +184,17 @@ fn a_request_is_judged_by_what_it_waited_unseen_where_that_is_longer_than_the_de
     let told = told(&world, &[us(0), us(5), us(6)]);
     let judged = [(us(2), us(2)), (us(12), us(12)), (us(13), us(13))];
     assert_eq!(told.judged, judged);
+}
+
+/// Of the first three the second runs when the server stops for 100 µs, and the third waits behind it. The fourth comes meanwhile.
+#[test]
+fn behind_a_handler_that_stood_still_the_loop_first_looks_at_what_has_come() {
+    let mut world = world(SERVICE);
+    (world.node.cores, world.faults) = (1, vec![fault(ms(2) + us(30), FaultKind::ServerPause)]);
+    let told = told(&world, &[us(0), us(1), us(2), us(40)]);
+    let unseen: Vec<Duration> = told.judged.iter().map(|(hidden, _)| *hidden).collect();
+    // The fourth arrives at 50 µs. The second is answered after 42 µs and the pause.
+    assert_eq!(unseen, [us(2), us(16), us(17), us(142 + 2 - 50)]);
 }
 
 /// The server restarts, and its three clients connect again before one of them asks for something.

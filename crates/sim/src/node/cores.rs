@@ -67,17 +67,22 @@ impl Core {
         self.stalled
     }
 
-    /// Does nothing before `until`: what it is busy with takes so much longer.
-    pub(super) fn stop(&mut self, now: Instant, until: Instant, space: &mut Space) {
+    /// Does nothing before `until`: what it is busy with takes so much longer. Returns how much longer a handler takes.
+    fn stop(&mut self, now: Instant, until: Instant, space: &mut Space) -> Duration {
         let lag = until.since(self.stopped_until.max(now));
         self.stopped_until = self.stopped_until.max(until);
-        let Some(work) = &self.work else { return };
+        let Some(work) = &self.work else { return Duration::ZERO };
         self.ends = self.ends + lag;
-        if self.handled > now {
-            self.handled = self.handled + lag;
-        }
         if let Some(task) = work.key().and_then(|key| space.requests.get_mut(key)?.task.as_mut()) {
             task.worked(lag);
+        }
+        match work {
+            Work::Run(..) => lag,
+            Work::Serve(_) if self.handled > now => {
+                self.handled = self.handled + lag;
+                lag
+            }
+            _ => Duration::ZERO,
         }
     }
 }
@@ -103,7 +108,7 @@ impl Node {
         core.stalled = !core.stalled;
         if core.stalled {
             let until = now + self.spec.stalls.draw(&mut core.chance);
-            core.stop(now, until, space);
+            self.stop_core(now, index, until, space);
             self.loops[at].idle.retain(|idle| *idle != index);
             space.calendar.at(until, Event::Stall(number));
             self.stop_without_cores(at, now, space);
@@ -117,6 +122,19 @@ impl Node {
             }
             self.start_with_cores(at, now, space);
         }
+    }
+
+    /// A core does nothing before `until`. The loop looks at its packets behind a handler that took so long.
+    pub(super) fn stop_core(
+        &mut self,
+        now: Instant,
+        index: u16,
+        until: Instant,
+        space: &mut Space,
+    ) {
+        let core = &mut self.cores[usize::from(index)];
+        let (lag, at) = (core.stop(now, until, space), core.works_for);
+        self.handled((index, at), lag);
     }
 
     /// The loop's last core has stalled: nothing can be told to its shards before one is back.

@@ -16,8 +16,8 @@ use tailwater_core::Instant;
 impl Node {
     /// Nothing moves before `until`, and what runs takes so much longer.
     pub(crate) fn pause(&mut self, now: Instant, until: Instant, space: &mut Space) {
-        for core in &mut self.cores {
-            core.stop(now, until, space);
+        for core in 0..self.cores.len() as u16 {
+            self.stop_core(now, core, until, space);
         }
         self.frozen_until = self.frozen_until.max(until);
         (0..self.loops.len()).for_each(|at| self.control.postpone(at, until, space));

@@ -389,7 +389,7 @@ impl Node {
         (outcome, reached): (Outcome, Reached),
         space: &mut Space,
     ) {
-        self.settle(now, key, outcome, space);
+        walk::settle(now, key, space);
         let Some(request) = space.request(key, "at answering") else {
             return;
         };

@@ -287,11 +287,12 @@ impl Space {
         found
     }
 
-    /// Nothing is left to do for a request but to answer it, unless that was so before.
-    pub(crate) fn note_end(&mut self, key: Key, at: Instant) {
-        if let Some(request) = self.requests.get_mut(key) {
-            request.ended.get_or_insert(at);
-        }
+    /// Nothing is left to do for a request but to answer it. False if that was so before.
+    pub(crate) fn note_end(&mut self, key: Key, at: Instant) -> bool {
+        let Some(request) = self.requests.get_mut(key) else { return false };
+        let is_new = request.ended.is_none();
+        request.ended.get_or_insert(at);
+        is_new
     }
 
     /// Something has happened.

@@ -33,6 +33,8 @@ pub(crate) struct Task {
     pub(crate) computed: Duration,
     /// What it waited for other nodes, and for nobody.
     pub(crate) called: Duration,
+    /// What it waited for locks at which it could not be refused; part of what its budget paid.
+    bound: Duration,
     /// The request that waits for this one at another node.
     pub(crate) parent: Option<Key>,
     /// The thread of its node that it began on, or was given back to; means nothing where nodes have none.
@@ -48,8 +50,8 @@ pub(crate) enum Stage {
     Fresh,
     /// It runs, or waits in the run queue.
     Ready,
-    /// It waits for a lock.
-    Waiting { lock: u32, since: Instant, give_up_at: Option<Instant> },
+    /// It waits for a lock; it `must` have it, or may be refused.
+    Waiting { lock: u32, since: Instant, give_up_at: Option<Instant>, must: bool },
     /// It waits for nobody, until a time.
     Pausing { since: Instant },
     /// It waits for a responder that makes its calls.
@@ -74,6 +76,7 @@ impl Task {
             owed: Duration::ZERO,
             computed: Duration::ZERO,
             called: Duration::ZERO,
+            bound: Duration::ZERO,
             parent,
             thread: 0,
             calls_by: 0,
@@ -98,7 +101,11 @@ impl Task {
     /// It stands in no queue any more, and pays for having stood there.
     pub(crate) fn stop_waiting(&mut self, now: Instant) {
         match self.stage {
-            Stage::Waiting { since, .. } => self.budget.deduct(now.since(since)),
+            Stage::Waiting { since, must, .. } => {
+                let waited = now.since(since);
+                self.budget.deduct(waited);
+                self.bound += if must { waited } else { Duration::ZERO };
+            }
             Stage::Asking { since } | Stage::Calling { since, .. } | Stage::Pausing { since } => {
                 self.called += now.since(since);
             }
@@ -131,9 +138,31 @@ impl Task {
         }
     }
 
+    /// What budgets must leave room for: all but the waits that they bound.
+    pub(crate) fn service(&self) -> Duration {
+        self.computed + self.called + self.bound
+    }
+
     /// The time in the node that its books account for: computing, calling, and what was deducted from its
     /// budget.
     pub(crate) fn spent(&self) -> Duration {
         self.computed + self.called + self.budget.waited()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No budget bounds such a wait, so that it comes on top of what budgets allow.
+    #[test]
+    fn a_wait_that_cannot_be_refused_is_service_and_is_paid_for() {
+        let (mut task, waited) = (Task::new(1, None), Duration::from_micros(5));
+        for must in [false, true] {
+            let since = Instant::ZERO;
+            task.stage = Stage::Waiting { lock: 0, since, give_up_at: None, must };
+            task.stop_waiting(since + waited);
+        }
+        assert_eq!((task.budget.waited(), task.service()), (2 * waited, waited));
     }
 }

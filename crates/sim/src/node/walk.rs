@@ -21,7 +21,7 @@ use crate::task::{Stage, Task};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::asqm::{Budget, Entry, Estimator};
-use tailwater_control::{Client, Echo, Outcome, Reached, Reason};
+use tailwater_control::{Client, Echo, Reached, Reason};
 use tailwater_core::Instant;
 use tailwater_workload::scenario::Wake;
 use tailwater_workload::ways::{Acquire, Op};
@@ -168,22 +168,6 @@ impl Node {
         }
     }
 
-    /// What a request that is answered tells: whether its books are right, and how long it took.
-    pub(super) fn settle(&mut self, now: Instant, key: Key, outcome: Outcome, space: &mut Space) {
-        let Some(request) = space.requests.get(key) else {
-            return;
-        };
-        let Some(task) = request.task.as_ref().filter(|task| task.stage != Stage::Fresh) else {
-            return;
-        };
-        if outcome == Outcome::Served {
-            self.walk.estimator.on_served(task.computed + task.called);
-        }
-        let (held, stage, spent) = (task.held.len(), task.stage, task.spent());
-        let there = now.since(request.arrived);
-        space.tell(Fact::Settled { held, stage, there, spent });
-    }
-
     /// A message with a stamp leaves: its echo is believed once. Stamps are kept only where requests have budgets.
     pub(super) fn stamped(&mut self, now: Instant, connection: Connection) {
         if self.has_paths() {
@@ -220,7 +204,9 @@ impl Node {
         let send = self.spec.costs.send;
         let is_home = self.is_home(task);
         let Some(op) = self.walk.paths.ways.all[task.way].ops.get(task.at) else {
-            space.note_end(key, now);
+            if space.note_end(key, now) {
+                self.walk.estimator.on_served(task.service());
+            }
             let end = if is_home { Work::Answer(key) } else { Work::HandOver(key) };
             return Next::Work(end);
         };
@@ -322,7 +308,7 @@ impl Node {
             Entry::Refuse => task.refuse(Reason::Lock),
             Entry::Join { give_up_after } => {
                 let give_up_at = give_up_after.map(|after| now + after);
-                task.stage = Stage::Waiting { lock, since: now, give_up_at };
+                task.stage = Stage::Waiting { lock, since: now, give_up_at, must };
                 if let Some(at) = give_up_at {
                     space.calendar.at(at, Event::GiveUp(key));
                 }
@@ -397,6 +383,19 @@ impl Node {
     }
 }
 
+/// What a request that is answered tells: whether its books are right.
+pub(super) fn settle(now: Instant, key: Key, space: &mut Space) {
+    let Some(request) = space.requests.get(key) else {
+        return;
+    };
+    let Some(task) = request.task.as_ref().filter(|task| task.stage != Stage::Fresh) else {
+        return;
+    };
+    let (held, stage, spent) = (task.held.len(), task.stage, task.spent());
+    let there = now.since(request.arrived);
+    space.tell(Fact::Settled { held, stage, there, spent });
+}
+
 /// The core computes for a time that the request draws.
 fn run(key: Key, task: &mut Task, service: &Service) -> Next {
     let time = Duration::from_nanos(service.draw_ns(&mut task.rng).into());
@@ -413,17 +412,28 @@ mod tests {
     use tailwater_control::Site;
     use tailwater_control::catalog::Spec;
     use tailwater_core::Rng;
+    use tailwater_workload::scenario::Path;
+    use tailwater_workload::{Distribution, Ways};
 
     const TARGET: Duration = Duration::from_millis(1);
     const RTT: Duration = Duration::from_micros(100);
     const ROUNDS: u32 = 1_000;
 
+    fn space() -> Space {
+        let link = Link { delay: Duration::ZERO, jitter: Duration::ZERO };
+        Space::new(Fabric::new(link, 2, &Rng::from_seed(1)))
+    }
+
     /// Its requests have measured budgets. Two connections lead to it.
     fn node() -> Node {
-        let paths = Arc::new(Paths { target: TARGET, ..Paths::none() });
+        node_of(Ways::default())
+    }
+
+    /// The same, whose requests take these ways.
+    fn node_of(ways: Ways) -> Node {
+        let paths = Arc::new(Paths { target: TARGET, ways, ..Paths::none() });
         let spec = NodeSpec { paths: Some(Arc::clone(&paths)), ..NodeSpec::paper() };
-        let link = Link { delay: Duration::ZERO, jitter: Duration::ZERO };
-        let mut space = Space::new(Fabric::new(link, 2, &Rng::from_seed(1)));
+        let mut space = space();
         let controller = Spec::named("none").build(&Site::one_loop(TARGET, 1)).unwrap();
         let leading = Connection(0)..Connection(2);
         let control = Control::new(controller.admission, (0, (1, 1)), leading, &mut space);
@@ -449,6 +459,22 @@ mod tests {
         assert!(left(ROUNDS, Connection(0)) <= TARGET - RTT);
         assert_eq!(left(ROUNDS, Connection(1)), TARGET, "the stamp was sent to another");
         assert_eq!(left(1, Connection(0)), TARGET, "one stamp is one round trip");
+    }
+
+    /// To send the answer is no service, and takes nothing from the budgets of others.
+    #[test]
+    fn budgets_leave_room_for_what_a_handler_takes_until_its_end() {
+        let service = Service { distribution: Distribution::Constant, mean: RTT };
+        let (mut node, mut space) = (node_of(Ways::new(&[Path::of_service(service)])), space());
+        for _ in 0..ROUNDS {
+            let key = space.requests.insert(Request::new(Instant::ZERO, Connection(0), RTT));
+            assert!(matches!(node.begin(Instant::ZERO, key, 0, &mut space), Some(Work::Run(..))));
+            let end = node.walk_on(Instant::ZERO + RTT, key, &mut space);
+            assert!(matches!(end, Some(Work::Answer(_))));
+        }
+        // Measured to a sixteenth.
+        let left = node.walk.budget().left();
+        assert!(left <= TARGET - RTT && left >= TARGET - RTT.mul_f64(1.07), "{left:?}");
     }
 
     /// The second client says that it held no stamp, though it held each for eight round trips.

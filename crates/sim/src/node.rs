@@ -450,12 +450,7 @@ fn staff_of(spec: &NodeSpec) -> Option<Staff> {
 }
 
 /// A request is refused now, having come so far. To tell its client takes a core time yet.
-fn reject(
-    now: Instant,
-    key: Key,
-    (reason, reached): (Reason, Reached),
-    space: &mut Space,
-) -> Work {
+fn reject(now: Instant, key: Key, (reason, reached): (Reason, Reached), space: &mut Space) -> Work {
     space.note_end(key, now);
     Work::Reject(key, reason, reached)
 }

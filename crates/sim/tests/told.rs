@@ -208,8 +208,8 @@ fn a_welcome_costs_what_other_messages_cost() {
     assert_eq!(found, wanted);
 }
 
-/// The worker is woken for the first request, which takes 100 µs, and has the second 66 µs before it can begin that. A deadline is
-/// 120 µs away when a request is sent.
+/// The first request takes 100 µs of the only worker, which is handed the second meanwhile. Its deadline, 120 µs behind its arrival,
+/// passes before it can begin.
 #[test]
 fn a_worker_begins_nothing_that_is_late_and_tells_of_its_own_time() {
     let mut world = world(

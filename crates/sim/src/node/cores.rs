@@ -20,7 +20,7 @@ pub(super) struct Core {
     pub(super) began: u64,
     /// When it will have finished; stalls and pauses move it.
     pub(super) ends: Instant,
-    /// When the handler of its last [`Work::Serve`] will have ended, or has. The answer is sent behind it. They move it, too.
+    /// When the handler of its last [`Work::Serve`] will have ended, or has: the answer is sent behind it. Stalls and pauses move it.
     pub(super) handled: Instant,
     /// It does nothing before this.
     stopped_until: Instant,

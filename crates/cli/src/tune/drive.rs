@@ -20,7 +20,8 @@ const GOES_WITHIN: Duration = Duration::from_secs(2);
 /// Between two tries to connect, and between two looks at whether a server has gone.
 const TRIES_EVERY: Duration = Duration::from_millis(5);
 /// What mends a server that has left: one in the background is no child of its guard, which could not end it.
-const FOREGROUND: &str = "it has to stay in the foreground: memcached without -d, redis-server without daemonize";
+const FOREGROUND: &str =
+    "it has to stay in the foreground: memcached without -d, redis-server without daemonize";
 
 #[derive(Args, Debug)]
 pub(crate) struct DriveOptions {

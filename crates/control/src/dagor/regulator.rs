@@ -141,7 +141,7 @@ impl Shared {
     /// Publishes a loop's delay; looks at all loops if that is due, and ends the window if its time
     /// or its requests are spent. One update, however many windows have passed.
     pub(super) fn tick(&self, now: Instant, shard: usize, delay: Duration) {
-        // Relaxed: a number of its own, and a first look without the lock. A loop that sees the time before takes the lock in vain.
+        // Relaxed: a number of its own, and a first look without the lock. A loop that sees the time before looks once more.
         self.tallies[shard].delay_ns.store(delay.nanos(), Relaxed);
         if now.as_nanos() < self.look_ns.load(Relaxed) {
             return;

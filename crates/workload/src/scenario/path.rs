@@ -39,7 +39,7 @@ pub enum PathStep {
 pub struct LockStep {
     /// Which lock, or which set of them.
     pub name: String,
-    /// How many locks the set has; each request draws one. Default 1.
+    /// How many locks the set has; each step draws one anew. Default 1.
     pub among: u32,
     /// Some of the set are drawn more often. Default: all alike.
     pub hot: Option<Hot>,

@@ -22,7 +22,9 @@ pub(crate) fn new(options: &NewOptions) -> Result<(), Failure> {
         ErrorKind::NotFound => Failure::usage(format!(
             "{shown}: its folder is not there; make that first, or give another name"
         )),
-        _ => Failure::usage(format!("{shown}: {error}; give a name in a folder that can be written to")),
+        _ => Failure::usage(format!(
+            "{shown}: {error}; give a name in a folder that can be written to"
+        )),
     };
     let mut written = fs::File::create_new(&file).map_err(trouble)?;
     written.write_all(TEMPLATE.as_bytes()).map_err(|error| {

@@ -208,7 +208,8 @@ fn a_program_that_is_not_there_is_a_note_and_refused_where_sockets_are_asked_for
     let file = folder.write("foreign.toml", &SOUND.replace(service, tier));
     let output = check(&[], &[&file]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let note = "not over sockets here: found no program no-such-program, which tier leaf runs; install it";
+    let note =
+        "not over sockets here: found no program no-such-program, which tier leaf runs; install it";
     assert!(text(&output.stdout).contains(note), "{}", text(&output.stdout));
     let output = check(&["--on", "loopback"], &[&file]);
     let said = text(&output.stderr);

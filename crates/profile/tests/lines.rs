@@ -227,7 +227,11 @@ fn a_sample_stands_for_what_the_slowest_call_around_it_took_beyond_the_usual() {
     let slow = [(1, 1_000_000, 10_000), (2, 5_000_000, 5_000_000)];
     let found = found_beyond(1 << 36, &records, samples(&at_ns), &slow);
     assert_eq!([1, 2].map(|function| within(&found, function)), [0, 5]);
-    assert_eq!(added_us(&found, 2), (5_005, 5_010), "5.01 ms of its caller, for 5.015 ms of samples");
+    assert_eq!(
+        added_us(&found, 2),
+        (5_005, 5_010),
+        "5.01 ms of its caller, for 5.015 ms of samples"
+    );
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use crate::paths::Paths;
 use crate::slab::Key;
 use std::time::Duration;
-use tailwater_control::{Reached, Reason};
 use tailwater_control::asqm::Budget;
+use tailwater_control::{Reached, Reason};
 use tailwater_core::{Instant, Rng};
 use tailwater_workload::Service;
 

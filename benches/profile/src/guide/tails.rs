@@ -54,8 +54,7 @@ mod tests {
     #[test]
     fn blocks_have_what_pages_draw() {
         let said = vec![Said { typed: "tailwater".to_owned(), output: "a table".to_owned() }];
-        let tails =
-            Tails { title: "x".to_owned(), origin: Origin::default(), seconds: 10, said };
+        let tails = Tails { title: "x".to_owned(), origin: Origin::default(), seconds: 10, said };
         let json = serde_json::to_value(&tails).expect("texts and numbers");
         assert_eq!(json["said"][0]["typed"], "tailwater");
         assert_eq!(json["said"][0]["output"], "a table");

@@ -40,8 +40,8 @@ pub enum Rule {
     Fates,
     /// Every queue keeps to its bound.
     Queues,
-    /// The delay signal is refreshed on every tick while the server works, and nothing is shed for
-    /// its delay where nothing waits.
+    /// The delay signal is refreshed on every tick while the server works. Nothing is shed for
+    /// its delay where nothing waits, unless it waited itself to be parsed.
     Signal,
     /// A controller that asked to be called by a certain time is called by then.
     Deadline,

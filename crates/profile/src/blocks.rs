@@ -5,7 +5,7 @@
 //! processes of one build differ for as long as they live. Where a build was recorded often, a recording is one block.
 
 use crate::clock::TickRate;
-use crate::functions::{Interval, Nested, Report};
+use crate::functions::{Interval, Nested, Report, THREADS_MAX};
 use crate::hash::Map;
 use crate::record::{Call, CallFlags, FunctionId, Record, ThreadId, Ticks};
 use crate::trace::Header;
@@ -16,9 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const BLOCKS: usize = 20;
 /// Functions to be read at most; a histogram takes some 10 KB, and each has two of them in up to [`BLOCKS`] blocks.
 pub const FUNCTIONS_MAX: usize = 1024;
-/// Threads told apart at a time; calls of further ones do not count. A first reading with a set of functions says how many these
-/// are: it has the same bound. Beyond half of that a thread in no call makes room for others.
-pub(crate) const THREADS_MAX: usize = 65_536;
 /// Calls of a block of which there is a median.
 const MEDIAN_CALLS: u64 = 8;
 /// Calls of a block of which there is a 99th percentile.
@@ -188,7 +185,8 @@ impl Blocks {
         function.blocks[block as usize].get_or_insert_with(Block::new).add(took, within);
     }
 
-    /// How long the calls that it made were together, those that were seen; `None` on a thread too many.
+    /// How long the calls that it made were together, those that were seen; `None` on a thread too many. A first reading with a set
+    /// of functions says how many such calls there are: it has the same bound.
     fn within(&mut self, call: &Call) -> Option<Ticks> {
         let is_known = self.threads.contains_key(&call.thread);
         if !is_known && self.threads.len() >= THREADS_MAX {

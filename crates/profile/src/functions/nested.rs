@@ -3,6 +3,8 @@
 use super::interval::Interval;
 use crate::record::Call;
 
+/// Threads told apart at a time. Beyond half of that a thread in no call makes room for others.
+pub(crate) const THREADS_MAX: usize = 65_536;
 /// Entries kept, beside one for each frame.
 const ENTRIES_MAX: usize = 64;
 

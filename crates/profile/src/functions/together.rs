@@ -2,10 +2,9 @@
 
 use super::Pair;
 use super::interval::Interval;
-use super::nested::{Nested, Sum};
+use super::nested::{Nested, Sum, THREADS_MAX};
 use super::rows::Bounds;
 use super::rows::bounds;
-use crate::blocks::THREADS_MAX;
 use crate::clock::TickRate;
 use crate::hash::Map;
 use crate::names::ENTRIES_MAX;

@@ -116,9 +116,9 @@ impl Locks {
                 note(&mut self.sums, &mut self.beyond, &span, wait, known);
             }
         }
-        let (gone, until) = lane.gone;
-        if until > call.start {
-            self.beyond = self.beyond.saturating_add(gone);
+        if lane.gone.1 > call.start {
+            // Each counts once, however many calls lack it.
+            self.beyond += std::mem::take(&mut lane.gone.0);
         }
         if lane.is_outside {
             lane.gone = (0, 0);
@@ -395,14 +395,14 @@ mod tests {
             locks.call(&Call { depth: 1, ..call(1, 1, at + 5, at + 25) });
         }
         assert_eq!(locks.beyond(), 0, "each of the calls within has its own");
-        locks.call(&call(1, 2, 0, 400_000));
+        locks.call(&Call { depth: 1, ..call(1, 3, 0, 390_000) });
         assert_eq!(locks.beyond(), 3_000 - RECENT as u64);
-        // They count once: nothing lies around an outermost call.
+        // They count once, though what is around that call lacks them, too.
         locks.call(&call(1, 2, 0, 400_000));
         assert_eq!(locks.beyond(), 3_000 - RECENT as u64);
         let mut sums: Vec<_> = locks.sums().map(|(key, sum)| (key.function.0, sum.waits)).collect();
         sums.sort_unstable();
-        assert_eq!(sums, [(1, 3_000), (2, RECENT as u64)]);
+        assert_eq!(sums, [(1, 3_000), (2, RECENT as u64), (3, RECENT as u64)]);
     }
 
     #[test]

@@ -118,7 +118,7 @@ fn ends(while_read: bool) -> Result<(SyncSender<End>, Receiver<End>), Failure> {
 }
 
 /// Handlers run on the loops, or on the workers where there are any.
-fn site(options: &ServeOptions) -> Site {
+pub(crate) fn site(options: &ServeOptions) -> Site {
     let cores = match options.threads.model().placement {
         Placement::Inline => options.loops,
         Placement::Workers(count) => count,

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tailwater_core::Rate;
 use tailwater_experiment::{
     ClosedLoop, Cost, Driver, MergeError, OpenRun, Piece, Played, Shard, Silence, TierCores, Watch,
-    merge, pieces, run, run_shard,
+    check, merge, pieces, run, run_shard,
 };
 use tailwater_stats::result::{Experiment, Fates, Manifest, Noise, Run, Series};
 use tailwater_workload::Scenario;
@@ -459,4 +459,33 @@ fn what_is_not_all_shards_of_one_result_is_refused() {
     assert_eq!(refused(empty), MergeError::Damaged(0));
     let cut = refused(|parts| parts[0].cut_short = Some("ended by SIGTERM".into()));
     assert!(cut.to_string().starts_with("shard 0 was cut short (ended by SIGTERM)"), "{cut}");
+}
+
+/// By default gradient allows 100 requests in the server for each core, and 200 at least: 500 are too many for one.
+#[test]
+fn controllers_are_checked_for_the_cores_of_the_server_and_of_each_tier() {
+    let is_sound = |front: u32, leaf: u32| {
+        let text = format!(
+            r#"
+slo = "1ms"
+warm_up = "1ms"
+duration = "10ms"
+clients.count = 10
+demand.requests_per_second = 1_000
+controller = {{ name = "gradient", override = {{ limit_initial = 500 }} }}
+sim.cores = {front}
+[[server.path]]
+probability = 1.0
+steps = [{{ compute = "3us" }}, {{ call = "leaf" }}]
+[[tier]]
+name = "leaf"
+nodes = 1
+cores = {leaf}
+service = "20us"
+"#
+        );
+        check(&scenario(&text)).is_ok()
+    };
+    let found = [(10, 10), (1, 10), (10, 1)].map(|(front, leaf)| is_sound(front, leaf));
+    assert_eq!(found, [true, false, false]);
 }

@@ -199,3 +199,34 @@ fn capacity_counts_all_answers_however_many_requests_are_under_way() {
         assert!((found / possible - 1.0).abs() < 0.002, "{in_flight} under way: {found:.0}/s");
     }
 }
+
+/// By default gradient allows 100 requests in the server for each core, and 200 at least. With a start of 500, no controller is
+/// built for fewer cores than five.
+#[test]
+fn controllers_of_server_and_tiers_are_told_how_many_cores_serve() {
+    let found = experiment(
+        r#"
+slo = "1ms"
+warm_up = "1ms"
+duration = "10ms"
+repetitions = 1
+clients.count = 10
+demand.requests_per_second = 10_000
+capacity.fixed_rps = 100_000
+controller = { name = "gradient", override = { limit_initial = 500 } }
+sim.cores = 10
+[server]
+loops = 2
+[[server.path]]
+probability = 1.0
+steps = [{ compute = "3us" }, { call = "leaf" }]
+[[tier]]
+name = "leaf"
+nodes = 2
+cores = 5
+service = "20us"
+"#,
+    );
+    assert_eq!(found.runs.len(), 1);
+    assert!(found.runs[0].fates.ok > 50, "{:?}", found.runs[0].fates);
+}

@@ -76,3 +76,39 @@ fn room(server: &Server) -> Vec<String> {
 fn paired<const N: usize>(flags: [(&str, String); N]) -> Vec<String> {
     flags.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Arguments, Verb};
+    use crate::serve::site;
+    use clap::Parser as _;
+
+    /// Loops and cores that the controller of `serve` is told of, and that of the simulator.
+    fn told(loops: u32) -> [(usize, usize); 2] {
+        let text = format!(
+            "slo = \"400us\"\nwarm_up = \"1ms\"\nduration = \"10ms\"\nclients.count = 10\n\
+             demand.requests_per_second = 1_000\ncontroller.name = \"none\"\nserver.loops = {loops}\n\
+             server.service = {{ distribution = \"constant\", mean = \"10us\" }}"
+        );
+        let scenario = Scenario::parse("x.toml", &text).expect("a sound scenario");
+        let configuration = scenario.configurations().remove(0);
+        let world = tailwater_sim::world_of(&scenario, &configuration, 1);
+        let simulated = world.node.site(configuration.slo, 1);
+        let flags = places(&scenario, scenario.server.model, 0).remove(0);
+        let words = ["tailwater", "serve"].map(str::to_owned).into_iter().chain(flags);
+        let Verb::Serve(options) = Arguments::parse_from(words).verb else {
+            unreachable!("it was serve")
+        };
+        let served = site(&options);
+        [(served.loops, served.cores), (simulated.loops, simulated.cores)]
+    }
+
+    /// Bounds of pools and limits grow with the cores. Both drivers told each controller of one.
+    #[test]
+    fn controllers_of_both_drivers_are_told_of_the_same_loops_and_cores() {
+        for loops in [1, 4] {
+            assert_eq!(told(loops), [(loops as usize, loops as usize); 2]);
+        }
+    }
+}

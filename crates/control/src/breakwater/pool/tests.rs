@@ -242,10 +242,15 @@ fn the_shorter_part_of_an_iteration_says_when_to_look() {
 
 /// A pool of 100 and a half for 500 sessions that hold a hundred, whose iterations take 100 µs, of which ten settle.
 fn efficient(base: Config) -> Pool {
+    efficient_of(base, 1)
+}
+
+/// The same pool of so many loops.
+fn efficient_of(base: Config, loops: usize) -> Pool {
     let Law::Efficiency(law) = base.law else { panic!("{:?}", base.law) };
     let span = Span::Fixed { interval: us(100), settle: us(10) };
     let law = Law::Efficiency(Efficiency { span, ..law });
-    let pool = Pool::new(Config { law, interval: Interval::Fixed(us(10)), ..base }, 1);
+    let pool = Pool::new(Config { law, interval: Interval::Fixed(us(10)), ..base }, loops);
     (0..500).for_each(|_| pool.join());
     pool.total.store(100, Relaxed);
     pool.carry_bits.store(0.5_f64.to_bits(), Relaxed);
@@ -290,6 +295,19 @@ fn by_default_both_laws_move_the_pool() {
     come(&pool, 20, 10, 10);
     assert_eq!(ticked(&pool, 1_090), Some((106, 104)));
     assert_eq!(ticked(&pool, 1_100), Some((104, 104)), "it is held");
+}
+
+/// Both laws' updates are due for both loops. The second would take its step from what the first has just written.
+#[test]
+fn of_two_loops_that_look_at_one_time_one_makes_the_updates_of_both_laws() {
+    let pool = efficient_of(Config::efficiency_tuned(SLO, 1), 2);
+    let tick = |at_us, place| {
+        let resized = pool.tick(at(at_us), place, turn(&mut Tally::default()));
+        resized.map(|Resized { from, to, .. }| (from, to))
+    };
+    assert_eq!([tick(1_000, 0), tick(1_000, 1)], [Some((100, 106)), None]);
+    come(&pool, 20, 10, 10);
+    assert_eq!([tick(1_090, 1), tick(1_090, 0)], [Some((106, 104)), None]);
 }
 
 /// Eq. 4: a share of the room for each of the sessions, and one at least where there is none.

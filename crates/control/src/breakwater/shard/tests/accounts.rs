@@ -148,6 +148,18 @@ fn a_violation_is_told_as_such_and_a_shed_request_by_its_reason() {
     assert_eq!(late, expected.map(|event| format!("{event:?}")));
 }
 
+/// By the text it is twice the target: 160 µs.
+#[test]
+fn the_aqm_refuses_from_its_threshold_on() {
+    let verdict = |delay_us| {
+        let mut shard = own_shard(Config::paper(SLO, 1));
+        shard.on_open(at(0), ID, &mut Silent);
+        let arrival = Arrival { register: true, ..Arrival::default() };
+        shard.on_request(at(0), ID, &arrival, us(delay_us), &mut Silent)
+    };
+    assert_eq!([159, 160].map(verdict), [Verdict::Admit, Verdict::Shed(Reason::Delay)]);
+}
+
 /// Eq. 1 adds a credit while there is no delay; at the target itself eq. 2 takes nothing.
 #[test]
 fn a_pool_is_told_when_its_size_changes_and_not_otherwise() {

@@ -87,9 +87,17 @@ mod tests {
     /// Loops and cores that the controller of `serve` is told of, and that of the simulator.
     fn told(loops: u32) -> [(usize, usize); 2] {
         let text = format!(
-            "slo = \"400us\"\nwarm_up = \"1ms\"\nduration = \"10ms\"\nclients.count = 10\n\
-             demand.requests_per_second = 1_000\ncontroller.name = \"none\"\nserver.loops = {loops}\n\
-             server.service = {{ distribution = \"constant\", mean = \"10us\" }}"
+            r#"
+slo = "400us"
+warm_up = "1ms"
+duration = "10ms"
+clients.count = 10
+demand.requests_per_second = 1_000
+controller.name = "none"
+[server]
+loops = {loops}
+service = {{ distribution = "constant", mean = "10us" }}
+"#
         );
         let scenario = Scenario::parse("x.toml", &text).expect("a sound scenario");
         let configuration = scenario.configurations().remove(0);

@@ -143,7 +143,7 @@ impl<'a> Folder<'a> {
         )))
     }
 
-    /// The same of any result, and refuses one that was cut short where a whole one lies.
+    /// Refuses both of any result, and one that was cut short where a whole one lies.
     pub(crate) fn refuse_less(&self, result: &Experiment) -> Result<(), Failure> {
         self.refuse_short(RESULT, result.short)?;
         self.refuse_shard(result.shard.as_ref())?;

@@ -138,8 +138,8 @@ fn waits(lock: &LockRow) -> Waits<'_> {
     ((lock.kind, lock.object), lock.holder.as_deref(), numbers, lines)
 }
 
-/// Of all functions that have the very same waits, how long that took in all which took the least, in nanoseconds. Found once: each
-/// of up to 65,536 rows was held against all others.
+/// By waits, the least time in all of a function that has the very same ones, in nanoseconds. Found once: each of up to 65,536 rows
+/// was held against all others.
 fn innermost(report: &Report) -> BTreeMap<Waits<'_>, u64> {
     let mut innermost = BTreeMap::new();
     for row in &report.functions {

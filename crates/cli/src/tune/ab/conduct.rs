@@ -18,7 +18,7 @@ pub(in crate::tune) struct Budget {
     pub(in crate::tune) seed: u64,
 }
 
-/// What is given where the time does not do, by the flags of the verbs that measure so.
+/// What to give where the time is too short, with the flags of both verbs that measure so.
 const MORE_TIME: &str = "more time (--time of tune ab, --within of tune sku)";
 
 /// Measures until there is a verdict, the quads are spent, or the time is.

@@ -5,9 +5,9 @@
 //! processes of one build differ for as long as they live. Where a build was recorded often, a recording is one block.
 
 use crate::clock::TickRate;
-use crate::functions::{Interval, Nested, Report, THREADS_MAX};
+use crate::functions::{Interval, Report, Threads};
 use crate::hash::Map;
-use crate::record::{Call, CallFlags, FunctionId, Record, ThreadId, Ticks};
+use crate::record::{Call, CallFlags, FunctionId, Record, Ticks};
 use crate::trace::Header;
 use hdrhistogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,7 +58,7 @@ pub struct Blocks {
     names: Vec<String>,
     functions: Vec<Function>,
     /// The calls that others may yet turn out to lie around.
-    threads: Map<ThreadId, Nested>,
+    threads: Threads,
 }
 
 #[derive(Clone)]
@@ -143,7 +143,7 @@ impl Blocks {
             places,
             functions: vec![Function::new(parts); names.len()],
             names,
-            threads: Map::default(),
+            threads: Threads::default(),
         }
     }
 
@@ -188,16 +188,8 @@ impl Blocks {
     /// How long the calls that it made were together, those that were seen; `None` on a thread too many. A first reading with a set
     /// of functions says how many such calls there are: it has the same bound.
     fn within(&mut self, call: &Call) -> Option<Ticks> {
-        let is_known = self.threads.contains_key(&call.thread);
-        if !is_known && self.threads.len() >= THREADS_MAX {
-            return None;
-        }
         let took = Interval { low: call.length(), high: call.length() };
-        let within = self.threads.entry(call.thread).or_default().ended(call, Some(took));
-        if call.depth == 0 && self.threads.len() > THREADS_MAX / 2 {
-            self.threads.remove(&call.thread);
-        }
-        Some(within.time.low)
+        self.threads.ended(call, Some(took)).map(|within| within.time.low)
     }
 }
 

@@ -20,7 +20,7 @@ pub use rows::{
 pub use together::Together;
 
 pub(crate) use interval::Interval;
-pub(crate) use nested::{Nested, THREADS_MAX};
+pub(crate) use nested::Threads;
 pub(crate) use report::wait_name;
 pub(crate) use rows::bounds;
 pub(crate) use spread::BoundedDurations;

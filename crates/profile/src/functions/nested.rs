@@ -1,12 +1,21 @@
 //! Which calls of a set of functions lie within others of it, on one thread.
 
 use super::interval::Interval;
-use crate::record::Call;
+use crate::hash::Map;
+use crate::record::{Call, ThreadId};
 
 /// Threads told apart at a time. Beyond half of that a thread in no call makes room for others.
-pub(crate) const THREADS_MAX: usize = 65_536;
+const THREADS_MAX: usize = 65_536;
 /// Entries kept, beside one for each frame.
 const ENTRIES_MAX: usize = 64;
+
+/// The calls of the set on all threads.
+#[derive(Default)]
+pub(crate) struct Threads {
+    by_id: Map<ThreadId, Nested>,
+    /// Of threads that have made room for others.
+    settled: Sum,
+}
 
 /// Calls of the set that are over, and that one may yet turn out to lie around.
 ///
@@ -40,6 +49,28 @@ impl Sum {
     pub(super) fn add(&mut self, other: Self) {
         self.calls += other.calls;
         self.time.add(other.time);
+    }
+}
+
+impl Threads {
+    /// As [`Nested::ended`], on the call's thread. `None` on a thread too many, whose calls are left out.
+    pub(crate) fn ended(&mut self, call: &Call, time: Option<Interval>) -> Option<Sum> {
+        if !self.by_id.contains_key(&call.thread) && self.by_id.len() >= THREADS_MAX {
+            return None;
+        }
+        let within = self.by_id.entry(call.thread).or_default().ended(call, time);
+        if call.depth == 0 && self.by_id.len() > THREADS_MAX / 2 {
+            let idle = self.by_id.remove(&call.thread);
+            idle.into_iter().for_each(|thread| self.settled.add(thread.sum()));
+        }
+        Some(within)
+    }
+
+    /// All calls of the set that are within no other.
+    pub(super) fn sum(&self) -> Sum {
+        let mut sum = self.settled;
+        self.by_id.values().for_each(|thread| sum.add(thread.sum()));
+        sum
     }
 }
 
@@ -86,7 +117,7 @@ impl Nested {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{CallFlags, FunctionId, ThreadId};
+    use crate::record::{CallFlags, FunctionId};
     use proptest::prelude::*;
 
     /// A call of a made-up run.

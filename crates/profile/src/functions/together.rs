@@ -2,13 +2,12 @@
 
 use super::Pair;
 use super::interval::Interval;
-use super::nested::{Nested, Sum, THREADS_MAX};
+use super::nested::Threads;
 use super::rows::Bounds;
 use super::rows::bounds;
 use crate::clock::TickRate;
-use crate::hash::Map;
 use crate::names::ENTRIES_MAX;
-use crate::record::{Function, FunctionId, Record, ThreadId};
+use crate::record::{Function, FunctionId, Record};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -37,19 +36,16 @@ pub(super) struct Set {
     /// As many as may have names.
     members: BTreeSet<FunctionId>,
     seen: BTreeSet<FunctionId>,
-    /// Calls of further ones than [`THREADS_MAX`] are counted as beyond bounds.
-    threads: Map<ThreadId, Nested>,
-    /// Of threads that have made room for others.
-    settled: Sum,
+    threads: Threads,
     nested: u64,
+    /// Calls on threads too many.
     beyond: u64,
 }
 
 impl Set {
     pub(super) fn new(includes: Box<dyn Fn(&Function) -> bool>) -> Self {
         let (members, seen) = (BTreeSet::new(), BTreeSet::new());
-        let (threads, settled) = (Map::default(), Sum::default());
-        Self { includes, members, seen, threads, settled, nested: 0, beyond: 0 }
+        Self { includes, members, seen, threads: Threads::default(), nested: 0, beyond: 0 }
     }
 
     pub(super) fn add(&mut self, record: &Record) {
@@ -60,21 +56,15 @@ impl Set {
                 self.members.insert(function.id);
             }
             Record::Call(call) => {
-                let is_known = self.threads.contains_key(&call.thread);
-                if !is_known && self.threads.len() >= THREADS_MAX {
+                let is_member = self.members.contains(&call.function);
+                let time = is_member.then(|| Interval::within(call));
+                let Some(within) = self.threads.ended(call, time) else {
                     self.beyond += 1;
                     return;
-                }
-                let time = Interval::within(call);
-                let is_member = self.members.contains(&call.function);
+                };
+                self.nested += within.calls;
                 if is_member {
                     self.seen.insert(call.function);
-                }
-                let thread = self.threads.entry(call.thread).or_default();
-                self.nested += thread.ended(call, is_member.then_some(time)).calls;
-                if call.depth == 0 && self.threads.len() > THREADS_MAX / 2 {
-                    let idle = self.threads.remove(&call.thread);
-                    idle.into_iter().for_each(|thread| self.settled.add(thread.sum()));
                 }
             }
             _ => {}
@@ -88,8 +78,7 @@ impl Set {
 
     /// `pairs` are all calls of the trace.
     pub(super) fn finish(self, pairs: &[Pair], rate: TickRate) -> Together {
-        let mut sum = self.settled;
-        self.threads.values().for_each(|thread| sum.add(thread.sum()));
+        let sum = self.threads.sum();
         let itself = self.itself(pairs);
         Together {
             functions: self.seen.len() as u64,

@@ -334,9 +334,10 @@ impl Node {
         self.on_echo(arrived, connection, dispatch.echo);
         let hidden = now.since(arrived);
         let verdict = self.control.request(now, connection, (class, &dispatch), hidden, delay);
+        let was_taken_at_once =
+            hidden <= self.slowed(self.spec.costs.receive + self.spec.connection_cost);
         let run_loop = &mut self.loops[at];
         let waits = !run_loop.packets.is_empty() || !run_loop.runnable.is_empty();
-        let was_taken_at_once = hidden <= self.spec.costs.receive + self.spec.connection_cost;
         let idle = alone && was_taken_at_once && !waits;
         space.tell(Fact::Judged { connection, registers: dispatch.register, verdict, idle });
         match verdict {

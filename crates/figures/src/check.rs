@@ -79,22 +79,31 @@ fn of_claim(figure: &Figure, claim: &Claim) -> Result<(), Fault> {
 /// What is read of one run has one that is meant. Of several the first would count, whichever that is.
 fn of_one_run(claim: &Claim) -> Result<(), Fault> {
     let measure = &claim.measure;
-    let scenario = read(&measure.scenario)?;
-    let all = scenario.configurations().len();
-    let of_each = match measure.at {
-        At::Only => all,
-        At::DemandRatio(_) | At::DemandKrps(_) => all / scenario.demand.courses.len().max(1),
-        At::Most | At::MostFromKrps(_) | At::Least => return Ok(()),
-    };
+    let is_one_demand = |at| matches!(at, At::DemandRatio(_) | At::DemandKrps(_));
     claim.subjects().try_for_each(|(subject, _)| {
-        let label = Measure::named(&measure.label, subject);
-        let called = scenario.controllers.iter().map(ControllerSpec::called);
-        let runs = of_each * called.filter(|one| Measure::is_called(one, &label)).count();
-        match runs {
-            0 | 1 => Ok(()),
-            _ => Err(Fault::Several { label, scenario: measure.scenario.clone(), runs }),
+        if measure.at == At::Only || is_one_demand(measure.at) {
+            let label = Measure::named(&measure.label, subject);
+            one_run(&measure.scenario, label, is_one_demand(measure.at))?;
         }
+        let Some(against) = &measure.against else { return Ok(()) };
+        let there = measure.against_in.as_ref().unwrap_or(&measure.scenario);
+        // Without a demand of its own it is that of the run.
+        let is_at_one = measure.against_at.is_none_or(is_one_demand);
+        one_run(there, Measure::named(against, subject), is_at_one)
     })
+}
+
+/// A label means one run of a scenario at most, of those at one demand or of all.
+fn one_run(scenario: &str, label: String, is_at_one_demand: bool) -> Result<(), Fault> {
+    let read = read(scenario)?;
+    let demands = if is_at_one_demand { read.demand.courses.len().max(1) } else { 1 };
+    let called = read.controllers.iter().map(ControllerSpec::called);
+    let named = called.filter(|one| Measure::is_called(one, &label)).count();
+    let runs = read.configurations().len() / demands * named;
+    match runs {
+        0 | 1 => Ok(()),
+        _ => Err(Fault::Several { label, scenario: scenario.into(), runs }),
+    }
 }
 
 /// The kind of number that a measure yields.
@@ -190,6 +199,10 @@ mod tests {
         let (label, scenario) = ("seda".into(), "fig3".into());
         assert_eq!(found, Fault::Several { label, scenario, runs: 11 });
         assert!(found.to_string().contains("say `at`"), "{found}");
+        let beside = "theirs = 9\nunit = \"%\"\nof = \"seda\"\nmeasure = { scenario = \"fig3\", read = { run = \"goodput\" }, \
+                      as = \"gain\", at = { demand_ratio = 2.0 }, against = \"dagor\", against_at = \"only\" }\n";
+        let (label, scenario) = ("dagor".into(), "fig3".into());
+        assert_eq!(of_claim(beside), Fault::Several { label, scenario, runs: 11 });
     }
 
     #[test]

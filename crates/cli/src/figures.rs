@@ -33,9 +33,11 @@ pub(crate) fn figures(options: &FiguresOptions) -> Result<(), Failure> {
         false => compared.markdown().trim_end().to_owned(),
     });
     // Before our own file, which may be the same.
-    let file = file.map(Kept::read_anew);
+    let merged = file.as_ref().map(|file| file.with(&compared));
     let written = write_all(&results, &compared, &out);
-    file.map_or(Ok(()), |file| file?.take(&compared))?;
+    if let (Some(file), Some(merged)) = (file, merged) {
+        file.write(&merged?)?;
+    }
     written?;
     if !options.claims {
         draw(&chosen, &results, &out)?;
@@ -52,16 +54,13 @@ struct Kept<'a> {
     path: &'a Path,
     folder: Folder<'a>,
     name: &'a str,
-    compared: Compared,
+    /// The figures that are played, and with how many seeds.
+    asked: (&'a [Figure], u32),
 }
 
 impl<'a> Kept<'a> {
-    /// Read before the work begins; one that is not there yet is empty. Refused where it has these figures with more seeds.
-    fn prepare(
-        path: &'a Path,
-        (figures, seeds): (&[Figure], u32),
-        short: bool,
-    ) -> Result<Self, Failure> {
+    /// Tried before the work begins.
+    fn prepare(path: &'a Path, asked: (&'a [Figure], u32), short: bool) -> Result<Self, Failure> {
         let shown = path.display();
         if short {
             return Err(Failure::usage("short runs are no results; leave --into out"));
@@ -71,25 +70,35 @@ impl<'a> Kept<'a> {
         })?;
         let above = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let folder = Folder::prepare(above.unwrap_or(Path::new(".")))?;
+        let kept = Self { path, folder, name, asked };
+        kept.earlier()?;
+        Ok(kept)
+    }
+
+    /// What it holds by now. Refused where it has these figures with more seeds.
+    fn earlier(&self) -> Result<Compared, Failure> {
+        let Self { path, asked: (figures, seeds), .. } = self;
         let compared = earlier(path)?;
-        if let Some(row) = compared.with_more_seeds(figures, seeds) {
-            return Err(Failure::usage(format!(
-                "{shown} has figure {} of {} with {} seeds, and --seeds is {seeds}; give --seeds {}, or another file",
-                row.figure, row.paper, row.seeds, row.seeds
-            )));
+        match compared.with_more_seeds(figures, *seeds) {
+            None => Ok(compared),
+            Some(row) => Err(Failure::usage(format!(
+                "{} has figure {} of {} with {} seeds, and --seeds is {seeds}; give --seeds {}, or another file",
+                path.display(),
+                row.figure,
+                row.paper,
+                row.seeds,
+                row.seeds
+            ))),
         }
-        Ok(Self { path, folder, name, compared })
     }
 
-    /// The same as it is by now: other commands may have put their figures there meanwhile.
-    fn read_anew(self) -> Result<Self, Failure> {
-        Ok(Self { compared: earlier(self.path)?, ..self })
+    /// What was compared now, in place of the same figures' rows. Other commands may have put theirs there meanwhile.
+    fn with(&self, now: &Compared) -> Result<Compared, Failure> {
+        Ok(self.earlier()?.replaced_by(now))
     }
 
-    /// What was compared now, in place of the same figures' rows.
-    fn take(self, now: &Compared) -> Result<(), Failure> {
-        let all = self.compared.replaced_by(now);
-        let text = serde_json::to_string_pretty(&all).map_err(Failure::work)?;
+    fn write(&self, all: &Compared) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(all).map_err(Failure::work)?;
         self.folder.write(self.name, &format!("{text}\n"))
     }
 }
@@ -183,12 +192,17 @@ mod tests {
     fn what_other_commands_put_into_the_file_meanwhile_stays() {
         let folder = folder("meanwhile");
         let file = folder.join("kept.json");
-        let prepare = |number| Kept::prepare(&file, (&figure(number)[..], 1), false).expect("kept");
-        let (one, other) = (prepare(3), prepare(5));
-        one.read_anew().expect("read").take(&row(3, 1)).expect("written");
-        other.read_anew().expect("read").take(&row(5, 1)).expect("written");
+        let figures = [3, 5].map(figure);
+        let [one, other] =
+            figures.each_ref().map(|it| Kept::prepare(&file, (&it[..], 1), false).expect("kept"));
+        for (kept, number) in [(&one, 3), (&other, 5)] {
+            kept.write(&kept.with(&row(number, 1)).expect("read")).expect("written");
+        }
         let rows = earlier(&file).expect("both").rows;
         assert_eq!(rows.iter().map(|row| row.figure).collect::<Vec<_>>(), [3, 5]);
+        // Nor does it take the place of what came with more seeds.
+        one.write(&row(3, 3)).expect("written");
+        assert!(one.with(&row(3, 1)).is_err());
         fs::remove_dir_all(folder).expect("removed");
     }
 
@@ -197,7 +211,8 @@ mod tests {
         let folder = folder("seeds");
         let file = folder.join("kept.json");
         let prepare = |number, seeds| {
-            let kept = Kept::prepare(&file, (&figure(number)[..], seeds), false);
+            let figure = figure(number);
+            let kept = Kept::prepare(&file, (&figure[..], seeds), false);
             kept.map(drop).map_err(|error| error.to_string())
         };
         assert_eq!(prepare(3, 1), Ok(()), "it is not there yet");

@@ -123,7 +123,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "mutants",
-        args: "[--seed S] [--sample N | --shard I/N] [--minutes M] | --again | --merge",
+        args: "[--rest] [--seed S] [--sample N | --shard I/N] [--minutes M] | --again | --merge",
         help: "what tests of the laws notice; no part of CI",
         run: mutants::main,
     },

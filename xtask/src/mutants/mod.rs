@@ -1,9 +1,10 @@
 //! `mutants`: what the tests of the control laws notice when one operator of a law is changed, by cargo-mutants.
 //!
 //! `order` says which mutants are tried and which come first, `trial` tries some in a copy of the tree, and `outcome` is
-//! what came of them. Each call writes a part below `out/mutants/`; `--merge` makes one result of
-//! all parts. No part of CI.
+//! what came of them. Each call writes a part below `out/mutants/`; `--merge` adds all parts to the committed result, of which
+//! `moved` says what is still of a mutant of today. No part of CI.
 
+mod moved;
 mod order;
 mod outcome;
 mod trial;
@@ -21,61 +22,66 @@ const RESULT: &str = "results/mutants.json";
 /// Tried between two looks at the clock. Each such batch is a part of its own of the file that is written.
 const BATCH: usize = 20;
 
-const USAGE: &str = "type `cargo xtask mutants [--seed S] [--sample N | --shard I/N] [--minutes M]`, \
+const USAGE: &str = "type `cargo xtask mutants [--rest] [--seed S] [--sample N | --shard I/N] [--minutes M]`, \
                      `cargo xtask mutants --again` or `cargo xtask mutants --merge`";
 
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
 enum Job {
-    /// Try mutants in the order of a seed, until there are no more or so much time is over.
-    Try { part: Part, seed: u64, within: Option<Duration> },
+    /// Try mutants in the order of a seed, until there are no more or so much time is over: all, or the `rest` of which the
+    /// committed result tells nothing.
+    Try { rest: bool, part: Part, seed: u64, within: Option<Duration> },
     /// Try those again that the committed result says have survived.
     Again,
-    /// Make the result of all parts.
+    /// Add all parts to the committed result.
     Merge,
 }
 
 /// `cargo xtask mutants …`.
 pub(crate) fn main(root: &Path, args: &[String]) -> Result {
     match parse(args)? {
-        Job::Try { part, seed, within } => {
-            let all = order::ordered(order::all(root)?, seed);
-            let chosen = part.of(&all);
-            try_all(root, &part.name(seed), Run::of(root, seed, all.len())?, &chosen, within)
+        Job::Try { rest, part, seed, within } => {
+            let mut all = order::ordered(order::all(root)?, seed);
+            let mut name = part.name(seed);
+            if rest {
+                all = Outcomes::read(root, &root.join(RESULT))?.untried(all);
+                name = format!("rest-{name}");
+            }
+            let run = Run::of(root, Some(seed))?;
+            try_all(root, &name, (&run, all.len()), &part.of(&all), within)
         }
         Job::Again => {
-            let before = Outcomes::read(&root.join(RESULT))?;
-            let survivors = before.survivors();
+            let survivors = Outcomes::read(root, &root.join(RESULT))?.survivors();
             let chosen: Vec<Mutant> =
                 order::all(root)?.into_iter().filter(|it| survivors.contains(&it.key())).collect();
-            try_all(root, "again", before.run, &chosen, None)
+            try_all(root, "again", (&Run::of(root, None)?, chosen.len()), &chosen, None)
         }
         Job::Merge => outcome::merge(root, RESULT),
     }
 }
 
-/// The quick tests for all first, then every test of the crate for what they have missed.
+/// The quick tests for all first, then every test of the crate for what they have missed. They are chosen `of` so many.
 fn try_all(
     root: &Path,
     name: &str,
-    run: Run,
+    (run, of): (&Run, usize),
     chosen: &[Mutant],
     within: Option<Duration>,
 ) -> Result {
     let bench = Bench::new(root, name)?;
     let began = Instant::now();
-    let mut outcomes = Outcomes::new(run);
+    let mut outcomes = Outcomes::new(of);
     for batch in chosen.chunks(BATCH) {
         if within.is_some_and(|within| began.elapsed() >= within) {
             break;
         }
-        outcomes.add(bench.attempt(batch, Tests::Quick)?);
+        outcomes.add(run, bench.attempt(batch, Tests::Quick)?);
         outcomes.write_part(root, name)?;
         println!("{name}: {}", outcomes.sentence());
     }
     let missed = outcomes.missed_of(chosen);
     for batch in missed.chunks(BATCH) {
-        outcomes.add(bench.attempt(batch, Tests::All)?);
+        outcomes.add(run, bench.attempt(batch, Tests::All)?);
         outcomes.write_part(root, name)?;
         println!("{name}, all tests: {}", outcomes.sentence());
     }
@@ -91,7 +97,9 @@ fn parse(args: &[String]) -> Result<Job> {
         _ => {}
     }
     let (mut part, mut seed, mut within) = (Part::All, 1, None);
-    for pair in words.chunks(2) {
+    let (alone, pairs): (Vec<&str>, Vec<&str>) =
+        words.iter().copied().partition(|word| *word == "--rest");
+    for pair in pairs.chunks(2) {
         let [flag, value] = pair else {
             return Err(format!("found `{}`; {USAGE}", pair.join(" ")));
         };
@@ -107,7 +115,7 @@ fn parse(args: &[String]) -> Result<Job> {
             _ => return Err(wrong()),
         }
     }
-    Ok(Job::Try { part, seed, within })
+    Ok(Job::Try { rest: !alone.is_empty(), part, seed, within })
 }
 
 #[cfg(test)]
@@ -120,15 +128,25 @@ mod tests {
 
     #[test]
     fn flags_say_which_and_for_how_long() {
-        let all = Job::Try { part: Part::All, seed: 1, within: None };
+        let all = Job::Try { rest: false, part: Part::All, seed: 1, within: None };
         assert_eq!(parsed(""), Ok(all));
         let within = Some(Duration::from_secs(1_800));
-        let some = Job::Try { part: Part::First(300), seed: 7, within };
+        let some = Job::Try { rest: false, part: Part::First(300), seed: 7, within };
         assert_eq!(parsed("--sample 300 --seed 7 --minutes 30"), Ok(some));
         let shard = Part::Shard { index: 2, count: 8 };
-        assert_eq!(parsed("--shard 2/8"), Ok(Job::Try { part: shard, seed: 1, within: None }));
+        let rest = |rest| Job::Try { rest, part: shard.clone(), seed: 1, within: None };
+        assert_eq!(parsed("--shard 2/8"), Ok(rest(false)));
+        assert_eq!(parsed("--rest --shard 2/8"), Ok(rest(true)));
         assert_eq!((parsed("--merge"), parsed("--again")), (Ok(Job::Merge), Ok(Job::Again)));
-        for wrong in ["--shard 8/8", "--shard 2", "--sample all", "--seed", "--again 3", "7"] {
+        for wrong in [
+            "--shard 8/8",
+            "--shard 2",
+            "--sample all",
+            "--seed",
+            "--again 3",
+            "7",
+            "--again --rest",
+        ] {
             assert!(parsed(wrong).unwrap_err().contains("cargo xtask mutants"), "{wrong}");
         }
     }

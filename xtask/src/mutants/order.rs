@@ -29,6 +29,12 @@ impl Mutant {
         self.name.split(':').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
     }
 
+    /// Its line and its column, for an order.
+    pub(super) fn place(&self) -> (usize, usize) {
+        let column = self.name.split(':').nth(2).and_then(|column| column.parse().ok());
+        (self.number(), column.unwrap_or(0))
+    }
+
     /// The name without file, line and column.
     fn words(&self) -> &str {
         words_of(&self.name)
@@ -184,5 +190,6 @@ mod tests {
         let at = |name: &str| Mutant { name: name.into(), file: "f".into(), line: "a < b".into() };
         assert_eq!(at("f:1:2: replace < with <=").key(), at("f:7:2: replace < with <=").key());
         assert_ne!(at("f:1:2: replace < with <=").key(), at("f:1:2: replace < with >").key());
+        assert_eq!(at("f:10:2: replace < with <=").place(), (10, 2));
     }
 }

@@ -1,10 +1,12 @@
 //! What came of mutants: parts of it, the result of all parts, and what it says.
 
+use super::moved::still_there;
 use super::order::{self, Key, Mutant};
 use crate::Result;
 use crate::process::said;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::fs;
 use std::path::Path;
 
@@ -49,56 +51,86 @@ pub(super) struct Outcome {
 }
 
 /// Of what and with what mutants were made and chosen.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Run {
-    seed: u64,
-    /// All mutants that there are.
-    of: usize,
+    commit: String,
+    /// `None` where no order chose them.
+    seed: Option<u64>,
     cargo_mutants: String,
     rustc: String,
-    commit: String,
 }
 
 impl Run {
-    pub(super) fn of(root: &Path, seed: u64, of: usize) -> Result<Self> {
+    pub(super) fn of(root: &Path, seed: Option<u64>) -> Result<Self> {
         let commit = said(root, "git", &["describe", "--always", "--dirty", "--exclude=*"])?;
         let cargo_mutants = said(root, "cargo", &["mutants", "--version"])?;
-        Ok(Self { seed, of, cargo_mutants, rustc: said(root, "rustc", &["--version"])?, commit })
+        Ok(Self { commit, seed, cargo_mutants, rustc: said(root, "rustc", &["--version"])? })
     }
 
     fn read(value: &Value) -> Option<Self> {
         let text = |key: &str| value[key].as_str().map(str::to_owned);
         Some(Self {
-            seed: value["seed"].as_u64()?,
-            of: usize::try_from(value["of"].as_u64()?).ok()?,
+            commit: text("commit")?,
+            seed: value["seed"].as_u64(),
             cargo_mutants: text("cargo_mutants")?,
             rustc: text("rustc")?,
-            commit: text("commit")?,
         })
+    }
+
+    fn shown(&self) -> Value {
+        let Self { commit, seed, cargo_mutants, rustc } = self;
+        json!({ "commit": commit, "seed": seed, "cargo_mutants": cargo_mutants, "rustc": rustc })
     }
 }
 
-/// What came of some of all mutants.
+/// What came of some of all mutants. All are named as in one tree, though each has the run in which it was tried.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Outcomes {
-    pub(super) run: Run,
+    /// All mutants that there are, or of which these were chosen.
+    of: usize,
     /// By name.
-    all: BTreeMap<String, Outcome>,
+    all: BTreeMap<String, (Run, Outcome)>,
 }
 
 impl Outcomes {
-    pub(super) fn new(run: Run) -> Self {
-        Self { run, all: BTreeMap::new() }
+    pub(super) fn new(of: usize) -> Self {
+        Self { of, all: BTreeMap::new() }
     }
 
-    /// With these, each in place of what was known of it.
-    pub(super) fn add(&mut self, found: Vec<Outcome>) {
-        self.all.extend(found.into_iter().map(|one| (one.mutant.name.clone(), one)));
+    /// With these of a run, each in place of what was known of it.
+    pub(super) fn add(&mut self, run: &Run, found: Vec<Outcome>) {
+        let named = found.into_iter().map(|one| (one.mutant.name.clone(), (run.clone(), one)));
+        self.all.extend(named);
+    }
+
+    fn each(&self) -> impl Iterator<Item = &Outcome> {
+        self.all.values().map(|(_, one)| one)
+    }
+
+    fn runs(&self) -> BTreeSet<&Run> {
+        self.all.values().map(|(run, _)| run).collect()
+    }
+
+    /// What of these is of mutants of now, by their names of now.
+    fn of_now(self, now: &[Mutant]) -> BTreeMap<String, (Run, Outcome)> {
+        let before: Vec<&Mutant> = self.each().map(|one| &one.mutant).collect();
+        let still = still_there(&before, now);
+        let found = self.all.into_iter().filter_map(|(name, (run, one))| {
+            let mutant = still.get(&name)?.clone();
+            Some((mutant.name.clone(), (run, Outcome { mutant, ..one })))
+        });
+        found.collect()
+    }
+
+    /// Those of `now` of which these tell nothing, in their order.
+    pub(super) fn untried(self, now: Vec<Mutant>) -> Vec<Mutant> {
+        let tried = self.of_now(&now);
+        now.into_iter().filter(|mutant| !tried.contains_key(&mutant.name)).collect()
     }
 
     pub(super) fn missed_of(&self, chosen: &[Mutant]) -> Vec<Mutant> {
         let missed = |mutant: &&Mutant| {
-            self.all.get(&mutant.name).is_some_and(|one| one.fate == Fate::Missed)
+            self.all.get(&mutant.name).is_some_and(|(_, one)| one.fate == Fate::Missed)
         };
         chosen.iter().filter(missed).cloned().collect()
     }
@@ -106,17 +138,17 @@ impl Outcomes {
     /// Those that no test has caught.
     pub(super) fn survivors(&self) -> BTreeSet<Key> {
         let survived = |one: &&Outcome| matches!(one.fate, Fate::Missed | Fate::Timeout);
-        self.all.values().filter(survived).map(|one| one.mutant.key()).collect()
+        self.each().filter(survived).map(|one| one.mutant.key()).collect()
     }
 
     fn count(&self, fate: Fate) -> usize {
-        self.all.values().filter(|one| one.fate == fate).count()
+        self.each().filter(|one| one.fate == fate).count()
     }
 
     fn asserted(&self) -> usize {
         let by_assertion =
             |one: &&Outcome| one.witness.as_ref().is_some_and(|(_, asserts)| *asserts);
-        self.all.values().filter(by_assertion).count()
+        self.each().filter(by_assertion).count()
     }
 
     fn viable(&self) -> usize {
@@ -130,21 +162,40 @@ impl Outcomes {
 
     pub(super) fn sentence(&self) -> String {
         let [caught, missed, timeout, unviable] = Fate::ALL.map(|fate| self.count(fate));
-        let (low, high) = wilson(self.asserted(), self.viable());
-        let interval = if self.all.len() == self.run.of {
-            String::new()
-        } else {
-            format!(", {:.1} to {:.1} of all in 19 of 20 samples", 100.0 * low, 100.0 * high)
-        };
         format!(
             "{} of {} tried: {caught} caught, {} of them by an assertion, {timeout} without end, {missed} missed, \
-             {unviable} that do not compile; {:.1} % of {} by an assertion{interval}",
+             {unviable} that do not compile; {:.1} % of {} by an assertion{}{}",
             self.all.len(),
-            self.run.of,
+            self.of,
             self.asserted(),
             100.0 * self.share(),
             self.viable(),
+            self.interval(),
+            self.commits(),
         )
+    }
+
+    /// Only one run is the beginning of one order, so that others are no random sample.
+    fn interval(&self) -> String {
+        if self.all.len() == self.of || self.runs().len() > 1 {
+            return String::new();
+        }
+        let (low, high) = wilson(self.asserted(), self.viable());
+        format!(", {:.1} to {:.1} of all in 19 of 20 samples", 100.0 * low, 100.0 * high)
+    }
+
+    /// At which commits they were tried, where it is not one alone.
+    fn commits(&self) -> String {
+        let mut commits: BTreeMap<&str, usize> = BTreeMap::new();
+        for (run, _) in self.all.values() {
+            *commits.entry(&run.commit).or_default() += 1;
+        }
+        if commits.len() < 2 {
+            return String::new();
+        }
+        let each: Vec<String> =
+            commits.iter().map(|(commit, count)| format!("{count} at {commit}")).collect();
+        format!("; {}", each.join(", "))
     }
 
     pub(super) fn write_part(&self, root: &Path, name: &str) -> Result {
@@ -154,39 +205,81 @@ impl Outcomes {
     }
 
     fn write(&self, path: &Path, reasons: &BTreeMap<Key, String>) -> Result {
-        let mutants: Vec<Value> = self.all.values().map(|one| shown(one, reasons)).collect();
-        let Run { seed, of, cargo_mutants, rustc, commit } = &self.run;
-        let value = json!({
-            "seed": seed, "of": of, "cargo_mutants": cargo_mutants, "rustc": rustc, "commit": commit,
-            "says": self.sentence(), "mutants": mutants,
+        let runs: Vec<&Run> = self.runs().into_iter().collect();
+        let mutants = self.all.values().map(|(run, one)| {
+            let mut value = shown(one, reasons);
+            value["run"] = json!(runs.iter().position(|it| *it == run));
+            value
         });
+        let mutants: Vec<Value> = mutants.collect();
+        let runs: Vec<Value> = runs.iter().map(|run| run.shown()).collect();
+        let value =
+            json!({ "of": self.of, "runs": runs, "says": self.sentence(), "mutants": mutants });
         let text = serde_json::to_string_pretty(&value).map_err(|error| error.to_string())?;
         fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    pub(super) fn read(path: &Path) -> Result<Self> {
+    pub(super) fn read(root: &Path, path: &Path) -> Result<Self> {
         let wrong = |what: String| format!("{}: {what}", path.display());
         let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        let value: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        let run = Run::read(&value).ok_or_else(|| wrong("needed what was run".into()))?;
-        let mut outcomes = Self::new(run);
+        let mut outcomes = Self::parse(&text).map_err(wrong)?;
+        outcomes.fill_lines(|commit, file| source_of(root, commit, file)).map_err(wrong)?;
+        Ok(outcomes)
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        // An older file says of itself what newer ones say of each of their runs.
+        let runs = value["runs"].as_array().map_or_else(|| vec![&value], |it| it.iter().collect());
+        let runs: Option<Vec<Run>> = runs.into_iter().map(Run::read).collect();
+        let of = value["of"].as_u64().and_then(|of| usize::try_from(of).ok());
+        let (Some(runs), Some(of)) = (runs, of) else {
+            return Err("needed what was run".into());
+        };
+        let mut outcomes = Self::new(of);
         for one in value["mutants"].as_array().into_iter().flatten() {
-            let one = read(one).ok_or_else(|| wrong(format!("found {one}")))?;
-            outcomes.add(vec![one]);
+            let run = usize::try_from(one["run"].as_u64().unwrap_or(0));
+            let run = run.ok().and_then(|run| runs.get(run));
+            let (Some(run), Some(outcome)) = (run, read(one)) else {
+                return Err(format!("found {one}"));
+            };
+            outcomes.add(run, vec![outcome]);
         }
         Ok(outcomes)
     }
+
+    /// An older file has lines of survivors alone. Those of others stand in the sources of their commit.
+    fn fill_lines(&mut self, source: impl Fn(&str, &str) -> Result<String>) -> Result {
+        let mut sources: BTreeMap<[String; 2], String> = BTreeMap::new();
+        for (run, one) in self.all.values_mut().filter(|(_, one)| one.mutant.line.is_empty()) {
+            let text = match sources.entry([run.commit.clone(), one.mutant.file.clone()]) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(vacant) => vacant.insert(source(&run.commit, &one.mutant.file)?),
+            };
+            let line = text.lines().nth(one.mutant.number().saturating_sub(1));
+            one.mutant.line = line.unwrap_or_default().trim().to_owned();
+        }
+        Ok(())
+    }
+}
+
+fn source_of(root: &Path, commit: &str, file: &str) -> Result<String> {
+    let text = said(root, "git", &["show", &format!("{commit}:{file}")])?;
+    if text.is_empty() {
+        return Err(format!("found no {file} of {commit}, where its changes were tried"));
+    }
+    Ok(text)
 }
 
 fn shown(one: &Outcome, reasons: &BTreeMap<Key, String>) -> Value {
-    let mut value = json!({ "name": one.mutant.name, "fate": one.fate.word() });
+    let Mutant { name, line, .. } = &one.mutant;
+    let mut value = json!({ "name": name, "line": line, "fate": one.fate.word() });
     match (&one.witness, one.fate) {
         (Some((test, asserts)), _) => {
             value["test"] = json!(test);
             value["asserts"] = json!(asserts);
         }
         (None, Fate::Missed | Fate::Timeout) => {
-            value["line"] = json!(one.mutant.line);
             value["reason"] = json!(reasons.get(&one.mutant.key()));
         }
         _ => {}
@@ -217,33 +310,47 @@ fn wilson(found: usize, of: usize) -> (f64, f64) {
     (middle - half, middle + half)
 }
 
-/// Puts the parts together, the newest last, and says what is wanting.
+/// Adds the parts, the newest last, to the result that there is, and says what is wanting.
 pub(super) fn merge(root: &Path, to: &str) -> Result {
-    let known: BTreeMap<String, Mutant> =
-        order::all(root)?.into_iter().map(|mutant| (mutant.name.clone(), mutant)).collect();
+    let now = order::all(root)?;
     let mut parts = Vec::new();
     for path in fs::read_dir(root.join(PARTS)).into_iter().flatten().flatten().map(|it| it.path()) {
         let changed = path.metadata().and_then(|data| data.modified());
-        parts.push((changed.map_err(|error| error.to_string())?, Outcomes::read(&path)?));
+        parts.push((changed.map_err(|error| error.to_string())?, Outcomes::read(root, &path)?));
+    }
+    if parts.is_empty() {
+        return Err(format!("found no part in {PARTS}; type `cargo xtask mutants`"));
     }
     parts.sort_by_key(|(changed, _)| *changed);
-    let run = parts.last().map(|(_, part)| part.run.clone());
-    let run = run.ok_or(format!("found no part in {PARTS}; type `cargo xtask mutants`"))?;
-    let mut outcomes = Outcomes::new(Run { of: known.len(), ..run });
-    for one in parts.into_iter().flat_map(|(_, part)| part.all.into_values()) {
-        // The line is that of now; what the laws have no more is dropped.
-        if let Some(mutant) = known.get(&one.mutant.name) {
-            outcomes.add(vec![Outcome { mutant: mutant.clone(), ..one }]);
-        }
-    }
+    let to = root.join(to);
+    let before = if to.exists() { Some(Outcomes::read(root, &to)?) } else { None };
+    let parts = parts.into_iter().map(|(_, part)| part);
+    let outcomes = union(before.into_iter().chain(parts), &now);
     let reasons = reasons(root)?;
-    outcomes.write(&root.join(to), &reasons)?;
+    outcomes.write(&to, &reasons)?;
     println!("{}", outcomes.sentence());
     verdict(&outcomes, &reasons)
 }
 
+/// What is known of the mutants of now. The line of each is that of now, and what the laws have no more is dropped.
+fn union(parts: impl Iterator<Item = Outcomes>, now: &[Mutant]) -> Outcomes {
+    // Shards of one run have the names of one tree, and those with one key may be in different shards.
+    let mut trees: Vec<Outcomes> = Vec::new();
+    for part in parts {
+        match trees.last_mut() {
+            Some(last) if last.runs() == part.runs() => last.all.extend(part.all),
+            _ => trees.push(part),
+        }
+    }
+    let mut all = BTreeMap::new();
+    for tree in trees {
+        all.extend(tree.of_now(now));
+    }
+    Outcomes { of: now.len(), all }
+}
+
 fn verdict(outcomes: &Outcomes, reasons: &BTreeMap<Key, String>) -> Result {
-    let missed = outcomes.all.values().filter(|one| one.fate == Fate::Missed);
+    let missed = outcomes.each().filter(|one| one.fate == Fate::Missed);
     let without = missed.filter(|one| !reasons.contains_key(&one.mutant.key()));
     let names: Vec<&str> = without.map(|one| one.mutant.name.as_str()).collect();
     if !names.is_empty() {
@@ -287,19 +394,22 @@ mod tests {
         Outcome { mutant: Mutant { name, file, line: "a < b".into() }, fate, witness }
     }
 
-    fn outcomes() -> Outcomes {
+    fn run(commit: &str) -> Run {
         let text = |text: &str| text.to_owned();
-        let run = Run {
-            seed: 1,
-            of: 40,
+        Run {
+            commit: text(commit),
+            seed: Some(1),
             cargo_mutants: text("cargo-mutants 27"),
             rustc: text("rustc 1"),
-            commit: text("abc"),
-        };
-        let mut outcomes = Outcomes::new(run);
-        outcomes.add((0..9).map(|n| outcome(n, Fate::Caught, Some(n > 0))).collect());
-        outcomes.add(vec![outcome(9, Fate::Missed, None), outcome(10, Fate::Unviable, None)]);
-        outcomes.add(vec![outcome(11, Fate::Timeout, None)]);
+        }
+    }
+
+    fn outcomes() -> Outcomes {
+        let mut outcomes = Outcomes::new(40);
+        let mut add = |found| outcomes.add(&run("abc"), found);
+        add((0..9).map(|n| outcome(n, Fate::Caught, Some(n > 0))).collect());
+        add(vec![outcome(9, Fate::Missed, None), outcome(10, Fate::Unviable, None)]);
+        add(vec![outcome(11, Fate::Timeout, None)]);
         outcomes
     }
 
@@ -323,13 +433,99 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let path = std::env::temp_dir().join(format!("xtask-mutants-{}", std::process::id()));
-        outcomes().write(&path, &BTreeMap::new()).unwrap();
-        let read = Outcomes::read(&path);
+        let root = std::env::temp_dir();
+        let path = root.join(format!("xtask-mutants-{}", std::process::id()));
+        let mut written = outcomes();
+        written.add(&run("def"), vec![outcome(12, Fate::Caught, Some(true))]);
+        written.write(&path, &BTreeMap::new()).unwrap();
+        let read = Outcomes::read(&root, &path);
         fs::remove_file(&path).unwrap();
-        let read = read.unwrap();
-        assert_eq!(read.sentence(), outcomes().sentence());
-        assert_eq!(read.survivors(), outcomes().survivors());
+        assert_eq!(read, Ok(written));
+    }
+
+    /// As `results/mutants.json` of November 2026.
+    const OLDER: &str = r#"{
+        "seed": 1, "of": 9, "cargo_mutants": "cargo-mutants 27", "rustc": "rustc 1", "commit": "abc",
+        "mutants": [
+            { "name": "law.rs:2:7: replace < with <= in law", "fate": "caught", "test": "one", "asserts": true },
+            { "name": "law.rs:5:7: replace < with <= in law", "fate": "missed", "line": "b < c", "reason": null }
+        ]
+    }"#;
+
+    #[test]
+    fn lines_that_an_older_file_lacks_are_those_of_its_commit() {
+        let mut older = Outcomes::parse(OLDER).unwrap();
+        let source = |commit: &str, file: &str| {
+            assert_eq!([commit, file], ["abc", "law.rs"]);
+            Ok("fn law() {\n    a < b\n}".to_owned())
+        };
+        older.fill_lines(source).unwrap();
+        let lines: Vec<&str> = older.each().map(|one| one.mutant.line.as_str()).collect();
+        assert_eq!(lines, ["a < b", "b < c"]);
+        assert_eq!(older.runs(), BTreeSet::from([&run("abc")]));
+        let none = Outcomes::parse(OLDER).unwrap().fill_lines(|_, _| Err("no source".into()));
+        assert_eq!(none, Err("no source".to_owned()));
+    }
+
+    #[test]
+    fn outcomes_of_runs_are_added_and_say_at_which_commit_they_were_tried() {
+        let named = |number: u32, line: &str, fate, witness| {
+            let mut one = outcome(number, fate, witness);
+            one.mutant.line = line.into();
+            one
+        };
+        let caught = |number, line| named(number, line, Fate::Caught, Some(true));
+        let mut before = Outcomes::new(4);
+        let missed = named(2, "b < c", Fate::Missed, None);
+        before.add(&run("abc"), vec![caught(1, "a < b"), missed, caught(3, "gone < c")]);
+        // Ten lines have come before the law, one line is gone, and two are new.
+        let now =
+            [caught(11, "a < b"), caught(12, "b < c"), caught(13, "c < d"), caught(3, "d < e")];
+        let now = now.map(|one| one.mutant);
+        let rest = before.clone().untried(now.to_vec());
+        assert_eq!(rest, now[2..], "the third has the name of one that is gone");
+        let mut again = Outcomes::new(1);
+        again.add(&run("def"), vec![caught(12, "b < c")]);
+        let mut shards = [Outcomes::new(2), Outcomes::new(2)];
+        shards[0].add(&run("def"), vec![caught(13, "c < d")]);
+        let found = union([before.clone(), again.clone(), shards[0].clone()].into_iter(), &now);
+        let says = "3 of 4 tried: 3 caught, 3 of them by an assertion, 0 without end, 0 missed, \
+                    0 that do not compile; 100.0 % of 3 by an assertion; 1 at abc, 2 at def";
+        assert_eq!(found.sentence(), says);
+        shards[1].add(&run("def"), vec![caught(3, "d < e")]);
+        let found = union([before, again].into_iter().chain(shards), &now);
+        assert!(found.sentence().starts_with("4 of 4 tried: 4 caught"), "{}", found.sentence());
+        assert!(found.clone().untried(now.to_vec()).is_empty());
+        let mutants: Vec<&Mutant> = found.each().map(|one| &one.mutant).collect();
+        assert!(now.iter().all(|mutant| mutants.contains(&mutant)), "{mutants:?}");
+    }
+
+    #[test]
+    fn one_run_of_all_needs_no_interval() {
+        let mut all = Outcomes::new(2);
+        all.add(&run("abc"), vec![outcome(1, Fate::Caught, Some(true))]);
+        assert!(all.sentence().ends_with(" of all in 19 of 20 samples"), "{}", all.sentence());
+        all.add(&run("abc"), vec![outcome(2, Fate::Caught, Some(true))]);
+        assert!(all.sentence().ends_with("100.0 % of 2 by an assertion"), "{}", all.sentence());
+    }
+
+    /// Of one line's two operators each shard has one.
+    #[test]
+    fn shards_are_known_together() {
+        let twice = |number, column| {
+            let mut one = outcome(number, Fate::Caught, Some(true));
+            one.mutant.name = format!("law.rs:{number}:{column}: replace < with <= in law");
+            one
+        };
+        let shard = |one: &Outcome| {
+            let mut shard = Outcomes::new(2);
+            shard.add(&run("abc"), vec![one.clone()]);
+            shard
+        };
+        let now = [twice(8, 5), twice(8, 9)].map(|one| one.mutant);
+        let shards = [shard(&twice(2, 5)), shard(&twice(2, 9))];
+        assert_eq!(union(shards.clone().into_iter(), &now).all.len(), 2);
+        assert_eq!(union(shards.into_iter().take(1), &now).all.len(), 0, "it may be either");
     }
 
     #[test]
@@ -345,7 +541,7 @@ mod tests {
         assert!(verdict(&outcomes(), &BTreeMap::new()).unwrap_err().contains("law.rs:9:9"));
         assert!(verdict(&outcomes(), &reasons).unwrap_err().contains("90 %"));
         let mut good = outcomes();
-        good.add((20..60).map(|n| outcome(n, Fate::Caught, Some(true))).collect());
+        good.add(&run("abc"), (20..60).map(|n| outcome(n, Fate::Caught, Some(true))).collect());
         assert_eq!(verdict(&good, &reasons), Ok(()));
         assert!(read_reasons("[[survivor]]\nfile = \"a\"").unwrap_err().contains("reason"));
     }

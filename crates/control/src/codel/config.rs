@@ -82,7 +82,7 @@ mod tests {
             ("ceiling", Config { ceiling: Some(short), ..paper }),
         ];
         for (name, config) in wrong {
-            assert_eq!(config.check().unwrap_err().setting, name);
+            assert_eq!(config.check().map_err(|error| error.setting), Err(name));
         }
     }
 

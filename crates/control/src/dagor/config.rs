@@ -290,8 +290,8 @@ mod tests {
     fn shares_reach_to_one_and_not_to_zero() {
         let paper = Config::paper(SLO);
         assert_eq!(Config { alpha: 1.0, beta: 1.0, gain: 1.0, ..paper }.check(), Ok(()));
-        let error = Config { gain: 0.0, ..paper }.check().unwrap_err();
-        assert_eq!(error.setting, "gain");
+        let none = Config { gain: 0.0, ..paper };
+        assert_eq!(none.check().map_err(|error| error.setting), Err("gain"));
     }
 
     #[test]
@@ -307,7 +307,7 @@ mod tests {
             ("user_bits", Config { levels: Levels { class_bits: 3, user_bits: 6 }, ..paper }),
         ];
         for (name, config) in wrong {
-            assert_eq!(config.check().unwrap_err().setting, name);
+            assert_eq!(config.check().map_err(|error| error.setting), Err(name));
         }
     }
 }

@@ -179,7 +179,7 @@ mod tests {
             ("span_min", Config { span_min: Duration::from_secs(2), ..good }),
         ];
         for (name, config) in wrong {
-            assert_eq!(config.check().unwrap_err().setting, name);
+            assert_eq!(config.check().map_err(|error| error.setting), Err(name));
         }
     }
 
@@ -247,8 +247,9 @@ mod tests {
         let us = Duration::from_micros;
         let baseline = |most| Config { baseline_max: Some(us(most)), baseline_min: us(50), ..good };
         assert_eq!(baseline(50).check(), Ok(()));
-        assert_eq!(baseline(49).check().unwrap_err().setting, "baseline_max");
+        let setting = |config: Config| config.check().map_err(|error| error.setting);
+        assert_eq!(setting(baseline(49)), Err("baseline_max"));
         let never = Config { long_window: 0, ..good };
-        assert_eq!(never.check().unwrap_err().setting, "long_window");
+        assert_eq!(setting(never), Err("long_window"));
     }
 }

@@ -275,7 +275,7 @@ mod tests {
             ("tokens_initial", Config { tokens_initial: 5.0, ..paper }),
         ];
         for (name, config) in wrong {
-            assert_eq!(config.check().unwrap_err().setting, name);
+            assert_eq!(config.check().map_err(|error| error.setting), Err(name));
         }
     }
 }

@@ -102,7 +102,7 @@ mod tests {
             ("window_initial", Config { window_initial: 0.0, ..paper }),
         ];
         for (name, config) in wrong {
-            assert_eq!(config.check().unwrap_err().setting, name);
+            assert_eq!(config.check().map_err(|error| error.setting), Err(name));
         }
     }
 

@@ -175,11 +175,12 @@ fn what_cannot_work_is_refused_by_name() {
         ("interval", Config { interval: Interval::Fixed(Duration::ZERO), ..paper() }),
     ];
     for (name, config) in wrong {
-        assert_eq!(config.check().unwrap_err().setting, name);
+        assert_eq!(config.check().map_err(|error| error.setting), Err(name));
     }
     let one = Config { window_max: 1, pool_min: 1, interval: interval(5, 5), ..paper() };
     let none = Config { drop_threshold: None, growth: Growth::WhileUsed(0.0), ..paper() };
-    for config in [one, none, paper(), artifact(), tuned()] {
+    let refusals = Config { refusals: Some(1.0), ..tuned() };
+    for config in [one, none, refusals, paper(), artifact(), tuned()] {
         assert_eq!(config.check(), Ok(()));
     }
 }

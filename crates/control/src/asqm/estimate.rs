@@ -79,6 +79,29 @@ mod tests {
     use super::super::quantile::UPDATE_EVERY;
     use super::*;
 
+    /// Of two voices the lower one would count.
+    #[test]
+    fn a_session_that_is_over_has_no_say_in_what_the_network_takes() {
+        let us = Duration::from_micros;
+        let network = |closes: bool| {
+            let (mut estimator, mut sent) = (Estimator::new(us(200)), Stamps::default());
+            for round in 1..=UPDATE_EVERY {
+                let last = round == UPDATE_EVERY;
+                if last && closes {
+                    estimator.on_close(SessionId(0));
+                }
+                let now = Instant::ZERO + us(1_000) * round;
+                sent.on_sent(now);
+                let echo = Some(Echo { stamp: now.stamp(), hold: Duration::ZERO });
+                let (session, rtt) = if last { (1, us(100)) } else { (0, us(20)) };
+                estimator.on_echo(now + rtt, SessionId(session), echo, &mut sent);
+            }
+            estimator.network_p99()
+        };
+        assert!(network(false) >= us(20) && network(false) <= us(22), "{:?}", network(false));
+        assert!(network(true) >= us(100) && network(true) <= us(107), "{:?}", network(true));
+    }
+
     #[test]
     fn a_budget_is_the_target_until_samples_say_what_the_rest_takes() {
         let us = Duration::from_micros;

@@ -282,6 +282,22 @@ mod tests {
         });
     }
 
+    #[test]
+    fn what_is_taken_goes_a_quarter_of_the_way_and_one_bucket_at_least() {
+        let found = [(100, 180), (180, 100), (100, 101), (101, 100), (100, 105), (100, 100)]
+            .map(|(level, median)| nearer(level, median));
+        assert_eq!(found, [120, 160, 101, 100, 102, 100]);
+    }
+
+    #[test]
+    fn a_voice_is_old_after_69_seconds_if_it_has_said_anything() {
+        let mut voice = Voice::NONE;
+        let after = |nanos| START + Duration::from_secs(69) + Duration::from_nanos(nanos);
+        assert!(!voice.is_old(after(1)), "nothing was said");
+        voice.hear(START, 100);
+        assert_eq!([0, 1].map(|nanos| voice.is_old(after(nanos))), [false, true]);
+    }
+
     /// As when a link stands still for a moment.
     #[test]
     fn one_event_that_all_sessions_meet_moves_nothing_once_they_have_said_enough() {
@@ -304,6 +320,21 @@ mod tests {
         hear(&mut network, 1, us(20));
         let found = network.value().unwrap();
         assert!(found >= us(20) && found <= us(22), "{found:?}");
+    }
+
+    #[test]
+    fn of_a_session_that_closes_its_own_voice_ends_and_with_the_last_one_all_is_given_back() {
+        let mut network = Network::new();
+        (0..3).for_each(|session| hear(&mut network, session, us(20)));
+        network.on_close(SessionId(1));
+        let said = |network: &Network| -> Vec<bool> {
+            network.voices.iter().map(|voice| voice.said.is_some()).collect()
+        };
+        assert_eq!((said(&network), network.speakers), (vec![true, false, true], 2));
+        [2, 0].into_iter().for_each(|session| network.on_close(SessionId(session)));
+        assert_eq!((said(&network), network.speakers), (vec![], 0));
+        assert_eq!(network.voices.capacity(), 0);
+        network.on_close(SessionId(0));
     }
 
     /// A hundred sessions were far away and have a voice. Then three others speak.

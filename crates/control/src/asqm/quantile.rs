@@ -121,6 +121,12 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_of_a_rank_is_counted_from_the_shortest_and_beyond_the_last_is_the_largest() {
+        let found = [1, 2, 3, 4].map(|rank| of_rank(&[2, 0, 1], rank));
+        assert_eq!(found, [0, 0, 2, BUCKETS - 1]);
+    }
+
+    #[test]
     fn a_quantile_follows_a_change_and_forgets() {
         let mut rng = Rng::from_seed(1);
         let mut p99 = Quantile::new(0.99);

@@ -144,6 +144,39 @@ fn a_replica_that_was_slow_once_is_tried_again_some_day() {
     assert!(again(&mut replicas, 0) && beside(&mut replicas, 0), "one answer is enough");
 }
 
+fn answered(took: Duration) -> Reply {
+    let (offer, stamp, zero) = (Offer::OPEN, Stamp(0), Duration::ZERO);
+    Reply { outcome: Outcome::Served, offer, stamp, elapsed: took, sojourn: zero, waited: zero }
+}
+
+/// Three have shown that they are slow: the one where the call has been, one that is up, and one that is down.
+#[test]
+fn a_call_is_counted_where_it_was_kept_away_and_nowhere_else() {
+    let mut replicas = Replicas::new(config(4), 4, 0);
+    let slow = answered(Duration::from_micros(600));
+    (0..3).for_each(|replica| replicas.on_reply(replica, &slow));
+    replicas.set_up(2, false);
+    let (first, mut tries) = replicas.first(idle);
+    let next = replicas.next(at(0), Some(at(100)), &mut tries, (first, SHED), idle);
+    assert_eq!(next, Err(Refusal::Deadline));
+    let counted: Vec<u32> = replicas.all.iter().map(|replica| replica.passed_over).collect();
+    assert_eq!(counted, [0, 1, 0, 0]);
+}
+
+#[test]
+fn what_answers_take_is_smoothed_and_begins_anew_with_the_answer_to_a_trial() {
+    let us = Duration::from_micros;
+    let mut replicas = Replicas::new(config(2), 2, 0);
+    [80, 160].into_iter().for_each(|took_us| replicas.on_reply(1, &answered(us(took_us))));
+    assert_eq!(replicas.all[1].estimate.least(), us(90), "an eighth of 80 more");
+    replicas.all[1].is_on_trial = true;
+    let refused = Reply { outcome: Outcome::Shed(Reason::Delay), ..answered(us(170)) };
+    replicas.on_reply(1, &refused);
+    assert_eq!(replicas.all[1].estimate.least(), us(100), "a refusal is no answer");
+    replicas.on_reply(1, &answered(us(40)));
+    assert_eq!(replicas.all[1].estimate.least(), us(40));
+}
+
 #[test]
 fn moving_on_unsent_costs_no_token_and_the_wait_for_credit_ends_with_the_tries() {
     let wait = Some(Duration::from_micros(10));
@@ -209,6 +242,16 @@ fn what_leaves_a_lost_connection_unsent_had_no_try_there() {
     assert_eq!(replicas.next(at(0), None, &mut tries, (0, SHED), idle), Err(Refusal::Tries));
     let counts = RetryCounts { calls: 1, retried: 1, moved: 3, over_budget: 0 };
     assert_eq!(replicas.counts(), counts);
+}
+
+/// Only a call that was not sent had none.
+#[test]
+fn what_was_shed_had_a_try_although_the_connection_is_lost_since() {
+    let mut replicas = Replicas::new(config(2), 2, 0);
+    let (first, mut tries) = replicas.first(idle);
+    replicas.set_up(first, false);
+    let next = replicas.next(at(0), None, &mut tries, (first, SHED), idle);
+    assert_eq!((next, tries.count()), (Ok(1), 2));
 }
 
 /// Two servers that fall in doubt by turns, over connections that give no credit.
@@ -468,4 +511,17 @@ fn what_was_decided_is_counted_and_what_was_told_is_known() {
     assert_eq!(replicas.counts(), counts);
     let alone = Replicas::new(RetryConfig { credit_wait: wait, ..config(3) }, 1, 1);
     assert_eq!(alone.credit_wait(Tries::NONE), None, "there is no other to go to");
+}
+
+#[test]
+fn counts_of_several_clients_add_up() {
+    let retries = |[calls, retried, moved, over_budget]: [u64; 4]| RetryCounts {
+        calls,
+        retried,
+        moved,
+        over_budget,
+    };
+    assert_eq!(retries([10, 20, 30, 50]) + retries([1, 2, 3, 5]), retries([11, 22, 33, 55]));
+    let hedges = |[sent, won, over_budget]: [u64; 3]| HedgeCounts { sent, won, over_budget };
+    assert_eq!(hedges([10, 20, 30]) + hedges([1, 2, 3]), hedges([11, 22, 33]));
 }

@@ -98,6 +98,26 @@ mod tests {
         assert_eq!(found, [true, false, false], "an eighth, a sixteenth and half of that");
     }
 
+    #[test]
+    fn less_than_a_thousandth_is_forgotten() {
+        for (refused, of, felt) in
+            [(1, 1_000, Duration::from_millis(8)), (1, 1_001, Duration::ZERO)]
+        {
+            let refusals = Refusals::default();
+            refusals.on_handled(Duration::from_millis(8));
+            refusals.follow(0.2, tally(of - refused, refused), 10);
+            assert_eq!(refusals.felt_after(), felt, "{refused} of {of}");
+        }
+    }
+
+    /// What the queue shed is none that a handler refused.
+    #[test]
+    fn handlers_share_is_of_what_they_served_or_refused() {
+        let shed = Tally { shed: 90, ..tally(9, 1) };
+        let found = Refusals::default().follow(0.1, shed, 10);
+        assert_eq!(found, Finding { lost: 0.0, holds: true }, "a tenth, which is tolerated");
+    }
+
     /// Without refusals updates are as frequent as ever.
     #[test]
     fn a_change_is_felt_once_requests_are_answered_or_after_a_tenth_of_a_second() {

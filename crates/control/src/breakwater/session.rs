@@ -226,6 +226,10 @@ mod tests {
         assert!(session.suspect());
         (0..2 * SUSPICION_LIMIT).for_each(|_| session.trust());
         assert!(!session.suspect(), "it has kept to its window for long");
+        // None weighs beyond the limit: five proper requests make room for one more, and not for two.
+        (0..100).for_each(|_| _ = session.suspect());
+        (0..5).for_each(|_| session.trust());
+        assert_eq!([session.suspect(), session.suspect()], [false, true]);
     }
 
     #[test]

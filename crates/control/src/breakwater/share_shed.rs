@@ -109,6 +109,17 @@ mod tests {
     }
 
     #[test]
+    fn one_that_tells_the_pace_is_enough_and_what_is_refused_is_not_shed() {
+        let mut tally = Tally::default();
+        tally.on_paced(false);
+        assert!(!tally.paced);
+        [true, true, false].into_iter().for_each(|is_told| tally.on_paced(is_told));
+        assert!(tally.paced);
+        (0..3).for_each(|_| tally.on_refused());
+        assert_eq!((tally.refused, tally.shed, tally.served), (3, 0, 0));
+    }
+
+    #[test]
     fn what_is_beyond_bursts_is_the_share_above_three_tenths_of_what_came() {
         let tally = Tally { served: 6, shed: 4, ..Tally::default() };
         for (share, beyond) in [(0.25, 0.0), (0.3, 0.0), (0.5, 2.0), (1.0, 7.0)] {

@@ -78,6 +78,16 @@ mod tests {
     use tailwater_core::RequestId;
 
     #[test]
+    fn as_many_places_as_are_kept_stay() {
+        let mut queue = Queue::new(8);
+        queue.waiting = VecDeque::with_capacity(KEPT);
+        let call = Call { id: RequestId(1), deadline: None, priority: 128 };
+        queue.push(Instant::ZERO, call);
+        assert!(queue.pop().is_some());
+        assert_eq!(queue.waiting.capacity(), KEPT);
+    }
+
+    #[test]
     fn a_queue_that_is_empty_again_keeps_few_places() {
         let mut queue = Queue::new(8 * KEPT);
         for pops in [true, false] {

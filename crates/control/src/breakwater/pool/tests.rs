@@ -82,8 +82,38 @@ fn a_reserve_holds_what_is_not_issued_or_it_does_not() {
         pool.is_reserve_small(us(10))
     };
     assert_eq!([3, 19, 20].map(small), [true, true, false]);
-    (0..32).for_each(|_| pool.join());
+    pool.join();
+    assert_eq!([18, 19].map(small), [true, false], "of five it is fifteen, which are none fewer");
+    (0..31).for_each(|_| pool.join());
     assert!(!small(3), "a request of each is more than the queue holds");
+}
+
+/// Of twenty requests three are more than half of the fifth that is tolerated.
+#[test]
+fn a_pool_does_not_grow_while_handlers_refuse_half_of_what_is_tolerated() {
+    let grown = |refused| {
+        let pool = Pool::new(Config { refusals: Some(0.2), ..Config::tuned(SLO, 1) }, 1);
+        (0..4).for_each(|_| pool.join());
+        pool.total.store(20, Relaxed);
+        pool.shift_issued(0, 20);
+        let mut tally = Tally { served: 20 - refused, refused, ..Tally::default() };
+        pool.tick(at(1_000), 0, turn(&mut tally));
+        pool.total()
+    };
+    assert_eq!([2, 3].map(grown), [21, 20]);
+}
+
+/// Half of ten requests were refused, each 8 ms after it came: so long the next update waits, or it sees nothing of this one.
+#[test]
+fn updates_wait_for_what_handlers_refuse_where_that_counts() {
+    let wait = |refusals| {
+        let pool = Pool::new(Config { refusals, ..Config::tuned(SLO, 1) }, 1);
+        pool.on_handled(us(8_000));
+        let mut tally = Tally { served: 5, refused: 5, ..Tally::default() };
+        pool.tick(at(1_000), 0, turn(&mut tally));
+        pool.next_look(Duration::ZERO)
+    };
+    assert_eq!([Some(0.2), None].map(wait), [us(8_000), us(20)]);
 }
 
 /// While a server is idle, nothing tells how fast it serves what comes next.

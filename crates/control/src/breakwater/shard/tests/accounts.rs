@@ -27,6 +27,31 @@ fn a_sojourn_is_the_wait_and_the_service() {
     assert_eq!(settle, us(100));
 }
 
+/// How long it takes until refusals tell of a change of the pool: 5 ms of waiting and 3 ms of service.
+#[test]
+fn of_what_a_handler_served_or_refused_the_wait_and_the_service_count() {
+    let mut shard = own_shard(Config { refusals: Some(0.2), ..Config::tuned(SLO, 1) });
+    shard.on_open(at(0), ID, &mut Silent);
+    for outcome in [Outcome::Served, Outcome::Shed(Reason::Delay)] {
+        let done = RequestEnd { outcome, ..served(us(5_000), us(3_000)) };
+        shard.count(at(0), &done);
+    }
+    shard.on_tick(at(1_000), Duration::ZERO, &mut Silent);
+    assert_eq!(shard.pool.next_look(Duration::ZERO), us(8_000));
+}
+
+/// A violation was never counted as one that came.
+#[test]
+fn a_violation_is_no_drop() {
+    let mut shard = own_shard(Config::efficiency_tuned(SLO, 1));
+    shard.on_open(at(0), ID, &mut Silent);
+    let outcome = Outcome::Shed(Reason::NoCredit);
+    let done = RequestEnd { outcome, reached: Reached::Arrival, ..served(us(0), us(0)) };
+    shard.count(at(0), &done);
+    let meter = shard.pool.meter().expect("the law counts");
+    assert_eq!(meter.counts(), [0; 3]);
+}
+
 /// Its answer takes none from the session: what was sent is noted, and what comes back is one round trip.
 #[test]
 fn a_stamp_that_left_is_known_when_it_comes_back() {

@@ -1,8 +1,8 @@
 //! `mutants`: what the tests of the control laws notice when one operator of a law is changed, by cargo-mutants.
 //!
 //! `order` says which mutants are tried and which come first, `trial` tries some in a copy of the tree, and `outcome` is
-//! what came of them. Each call writes a part below `out/mutants/`; `--merge` adds all parts to the committed result, of which
-//! `moved` says what is still of a mutant of today. No part of CI.
+//! what came of them. Each call writes a part below `out/mutants/`; `--merge` adds all parts to the committed result.
+//! `moved` says which outcomes are of mutants that there are still. No part of CI.
 
 mod moved;
 mod order;
@@ -28,7 +28,7 @@ const USAGE: &str = "type `cargo xtask mutants [--rest] [--seed S] [--sample N |
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
 enum Job {
-    /// Try mutants in the order of a seed, until there are no more or so much time is over: all, or the `rest` of which the
+    /// Try mutants in the order of a seed, until there are no more or so much time is over. The `rest` are those of which the
     /// committed result tells nothing.
     Try { rest: bool, part: Part, seed: u64, within: Option<Duration> },
     /// Try those again that the committed result says have survived.

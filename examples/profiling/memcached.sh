@@ -12,7 +12,7 @@ seconds=${1:-10} gets=${2:+--gets}
 cd "$(dirname "$0")/../.."
 echo '#include <event.h>' | cc -E -o /dev/null - 2>/dev/null ||
     { echo "memcached.sh: found no event.h; type: apt-get install libevent-dev" >&2; exit 1; }
-sources=$(cargo xtask source memcached | tail -n 1)
+sources=$(${TAILWATER_XTASK:-cargo xtask} source memcached | tail -n 1)
 # With tailwater, so that what both stand on is compiled once.
 cargo build --quiet --release --locked --package tailwater-cli --package profile
 bench=${CARGO_TARGET_DIR:-target}/release/profile

@@ -14,6 +14,10 @@ pub(crate) const SHORT: (&str, &str) = ("TAILWATER_SHORT", "1");
 /// machine a page's first touch is dear. Where the kernel has none to give, this changes nothing.
 pub(crate) const HUGE_PAGES: (&str, &str) = ("MALLOC_CONF", "thp:always");
 
+/// A third of the weight of an ordinary process (sched(7)): beside what mostly waits, what that leaves and little more. Beside
+/// two processes that are always busy, what computes for half a minute still ends within minutes.
+const YIELDING: [&str; 3] = ["nice", "-n", "5"];
+
 /// A cargo command in the repository's root, with the lock file as it is.
 pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(cargo_program());
@@ -24,6 +28,30 @@ pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
 /// The cargo that started this program.
 pub(crate) fn cargo_program() -> PathBuf {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()).into()
+}
+
+/// The same command at a lower priority: for what computes and never waits, beside others.
+pub(crate) fn giving_way(command: &Command) -> Command {
+    let [nice, how @ ..] = YIELDING;
+    let mut lower = Command::new(nice);
+    lower.args(how).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => lower.env(name, value),
+            None => lower.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        lower.current_dir(folder);
+    }
+    lower
+}
+
+/// What names this program to those that it starts: `cargo xtask` would wait for a build that is under way.
+pub(crate) fn xtask() -> Option<(&'static str, PathBuf)> {
+    // Such a build may have put another in its place.
+    let program = std::env::current_exe().ok().filter(|program| program.exists())?;
+    Some(("TAILWATER_XTASK", program))
 }
 
 /// Runs a command to its end, its output going where ours goes.

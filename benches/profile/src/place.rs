@@ -8,6 +8,9 @@ use std::process::Command;
 /// Names the folder of the repository's own build, where that is not `target`.
 const TARGET: &str = "TAILWATER_TARGET";
 
+/// Names the program behind `cargo xtask`, where that would wait for a build that is under way.
+const XTASK: &str = "TAILWATER_XTASK";
+
 /// The folders and programs of one run.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -27,7 +30,7 @@ impl Place {
         std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
         let mut place = Self { root, target, home: PathBuf::new(), out };
         place.ours(&["build", "--release", "--locked", "--package", "tailwater-cli"])?;
-        place.home = place.ours(&["xtask", "pass"])?.into();
+        place.home = place.xtask(&["pass"])?.into();
         // Makes the compilers.
         output(place.tailwater().args(["profile", "build", "--", "true"]))?;
         Ok(place)
@@ -35,15 +38,25 @@ impl Place {
 
     /// The last line that cargo's command prints in the repository.
     fn ours(&self, words: &[&str]) -> Result<String> {
-        let mut cargo = cargo();
-        cargo.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target).args(words);
-        let said = output(&mut cargo)?;
+        self.last_line(cargo().args(words))
+    }
+
+    /// The last line that a chore of the repository prints.
+    fn xtask(&self, words: &[&str]) -> Result<String> {
+        match std::env::var_os(XTASK) {
+            Some(program) => self.last_line(Command::new(program).args(words)),
+            None => self.ours(&[&["xtask"][..], words].concat()),
+        }
+    }
+
+    fn last_line(&self, command: &mut Command) -> Result<String> {
+        let said = output(command.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target))?;
         Ok(said.lines().last().unwrap_or_default().to_owned())
     }
 
     /// The sources of a Debian package, or why there are none.
     pub(crate) fn source(&self, package: &str) -> Result<PathBuf> {
-        self.ours(&["xtask", "source", package]).map(PathBuf::from)
+        self.xtask(&["source", package]).map(PathBuf::from)
     }
 
     /// A file of ours.

@@ -18,7 +18,8 @@ const SHORT_LONG: [&str; 8] = [
     "hostile",
 ];
 
-/// Programs whose peers ask for features that nothing else has: what they share with `tailwater` is compiled anew.
+/// Programs whose peers ask for features that nothing else has: what they share with `tailwater` is compiled anew. In a
+/// short pass that happens beside the others.
 pub(super) const APART: [&str; 2] = ["tls", "transport"];
 
 /// Cargo's profile for a program, and for all that are in a build with it. A short pass has those [`APART`] as tests are
@@ -103,9 +104,10 @@ impl Bench {
         (ran, String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// Its place among short ones: the long ones come first, so that none is left to run alone.
+    /// Its place among short ones: the long ones come first, so that none is left to run alone, and those [`APART`] last.
     pub(super) fn turn(&self) -> usize {
-        SHORT_LONG.iter().position(|long| *long == self.name).unwrap_or(SHORT_LONG.len())
+        let last = usize::from(APART.contains(&&*self.name));
+        SHORT_LONG.iter().position(|long| *long == self.name).unwrap_or(SHORT_LONG.len() + last)
     }
 
     fn commands(&self, root: &Path, short: bool) -> Vec<Command> {
@@ -142,7 +144,7 @@ impl Bench {
         // Some run what lies there, by cargo too.
         let target = process::built(root, "");
         command.env("CARGO_TARGET_DIR", &target).env("TAILWATER_TARGET", target);
-        command.args(short.then_some("--short"));
+        command.envs(process::xtask()).args(short.then_some("--short"));
         command
     }
 
@@ -246,6 +248,8 @@ mod tests {
         turns.sort_unstable();
         let first: Vec<usize> = (0..=SHORT_LONG.len()).collect();
         assert_eq!(turns[..first.len()], first, "see SHORT_LONG");
+        let last = all.iter().filter(|bench| bench.turn() > SHORT_LONG.len());
+        assert!(last.map(|bench| &*bench.name).eq(APART), "they are built beside the others");
     }
 
     /// After `make bench`, `make ci` failed by each scenario.

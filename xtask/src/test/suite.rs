@@ -1,6 +1,6 @@
 //! Test programs of one build: how cargo is asked for them, and what is typed to repeat one.
 
-use crate::process::{built, cargo};
+use crate::process::{self, built, cargo};
 use crate::{Result, nightly};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -25,10 +25,6 @@ pub(super) struct Suite {
     /// Whether it runs beside others: it computes and never waits, so that it gives way to them.
     yields: bool,
 }
-
-/// A third of the weight of an ordinary process (sched(7)): beside tests, what they leave and little more; beside two
-/// processes that are always busy, models of half a minute still end within [`super::program::LIMIT`].
-const YIELDING: [&str; 3] = ["nice", "-n", "5"];
 
 impl Suite {
     /// Every test but those of benches: one build has those with features and those without.
@@ -160,22 +156,7 @@ impl Suite {
 
     /// The same command, at a lower priority if it yields.
     fn giving_way(&self, command: Command) -> Command {
-        if !self.yields {
-            return command;
-        }
-        let [nice, how @ ..] = YIELDING;
-        let mut lower = Command::new(nice);
-        lower.args(how).arg(command.get_program()).args(command.get_args());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => lower.env(name, value),
-                None => lower.env_remove(name),
-            };
-        }
-        if let Some(folder) = command.get_current_dir() {
-            lower.current_dir(folder);
-        }
-        lower
+        if self.yields { process::giving_way(&command) } else { command }
     }
 
     /// Whether a program with this target was chosen for its tests. A library comes with its package, unless some of

@@ -19,6 +19,9 @@ use list::list;
 use one::{APART, Bench, Kind, profile};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// With what the programs share most.
 const COMMAND: &str = "tailwater-cli";
@@ -76,15 +79,12 @@ pub(crate) fn peer_manifests(root: &Path) -> Result<Vec<String>> {
 /// judged by the numbers, so that it may be disturbed. What the windows of fixed length take is shared by more of them.
 const SHORT_AT_A_TIME: usize = 4;
 
-/// Builds the programs among these. What the binary has with the same features is built already.
-fn build(root: &Path, benches: &[&Bench], short: bool) -> Result {
-    let programs = benches.iter().filter(|bench| bench.kind == Kind::Program);
-    for packages in builds(programs.map(|bench| &*bench.name)) {
-        let profile = profile(packages[0], short);
-        let mut command = process::cargo(root, &["build", "--locked", "--profile", profile]);
-        process::run(command.args(chosen(&packages)))?;
-    }
-    Ok(())
+/// What builds the programs of these packages. What the binary has with the same features is built already.
+fn building(root: &Path, packages: &[&str], short: bool) -> Command {
+    let profile = profile(packages[0], short);
+    let mut command = process::cargo(root, &["build", "--locked", "--profile", profile]);
+    command.args(chosen(packages));
+    command
 }
 
 /// The packages of each build that has these programs. Cargo gives a crate the features that all packages of a build
@@ -119,28 +119,56 @@ fn choose<'a>(all: &'a [Bench], names: &[&str]) -> Result<Vec<&'a Bench>> {
     Ok(found)
 }
 
+/// Builds the programs among these, and runs all. Of a short pass those [`APART`] are built beside the others, which mostly
+/// wait; they come last.
 fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
     let mut tally = Tally::default();
     let mut slow = Slow::default();
-    let built = slow.time("(building the programs)", || build(root, benches, short));
+    let programs = benches.iter().filter(|bench| bench.kind == Kind::Program);
+    let all = builds(programs.map(|bench| &*bench.name));
+    let (later, first): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|packages| short && APART.contains(&packages[0]));
+    let built = slow.time("(building the programs)", || -> Result {
+        first.iter().try_for_each(|packages| process::run(&mut building(root, packages, short)))
+    });
     let mut benches = benches.to_vec();
     // One by one where times count.
     let at_a_time = if short { SHORT_AT_A_TIME } else { 1 };
     if short {
         benches.sort_by_key(|bench| bench.turn());
     }
-    let perform = |bench: &&Bench| match (bench.kind, &built) {
-        // What an earlier build left may be another program.
-        (Kind::Program, Err(why)) => (Err(format!("was not built: {why}")), String::new()),
-        _ if short => bench.aside(root),
-        _ => (bench.run(root), String::new()),
-    };
-    lanes::each(at_a_time, benches, perform, |bench, (ran, said), took| {
-        print!("{said}");
-        slow.add(&bench.name, took);
-        tally.pass_over_as_said(&bench.name, &said);
-        tally.count(&bench.name, ran);
+    let built_later: OnceLock<(Result, Duration)> = OnceLock::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let start = Instant::now();
+            let built = later.iter().try_for_each(|packages| {
+                let mut command = building(root, packages, short);
+                // Its progress would stand between what others say.
+                process::run(&mut process::giving_way(command.arg("--quiet")))
+            });
+            // Nothing else sets it.
+            let _ = built_later.set((built, start.elapsed()));
+        });
+        let perform = |bench: &&Bench| {
+            let is_later = later.iter().flatten().any(|package| *package == bench.name);
+            let built = if is_later { &built_later.wait().0 } else { &built };
+            match (bench.kind, built) {
+                // What an earlier build left may be another program.
+                (Kind::Program, Err(why)) => (Err(format!("was not built: {why}")), String::new()),
+                _ if short => bench.aside(root),
+                _ => (bench.run(root), String::new()),
+            }
+        };
+        lanes::each(at_a_time, benches, perform, |bench, (ran, said), took| {
+            print!("{said}");
+            slow.add(&bench.name, took);
+            tally.pass_over_as_said(&bench.name, &said);
+            tally.count(&bench.name, ran);
+        });
     });
+    if let Some((_, took)) = built_later.into_inner().filter(|_| !later.is_empty()) {
+        slow.add("(building those apart)", took);
+    }
     slow.print();
     tally
 }

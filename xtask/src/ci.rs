@@ -7,6 +7,7 @@ use crate::process::{self, cargo};
 use crate::tally::Tally;
 use crate::{Result, bench, cpu, examples, format, pass, readme, test, tidy};
 use serde_json::Value;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -16,29 +17,32 @@ type Run = fn(&Path) -> Result<Tally>;
 struct Step {
     name: &'static str,
     run: Run,
-    /// Whether what follows is pointless without it.
-    gate: bool,
+    /// The part of it without which what follows is pointless.
+    gate: Option<&'static str>,
 }
 
+const SET_UP: &str = "set-up";
+const RELEASE: &str = "release build";
+
 const STEPS: &[Step] = &[
-    Step { name: "tidy", run: tidy::check, gate: false },
+    Step { name: "tidy", run: tidy::check, gate: None },
     Step {
-        name: "format, clippy",
-        run: |root| beside(root, ("format", format::check), ("clippy", clippy)),
-        gate: false,
+        name: "set-up, format, clippy",
+        run: |root| beside(root, (SET_UP, set_up), ("format, clippy", lint)),
+        gate: Some(SET_UP),
     },
-    Step { name: "docs", run: docs, gate: false },
-    Step { name: "tests, models", run: test::check, gate: false },
-    Step { name: "without features", run: featureless, gate: false },
-    Step { name: "examples", run: examples::check, gate: false },
-    Step { name: "release build", run: release, gate: true },
-    Step { name: "document commands", run: readme::check, gate: false },
+    Step { name: "docs", run: docs, gate: None },
+    Step { name: "tests, models", run: test::check, gate: None },
+    Step { name: "without features", run: featureless, gate: None },
+    Step { name: "examples", run: examples::check, gate: None },
+    Step { name: RELEASE, run: release, gate: Some(RELEASE) },
+    Step { name: "document commands", run: readme::check, gate: None },
     Step {
         name: "short benches, profiled",
         run: |root| beside(root, ("profiled program", profiled), ("short benches", bench::check)),
-        gate: false,
+        gate: None,
     },
-    Step { name: "benches' tests", run: bench::tests, gate: false },
+    Step { name: "benches' tests", run: bench::tests, gate: None },
 ];
 
 /// `cargo xtask ci`. The last line of output is the count.
@@ -52,7 +56,7 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
         let tally = (step.run)(root).unwrap_or_else(|message| Tally::of(step.name, Err(message)));
         let computed = cpu::of_children()?.saturating_sub(before);
         table.push_str(&row(step.name, start.elapsed(), computed, &tally));
-        let is_over = step.gate && !tally.failures().is_empty();
+        let is_over = step.gate.is_some_and(|part| has_failed(part, &tally));
         total.add(tally);
         if is_over {
             table.push_str("  what needs it was left out\n");
@@ -66,6 +70,12 @@ pub(crate) fn main(root: &Path, _args: &[String]) -> Result {
     } else {
         Err("CI failed; all failures stand above".into())
     }
+}
+
+/// Whether this part of a step is among what failed.
+fn has_failed(part: &str, tally: &Tally) -> bool {
+    let told = |failure: &String| failure.strip_prefix(part).is_some_and(|it| it.starts_with(':'));
+    tally.failures().iter().any(told)
 }
 
 fn row(name: &str, took: Duration, computed: Duration, tally: &Tally) -> String {
@@ -88,6 +98,26 @@ fn beside(root: &Path, single: (&str, Run), other: (&str, Run)) -> Result<Tally>
         both.add(single.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         Ok(both)
     })
+}
+
+/// Installs what later steps need: apt has one thread, and mostly waits for the network and the disk. A compiler is there
+/// before. What apt says is kept in a file.
+fn set_up(root: &Path) -> Result<Tally> {
+    let path = process::built(root, "setup.said");
+    let said = fs::File::create(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut make = Command::new("make");
+    make.args(["--no-print-directory", "setup-ci"]).current_dir(root);
+    let done = process::run_into(&mut make, &said);
+    done.map(|()| Tally::default()).map_err(|why| {
+        let said = fs::read_to_string(&path).unwrap_or_default();
+        let lines: Vec<&str> = said.lines().collect();
+        let last = lines[lines.len().saturating_sub(4)..].join("\n");
+        format!("{why}; it said at last:\n{last}")
+    })
+}
+
+fn lint(root: &Path) -> Result<Tally> {
+    beside(root, ("format", format::check), ("clippy", clippy))
 }
 
 fn clippy(root: &Path) -> Result<Tally> {
@@ -172,6 +202,26 @@ mod tests {
             row,
             "tidy                         1.2 s    12.3 s of CPU  1 passed, 0 failed\n"
         );
+    }
+
+    #[test]
+    fn only_the_part_that_others_need_ends_all() {
+        let failed = |name: &str| Tally::of(name, Err("planted".into()));
+        assert!(has_failed(SET_UP, &failed(SET_UP)));
+        assert!(!has_failed(SET_UP, &failed("clippy")) && !has_failed(SET_UP, &Tally::passed(1)));
+        let gates: Vec<&str> = STEPS.iter().filter_map(|step| step.gate).collect();
+        assert_eq!(gates, [SET_UP, RELEASE]);
+    }
+
+    #[test]
+    fn a_set_up_that_fails_tells_what_was_said_at_last() {
+        let root = std::env::temp_dir().join(format!("tailwater-set-up-{}", std::process::id()));
+        fs::create_dir_all(process::built(&root, "")).unwrap();
+        let recipe = "setup-ci:\n\t@echo missing apt packages; exit 1\n";
+        fs::write(root.join("Makefile"), recipe).unwrap();
+        let why = set_up(&root).expect_err("planted");
+        fs::remove_dir_all(&root).unwrap();
+        assert!(why.contains("missing apt packages"), "{why}");
     }
 
     #[test]

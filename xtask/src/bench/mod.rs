@@ -161,13 +161,13 @@ fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
         };
         lanes::each(at_a_time, benches, perform, |bench, (ran, said), took| {
             print!("{said}");
-            slow.add(&bench.name, took);
+            slow.add(&bench.name, took, None);
             tally.pass_over_as_said(&bench.name, &said);
             tally.count(&bench.name, ran);
         });
     });
     if let Some((_, took)) = built_later.into_inner().filter(|_| !later.is_empty()) {
-        slow.add("(building those apart)", took);
+        slow.add("(building those apart)", took, None);
     }
     slow.print();
     tally

@@ -12,14 +12,14 @@ mod output;
 mod program;
 mod suite;
 
-use crate::slow::Slow;
+use crate::slow::{Slow, of_cpu};
 use crate::tally::Tally;
 use crate::{Result, lanes};
 use asked::Asked;
 use output::Outcome;
 use program::{LIMIT, Program};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use suite::Suite;
 
 /// Programs at a time: on two cores, as many as tests have to pass beside. The loads that they offer share the cores.
@@ -35,7 +35,7 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
         flags => Suite::of_flags(flags),
     };
     let suite = suite.of_names(&asked.names).beside(asked.busy);
-    let mut programs = slow.time("(building the tests)", || program::build(root, suite))?;
+    let mut programs = built(root, "(building the tests)", suite, &mut slow)?;
     if asked.is_all() {
         programs.push(Program::Docs(root.to_owned()));
     }
@@ -102,7 +102,7 @@ pub(crate) fn check(root: &Path) -> Result<Tally> {
     std::thread::scope(|scope| {
         let aside = scope.spawn(|| aside(root));
         let mut slow = Slow::default();
-        let built = slow.time("(building the tests)", || program::build(root, Suite::all()));
+        let built = built(root, "(building the tests)", Suite::all(), &mut slow);
         let together = built.map(|mut programs| {
             programs.push(Program::Docs(root.to_owned()));
             let [together, alone] = apart(programs);
@@ -152,11 +152,11 @@ pub(crate) enum Fate {
 /// # Errors
 /// When it does not compile, has no such model, or has to be ended for its time.
 pub(crate) fn model(root: &Path, which: &str, name: &str) -> Result<Fate> {
-    let programs = program::build(root, Suite::one_model(root, which, name))?;
+    let (programs, _) = program::build(root, Suite::one_model(root, which, name))?;
     let [program] = &programs[..] else {
         return Err(format!("needed one test program for `{which}`, found {}", programs.len()));
     };
-    let output = program.run(LIMIT)?;
+    let (output, _) = program.run(LIMIT)?;
     // So `timeout` tells that it has ended what it started.
     if matches!(output.status.code(), Some(124 | 137)) {
         return Err(format!("{name} was ended for its time"));
@@ -177,15 +177,23 @@ pub(crate) fn benches(root: &Path, profile: &str, which: &[&str]) -> Result<Tall
 
 fn one_by_one(root: &Path, name: &str, suite: Suite) -> Result<Tally> {
     let mut slow = Slow::default();
-    let programs = slow.time(&format!("(building: {name})"), || program::build(root, suite))?;
+    let programs = built(root, &format!("(building: {name})"), suite, &mut slow)?;
     summed(perform(1, programs, LIMIT), slow)
+}
+
+/// The programs of a suite. How long their build took is noted by this name.
+fn built(root: &Path, name: &str, suite: Suite, slow: &mut Slow) -> Result<Vec<Program>> {
+    let start = Instant::now();
+    let (programs, computed) = program::build(root, suite)?;
+    slow.add(name, start.elapsed(), Some(computed));
+    Ok(programs)
 }
 
 /// The count of all, and the slowest printed.
 fn summed(all: Vec<Done>, mut slow: Slow) -> Result<Tally> {
     let mut tally = Tally::default();
     for done in all {
-        slow.add(&done.name, done.took);
+        slow.add(&done.name, done.took, Some(done.computed));
         tally.add(done.tally);
     }
     slow.print();
@@ -196,6 +204,8 @@ fn summed(all: Vec<Done>, mut slow: Slow) -> Result<Tally> {
 struct Done {
     name: String,
     took: Duration,
+    /// With its children.
+    computed: Duration,
     tally: Tally,
 }
 
@@ -203,14 +213,17 @@ struct Done {
 fn perform(at_a_time: usize, mut programs: Vec<Program>, limit: Duration) -> Vec<Done> {
     programs.sort_by_key(Program::turn);
     let mut done = Vec::new();
-    let run = |program: &Program| Outcome::of(&program.run(limit));
-    lanes::each(at_a_time, programs, run, |program, outcome, took| {
-        done.push(conclude(&program, outcome, took));
+    let run = |program: &Program| match program.run(limit) {
+        Ok((output, computed)) => (Outcome::of(&Ok(output)), computed),
+        Err(why) => (Outcome::of(&Err(why)), Duration::ZERO),
+    };
+    lanes::each(at_a_time, programs, run, |program, (outcome, computed), took| {
+        done.push(conclude(&program, outcome, took, computed));
     });
     done
 }
 
-fn conclude(program: &Program, outcome: Outcome, took: Duration) -> Done {
+fn conclude(program: &Program, outcome: Outcome, took: Duration, computed: Duration) -> Done {
     let name = program.to_string();
     let mut tally = Tally::passed(outcome.passed);
     for test in &outcome.failed {
@@ -224,11 +237,12 @@ fn conclude(program: &Program, outcome: Outcome, took: Duration) -> Done {
     }
     outcome.passed_over.iter().for_each(|why| tally.pass_over(&name, why));
     let word = if tally.failures().is_empty() { "ok" } else { "FAILED" };
-    println!("{word:<6} {:>4} passed {:>7.1} s  {name}", outcome.passed, took.as_secs_f64());
+    let (passed, seconds, of_cpu) = (outcome.passed, took.as_secs_f64(), of_cpu(computed));
+    println!("{word:<6} {passed:>4} passed {seconds:>7.1} s{of_cpu}  {name}");
     if !tally.failures().is_empty() {
         println!("{}", outcome.said);
     }
-    Done { name, took, tally }
+    Done { name, took, computed, tally }
 }
 
 #[cfg(test)]
@@ -240,7 +254,7 @@ mod tests {
         let output = std::process::Command::new("echo").arg(said).output();
         let outcome = Outcome::of(&output.map_err(|error| error.to_string()));
         let program = Program::of(suite.clone(), target);
-        conclude(&program, outcome, Duration::ZERO).tally.failures().to_vec()
+        conclude(&program, outcome, Duration::ZERO, Duration::ZERO).tally.failures().to_vec()
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::output::WHOLE;
 use super::suite::Suite;
-use crate::Result;
 use crate::process::{cargo_program, limited};
+use crate::{Result, cpu};
 use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -62,10 +62,10 @@ pub(super) enum Program {
     Docs(PathBuf),
 }
 
-/// Builds the test programs of a suite.
-pub(super) fn build(root: &Path, suite: Suite) -> Result<Vec<Program>> {
-    let output = suite.build(root).output();
-    let output = output.map_err(|error| format!("could not start cargo: {error}"))?;
+/// Builds the test programs of a suite. Tells what that has computed, too.
+pub(super) fn build(root: &Path, suite: Suite) -> Result<(Vec<Program>, Duration)> {
+    let output = cpu::output(suite.build(root).stdin(Stdio::null()).stdout(Stdio::piped()));
+    let (output, computed) = output.map_err(|error| format!("could not start cargo: {error}"))?;
     if !output.status.success() {
         let typed = suite.typed();
         return Err(format!("could not build the tests of `{typed}`; cargo says above why"));
@@ -82,7 +82,7 @@ pub(super) fn build(root: &Path, suite: Suite) -> Result<Vec<Program>> {
             binary.clone_from(&tailwater);
         }
     }
-    Ok(programs)
+    Ok((programs, computed))
 }
 
 /// A message of cargo about a test program.
@@ -125,8 +125,8 @@ fn listed(said: &str) -> Vec<String> {
 }
 
 impl Program {
-    /// Runs it to its end, or ends it after so long.
-    pub(super) fn run(&self, limit: Duration) -> Result<Output> {
+    /// Runs it to its end, or ends it after so long. Tells what it and its children have computed, too.
+    pub(super) fn run(&self, limit: Duration) -> Result<(Output, Duration)> {
         let mut command = match self {
             Self::Built { file, folder, binary, suite, .. } => {
                 let mut command = suite.start();
@@ -144,8 +144,8 @@ impl Program {
                 command
             }
         };
-        let output = command.stdin(Stdio::null()).output();
-        output.map_err(|error| format!("could not start {self}: {error}\n"))
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        cpu::output(&mut command).map_err(|error| format!("could not start {self}: {error}\n"))
     }
 
     /// The names of its tests, as it lists them itself. None where it does not start.

@@ -16,11 +16,12 @@ const PACKAGES: &str = "make,git,ca-certificates";
 const RUST: [&str; 7] =
     ["cargo", "cargo-clippy", "cargo-fmt", "clippy-driver", "rustc", "rustdoc", "rustfmt"];
 /// What of our environment the command sees: how to reach the network, and how much to do.
-const PASSED: [&str; 16] = [
+const PASSED: [&str; 17] = [
     "TERM",
     "TAILWATER_SHORT",
     "CARGO_BUILD_JOBS",
     "CARGO_INCREMENTAL",
+    "CARGO_PROFILE_DEV_CODEGEN_UNITS",
     "CARGO_PROFILE_DEV_DEBUG",
     "CARGO_PROFILE_RELEASE_DEBUG",
     "CARGO_PROFILE_RELEASE_LTO",

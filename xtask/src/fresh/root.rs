@@ -38,6 +38,11 @@ const PASSED: [&str; 17] = [
 /// Files of this machine that a Debian installer or a company would have written there, too.
 const COPIED: [&str; 2] = ["etc/hosts", "etc/ssl/certs/ca-certificates.crt"];
 
+/// Names a file of the checkout: settings of cargo that hold in the new root alone. A user's build has none of them.
+const SETTINGS: &str = "TAILWATER_FRESH_CARGO";
+/// Where cargo finds them from every folder of the root.
+const CARGO: &str = ".cargo";
+
 /// Run by `sh` in namespaces of its own: `ROOT [FROM TO]… -- COMMAND…`, each FROM mounted at ROOT/TO. The
 /// shell stays as the namespace's first process, which takes what its children leave behind with it.
 const ENTER: &str = r#"
@@ -113,7 +118,18 @@ impl Fresh {
                 fs::copy(&from, self.root.join(file)).map_err(|error| failed(&from, &error))?;
             }
         }
+        if let Some(file) = std::env::var_os(SETTINGS) {
+            self.set(&self.checkout.join(file))?;
+        }
         self.install_rust()
+    }
+
+    /// Has cargo find these settings in the root.
+    fn set(&self, file: &Path) -> Result {
+        let folder = self.root.join(CARGO);
+        make_folder(&folder)?;
+        fs::copy(file, folder.join("config.toml")).map_err(|error| failed(file, &error))?;
+        Ok(())
     }
 
     /// A folder of Rust's programs alone, which will hide cargo's own one: that has what was installed by hand.
@@ -259,6 +275,40 @@ mod tests {
         for name in set {
             assert!(PASSED.contains(&name), "{name} is not passed into a fresh root");
         }
+    }
+
+    /// Or the programs that CI starts would be slower than those of its tests.
+    #[test]
+    fn what_ci_does_not_optimise_no_test_has_optimised() {
+        let checkout = crate::root().unwrap();
+        let levels = |file: &str, profile: &str| {
+            let text = fs::read_to_string(checkout.join(file)).unwrap();
+            let settings: toml::Table = text.parse().unwrap();
+            settings["profile"][profile]["package"].as_table().unwrap().clone()
+        };
+        let (tests, ci) = (levels("Cargo.toml", "dev"), levels(".ci/cargo.toml", "release"));
+        for (package, settings) in &ci {
+            assert_eq!(settings["opt-level"], tests[package]["opt-level"], "{package}");
+        }
+        let script = fs::read_to_string(checkout.join(".ci/run")).unwrap();
+        assert!(script.contains(&format!("{SETTINGS}=.ci/cargo.toml ")), "{script}");
+    }
+
+    #[test]
+    fn settings_lie_where_cargo_looks_from_every_folder() {
+        let root = std::env::temp_dir().join(format!("tailwater-settings-{}", std::process::id()));
+        let fresh = Fresh {
+            checkout: crate::root().unwrap(),
+            root: root.clone(),
+            kept: "/k".into(),
+            cargo_home: "/c".into(),
+            rustup_home: "/u".into(),
+        };
+        let file = fresh.checkout.join(".ci/cargo.toml");
+        fresh.set(&file).unwrap();
+        assert_eq!(fs::read(root.join(".cargo/config.toml")).unwrap(), fs::read(file).unwrap());
+        assert!(fresh.set(Path::new("nothing")).unwrap_err().contains("nothing"));
+        fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]

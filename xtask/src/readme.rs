@@ -7,12 +7,13 @@
 
 use crate::markdown::{Block, blocks};
 use crate::process::{self, SHORT};
+use crate::slow::Slow;
 use crate::tally::Tally;
 use crate::tree::Tree;
 use crate::{Result, lanes};
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_mins(2);
 const LONG_LIMIT: Duration = Duration::from_mins(10);
@@ -34,18 +35,25 @@ pub(crate) fn check(root: &Path) -> Result<Tally> {
     let folder = root.join("out/documents");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut tally = Tally::default();
+    let mut slow = Slow::default();
     let perform = |group: &Vec<DocCommand>| -> Vec<_> {
-        group.iter().map(|command| command.aside(root, &folder)).collect()
+        let timed = |command: &DocCommand| {
+            let start = Instant::now();
+            (command.aside(root, &folder), start.elapsed())
+        };
+        group.iter().map(timed).collect()
     };
     let mut groups = groups(commands(&Tree::read(root)?)?);
     // The most blocks first, so that they are not left to run alone.
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
     lanes::each(AT_A_TIME, groups, perform, |group, done, _| {
-        for (command, (ran, said)) in group.iter().zip(done) {
+        for (command, ((ran, said), took)) in group.iter().zip(done) {
             println!("$ {}\n{}\n{said}", command.place(), command.block.body.trim_end());
+            slow.add(&command.place(), took, None);
             tally.count(&command.place(), ran);
         }
     });
+    slow.print();
     Ok(tally)
 }
 

@@ -131,24 +131,9 @@ fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
     let built = slow.time("(building the programs)", || -> Result {
         first.iter().try_for_each(|packages| process::run(&mut building(root, packages, short)))
     });
-    let mut benches = benches.to_vec();
-    // One by one where times count.
-    let at_a_time = if short { SHORT_AT_A_TIME } else { 1 };
-    if short {
-        benches.sort_by_key(|bench| bench.turn());
-    }
     let built_later: OnceLock<(Result, Duration)> = OnceLock::new();
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let start = Instant::now();
-            let built = later.iter().try_for_each(|packages| {
-                let mut command = building(root, packages, short);
-                // Its progress would stand between what others say.
-                process::run(&mut process::giving_way(command.arg("--quiet")))
-            });
-            // Nothing else sets it.
-            let _ = built_later.set((built, start.elapsed()));
-        });
+        scope.spawn(|| build_beside(root, &later, &built_later));
         let perform = |bench: &&Bench| {
             let is_later = later.iter().flatten().any(|package| *package == bench.name);
             let built = if is_later { &built_later.wait().0 } else { &built };
@@ -159,6 +144,7 @@ fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
                 _ => (bench.run(root), String::new()),
             }
         };
+        let (at_a_time, benches) = in_order(benches, short);
         lanes::each(at_a_time, benches, perform, |bench, (ran, said), took| {
             print!("{said}");
             slow.add(&bench.name, took, None);
@@ -171,6 +157,28 @@ fn run(root: &Path, benches: &[&Bench], short: bool) -> Tally {
     }
     slow.print();
     tally
+}
+
+/// How many at a time, and which first. One by one where times count.
+fn in_order<'a>(benches: &[&'a Bench], short: bool) -> (usize, Vec<&'a Bench>) {
+    let mut benches = benches.to_vec();
+    if !short {
+        return (1, benches);
+    }
+    benches.sort_by_key(|bench| bench.turn());
+    (SHORT_AT_A_TIME, benches)
+}
+
+/// Builds these beside short benches that run. Sets how that ended, and how long it took.
+fn build_beside(root: &Path, all: &[Vec<&str>], built: &OnceLock<(Result, Duration)>) {
+    let start = Instant::now();
+    let ended = all.iter().try_for_each(|packages| {
+        let mut command = building(root, packages, true);
+        // Its progress would stand between what others say.
+        process::run(&mut process::giving_way(command.arg("--quiet")))
+    });
+    // Nothing else sets it.
+    let _ = built.set((ended, start.elapsed()));
 }
 
 #[cfg(test)]

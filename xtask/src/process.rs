@@ -152,6 +152,12 @@ mod tests {
         assert!(endless.contains("limit of 1s"), "{endless}");
     }
 
+    #[test]
+    fn what_is_started_is_told_of_this_program() {
+        let (_, program) = xtask().expect("it runs");
+        assert!(program.is_absolute() && program.is_file(), "{}", program.display());
+    }
+
     /// Or rustc would ignore what is set for it. A distribution's own may have another allocator, which loses nothing.
     #[test]
     fn a_rustc_with_jemalloc_reads_how_that_is_set() {

@@ -54,7 +54,7 @@ mod tests {
         let mut slow = Slow::default();
         for tenths in 0..12 {
             let took = Duration::from_millis(100 * tenths);
-            slow.add(&format!("of {tenths}"), took, (tenths == 11).then(|| took * 2));
+            slow.add(&format!("of {tenths}"), took, (tenths == 11).then_some(took * 2));
         }
         assert_eq!(slow.time("an answer", || 7), 7);
         let lines = slow.lines();

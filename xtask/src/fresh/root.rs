@@ -292,7 +292,7 @@ mod tests {
         }
         let ours = |package: &str| package.starts_with("tailwater-") || package == "xtask";
         let of_others = tests.keys().filter(|package| !ours(package));
-        of_others.for_each(|package| assert!(ci.contains_key(package), "{package} is not at work?"));
+        of_others.for_each(|package| assert!(ci.contains_key(package), "{package} is at work"));
         let script = fs::read_to_string(checkout.join(".ci/run")).unwrap();
         assert!(script.contains(&format!("{SETTINGS}=.ci/cargo.toml ")), "{script}");
     }

@@ -40,7 +40,7 @@ pub(crate) fn output(command: &mut Command) -> io::Result<(Output, Duration)> {
         let stdout = whole(out);
         (stdout, stderr.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
-    // Whoever waits for it takes these times away: until then it is kept as a zombie.
+    // To wait for it takes these times away: until then it is kept as a zombie.
     let path = format!("/proc/{}/stat", child.id());
     let computed = loop {
         let text = fs::read_to_string(&path)?;

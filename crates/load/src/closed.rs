@@ -6,8 +6,8 @@ use crate::fleet::{self, Fleet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use tailwater_core::Rng;
 use tailwater_core::pace::Pace;
+use tailwater_core::{Instant, Rng};
 use tailwater_rt::client::{End, Event};
 use tailwater_rt::time::now;
 use tailwater_workload::Service;
@@ -108,23 +108,21 @@ fn point(
     for _ in 0..in_flight {
         turns.call(fleet, plan, draws)?;
     }
-    let from = now() + plan.settle;
-    let to = from + plan.measure;
-    let mut at_from = None;
+    let mut window = Window::after(now() + plan.settle, plan.measure);
     let mut is_cut = false;
-    while now() < to && !is_cut {
-        is_cut = plan.cut.at().is_some();
-        if at_from.is_none() && now() >= from {
-            at_from = Some((now(), round.right));
+    loop {
+        let at = now();
+        window.look(at, round.right);
+        if is_cut || window.is_over(at) {
+            break;
         }
-        let next = if at_from.is_none() { from } else { to };
-        fleet.wait(plan.pace, look_by(plan.pace, next));
+        is_cut = plan.cut.at().is_some();
+        fleet.wait(plan.pace, look_by(plan.pace, window.next_look()));
         for _ in 0..round.take_events(fleet) {
             turns.call(fleet, plan, draws)?;
         }
     }
-    let (began, before) = at_from.unwrap_or((from, 0));
-    let (ended, after) = (now(), round.right);
+    let rate = window.rate(now(), round.right);
     let limit = now() + Duration::from_secs(5);
     while fleet.unfinished() > 0 && now() < limit {
         fleet.wait(plan.pace, limit);
@@ -138,9 +136,49 @@ fn point(
         }
         _ => {}
     }
-    #[expect(clippy::cast_precision_loss, reason = "counts of a second")]
-    let rate = (after - before) as f64 / ended.since(began).as_secs_f64();
-    Ok((!is_cut).then_some(rate))
+    Ok(rate.filter(|_| !is_cut))
+}
+
+/// The time in which the answers of a point count.
+///
+/// It begins with the first look behind the settling time, however late that is, and has its whole length from then on. One
+/// that ended by the clock alone could be slept through. All answers of the settling time were then those of the point.
+struct Window {
+    /// End of the settling time.
+    settled: Instant,
+    length: Duration,
+    /// When it began, and how many answers there were by then.
+    began: Option<(Instant, u64)>,
+}
+
+impl Window {
+    const fn after(settled: Instant, length: Duration) -> Self {
+        Self { settled, length, began: None }
+    }
+
+    /// So many answers there are by now.
+    fn look(&mut self, now: Instant, right: u64) {
+        if self.began.is_none() && now >= self.settled {
+            self.began = Some((now, right));
+        }
+    }
+
+    /// When it begins; once it has, when it is over.
+    fn next_look(&self) -> Instant {
+        self.began.map_or(self.settled, |(at, _)| at + self.length)
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        self.began.is_some() && now >= self.next_look()
+    }
+
+    /// Answers per second since it began; `None` where it did not.
+    fn rate(&self, now: Instant, right: u64) -> Option<f64> {
+        let (began, before) = self.began?;
+        #[expect(clippy::cast_precision_loss, reason = "counts of a second")]
+        let answers = (right - before) as f64;
+        Some(answers / now.since(began).as_secs_f64())
+    }
 }
 
 /// Goes round the clients, so that every connection is used.
@@ -205,5 +243,39 @@ impl<'a> Round<'a> {
             End::Rejected { .. } => self.refused += 1,
             _ => self.wrong += 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTLED: Instant = Instant::from_nanos(1_000_000_000);
+
+    fn at_ms(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn answers_count_from_the_first_look_behind_the_settling_time() {
+        let mut window = Window::after(SETTLED, Duration::from_millis(500));
+        window.look(at_ms(0), 0);
+        assert_eq!((window.next_look(), window.rate(at_ms(999), 70)), (SETTLED, None));
+        window.look(at_ms(1_000), 80);
+        window.look(at_ms(1_200), 90);
+        assert_eq!(window.next_look(), at_ms(1_500));
+        assert!(!window.is_over(at_ms(1_499)) && window.is_over(at_ms(1_500)));
+        assert_eq!(window.rate(at_ms(1_500), 130), Some(100.0));
+    }
+
+    /// All answers of the settling time were counted as those of the point.
+    #[test]
+    fn a_point_that_its_thread_slept_through_is_measured_afterwards() {
+        let mut window = Window::after(SETTLED, Duration::from_millis(500));
+        window.look(at_ms(500), 4_000);
+        assert!(!window.is_over(at_ms(2_000)), "it has not begun");
+        window.look(at_ms(2_000), 5_000);
+        assert!(!window.is_over(at_ms(2_000)) && window.is_over(at_ms(2_500)));
+        assert_eq!(window.rate(at_ms(2_500), 5_050), Some(100.0));
     }
 }

@@ -42,4 +42,4 @@ pub use rules::{Rules, TierRules};
 pub use student::t_975;
 pub use summary::summarise;
 pub use tally::{Tally, TallyFindings, TallySpec};
-pub use validity::{discard, judge};
+pub use validity::{Breach, Subject, breaches, discard, judge};

@@ -5,26 +5,81 @@
 use crate::result::{Run, TierReading};
 use crate::rules::Rules;
 
+/// What a rule looks at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Subject {
+    /// Whether any request was intended.
+    Intended,
+    /// How much of the schedule was sent.
+    Sent,
+    /// How far the capacity changed around the run.
+    Drift,
+    /// Whether what has a limit could be read.
+    Unread,
+    /// How late the generator was.
+    Lateness,
+    /// What the hypervisor took.
+    Steal,
+    /// How often the server lost a core.
+    ServerSwitches,
+    /// How often the generator lost a core.
+    LoadSwitches,
+    /// How often a tier lost a core.
+    TierSwitches,
+    /// How long the server waited for a core.
+    ServerDelay,
+    /// How long the generator waited for a core.
+    LoadDelay,
+    /// How long a tier waited for a core.
+    TierDelay,
+    /// What other processes used.
+    Foreign,
+}
+
+/// A rule that a run breaks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Breach {
+    /// Which it is.
+    pub subject: Subject,
+    /// The sentence of it, with its reading and limit.
+    pub said: String,
+}
+
+/// All rules that `run` breaks: those of [`judge`], and then those of [`discard`].
+#[must_use]
+pub fn breaches(run: &Run, rules: &Rules) -> Vec<Breach> {
+    let mut all = of_load(run, rules);
+    all.extend(of_noise(run, rules));
+    all
+}
+
 /// The rules that `run` breaks, each as a sentence with its reading and limit; none for a valid
 /// run.
 #[must_use]
 pub fn judge(run: &Run, rules: &Rules) -> Vec<String> {
-    let mut broken = Vec::new();
+    of_load(run, rules).into_iter().map(|breach| breach.said).collect()
+}
+
+/// Those on what was asked for, and on what could be read.
+fn of_load(run: &Run, rules: &Rules) -> Vec<Breach> {
     let intended = run.fates.total();
     if intended == 0 {
-        broken.push("no request was intended in the measured window".to_owned());
-        return broken;
+        let said = "no request was intended in the measured window".to_owned();
+        return vec![Breach { subject: Subject::Intended, said }];
     }
+    let mut broken = Vec::new();
     let sent = 1.0 - run.unsent as f64 / intended as f64;
     if sent < rules.offered_min {
         let (found, needed) = (sent * 100.0, rules.offered_min * 100.0);
-        broken.push(format!("sent {found:.1} % of the schedule's requests, below {needed:.1} %"));
+        let said = format!("sent {found:.1} % of the schedule's requests, below {needed:.1} %");
+        broken.push(Breach { subject: Subject::Sent, said });
     }
     if run.capacity_drift > rules.capacity_drift_max {
         let (found, most) = (run.capacity_drift * 100.0, rules.capacity_drift_max * 100.0);
-        broken.push(format!("capacity changed by {found:.1} % around it, above {most:.1} %"));
+        let said = format!("capacity changed by {found:.1} % around it, above {most:.1} %");
+        broken.push(Breach { subject: Subject::Drift, said });
     }
-    broken.extend(blind(run, rules));
+    broken.extend(blind(run, rules).map(|said| Breach { subject: Subject::Unread, said }));
     broken
 }
 
@@ -65,39 +120,68 @@ fn blind(run: &Run, rules: &Rules) -> impl Iterator<Item = String> {
 /// breaks; `None` for a quiet run.
 #[must_use]
 pub fn discard(run: &Run, rules: &Rules) -> Option<String> {
-    let noise = &run.noise;
-    let tiers = run.tiers.iter().flat_map(|tier| of_tier(tier, rules));
-    let readings = [
-        late(run, rules),
-        share("steal", Some(noise.steal_ratio), Some(rules.steal_max)),
-        switches(
-            "the server",
-            noise.server_involuntary_per_s,
-            Some(rules.server_involuntary_max_per_s),
-        ),
-        switches(
-            "the generator",
-            Some(noise.load_involuntary_per_s),
-            Some(rules.load_involuntary_max_per_s),
-        ),
-        share("run delay of the server", noise.server_run_delay_ratio, rules.server_run_delay_max),
-        share(
-            "run delay of the generator",
-            Some(noise.load_run_delay_ratio),
-            rules.load_run_delay_max,
-        ),
-        share("CPU time of other processes", noise.foreign_cpu_ratio, rules.foreign_cpu_max),
-    ];
-    let broken: Vec<String> = readings.into_iter().chain(tiers).flatten().collect();
+    let broken: Vec<String> = of_noise(run, rules).into_iter().map(|breach| breach.said).collect();
     (!broken.is_empty()).then(|| broken.join("; "))
 }
 
-fn of_tier(tier: &TierReading, rules: &Rules) -> [Option<String>; 2] {
+/// Those on noise and on a late generator.
+fn of_noise(run: &Run, rules: &Rules) -> Vec<Breach> {
+    let noise = &run.noise;
+    let tiers = run.tiers.iter().flat_map(|tier| of_tier(tier, rules));
+    let readings = [
+        (Subject::Lateness, late(run, rules)),
+        (Subject::Steal, share("steal", Some(noise.steal_ratio), Some(rules.steal_max))),
+        (
+            Subject::ServerSwitches,
+            switches(
+                "the server",
+                noise.server_involuntary_per_s,
+                Some(rules.server_involuntary_max_per_s),
+            ),
+        ),
+        (
+            Subject::LoadSwitches,
+            switches(
+                "the generator",
+                Some(noise.load_involuntary_per_s),
+                Some(rules.load_involuntary_max_per_s),
+            ),
+        ),
+        (
+            Subject::ServerDelay,
+            share(
+                "run delay of the server",
+                noise.server_run_delay_ratio,
+                rules.server_run_delay_max,
+            ),
+        ),
+        (
+            Subject::LoadDelay,
+            share(
+                "run delay of the generator",
+                Some(noise.load_run_delay_ratio),
+                rules.load_run_delay_max,
+            ),
+        ),
+        (
+            Subject::Foreign,
+            share("CPU time of other processes", noise.foreign_cpu_ratio, rules.foreign_cpu_max),
+        ),
+    ];
+    let all = readings.into_iter().chain(tiers);
+    all.filter_map(|(subject, said)| Some(Breach { subject, said: said? })).collect()
+}
+
+fn of_tier(tier: &TierReading, rules: &Rules) -> [(Subject, Option<String>); 2] {
     let limits = rules.tiers.get(&tier.tier).copied().unwrap_or_default();
     let whose = format!("tier {}", tier.tier);
+    let delay = format!("run delay of {whose}");
     [
-        switches(&whose, tier.involuntary_per_s, limits.involuntary_max_per_s),
-        share(&format!("run delay of {whose}"), tier.run_delay_ratio, limits.run_delay_max),
+        (
+            Subject::TierSwitches,
+            switches(&whose, tier.involuntary_per_s, limits.involuntary_max_per_s),
+        ),
+        (Subject::TierDelay, share(&delay, tier.run_delay_ratio, limits.run_delay_max)),
     ]
 }
 
@@ -277,5 +361,20 @@ mod tests {
             discard(&run, &rules).as_deref(),
             Some("involuntary switches of tier leaf 900.0 per second, above 500.0")
         );
+    }
+
+    #[test]
+    fn breaches_are_what_judge_and_discard_say() {
+        let noise = Noise { steal_ratio: 0.03, load_involuntary_per_s: 201.0, ..Noise::default() };
+        let bad = Run { unsent: 21, capacity_drift: 0.3, noise, ..run() };
+        let rules = Rules::default();
+        let found = breaches(&bad, &rules);
+        let which: Vec<Subject> = found.iter().map(|breach| breach.subject).collect();
+        assert_eq!(which, [Subject::Sent, Subject::Drift, Subject::Steal, Subject::LoadSwitches]);
+        let said: Vec<String> = found.into_iter().map(|breach| breach.said).collect();
+        let (told, noisy) = said.split_at(judge(&bad, &rules).len());
+        assert_eq!(told, judge(&bad, &rules));
+        assert_eq!(Some(noisy.join("; ")), discard(&bad, &rules));
+        assert!(breaches(&run(), &rules).is_empty());
     }
 }

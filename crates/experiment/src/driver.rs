@@ -1,5 +1,6 @@
 //! What an experiment asks of whatever plays it, and of whoever watches.
 
+use crate::spoiled::Spoiled;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Rate;
@@ -183,6 +184,9 @@ pub trait Watch {
 
     /// That is done.
     fn done(&mut self, piece: Piece);
+
+    /// Most runs so far do not count, and others are left to be made: by then nothing is under way. Told once at most.
+    fn spoiled(&mut self, _: &Spoiled) {}
 
     /// Whether to stop here. What was run until then is the result, also where a piece failed because of
     /// what made it stop.

@@ -6,6 +6,7 @@
 //! - how long answers count ([`drain()`]);
 //! - in which order runs take place and which are repeated ([`run()`]), how they are called ([`label`]), and which
 //!   count (`validity`);
+//! - whether most runs so far do not count (`spoiled`);
 //! - which runs exceed the bound by more than chance explains, and why (`doubt`);
 //! - how steps are laid over one another (`steps`), and what control costs (`costs`).
 //!
@@ -26,6 +27,7 @@ mod drain;
 mod faults;
 pub mod label;
 mod validity;
+mod spoiled;
 mod steps;
 mod costs;
 mod order;
@@ -42,3 +44,4 @@ pub use merge::{MergeError, merge};
 pub use retry::{hedge, retry, retry_of_tiers};
 pub use run::{Unfinished, pieces, run, run_shard};
 pub use shard::Shard;
+pub use spoiled::Spoiled;

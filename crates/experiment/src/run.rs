@@ -5,6 +5,7 @@ use crate::doubt::doubt;
 use crate::drain::drain;
 use crate::driver::{Driver, OpenRun, Piece, Played, Watch};
 use crate::shard::Shard;
+use crate::spoiled::Ended;
 use crate::steps::{Steps, note_demand};
 use crate::{capacity, costs, label, order, validity};
 use tailwater_core::duration::format_duration;
@@ -117,6 +118,10 @@ struct Conductor<'a, D> {
     capacities: Vec<CapacityReading>,
     runs: Vec<(Place, Run)>,
     discarded: Vec<Discard>,
+    /// Of `runs`.
+    ended: Ended,
+    /// That most of them do not count.
+    is_told: bool,
     experiment: Experiment,
 }
 
@@ -180,6 +185,8 @@ impl<'a, D: Driver> Conductor<'a, D> {
             capacities: Vec::new(),
             runs: Vec::new(),
             discarded: Vec::new(),
+            ended: Ended::default(),
+            is_told: false,
             experiment,
         }
     }
@@ -214,6 +221,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
                 made.into_iter().for_each(|made| self.keep(made, around, first));
                 result?;
                 before = after?;
+                self.warn(&[], rest.is_empty());
                 if self.watch.stops() {
                     return Ok(());
                 }
@@ -267,8 +275,27 @@ impl<'a, D: Driver> Conductor<'a, D> {
         for ((task, title), played) in tasks.iter().zip(&titles).zip(played) {
             made.push(self.quiet(task, title, played)?);
             self.watch.done(Piece::Run);
+            self.warn(made, false);
         }
         Ok(())
+    }
+
+    /// Tells once that most runs so far do not count, while others are left. Those in `made` have not been quoted yet, and
+    /// count as steady.
+    fn warn(&mut self, made: &[Made], is_round_over: bool) {
+        if self.is_told || self.watch.stops() {
+            return;
+        }
+        let mut ended = self.ended.clone();
+        for Made { played: Played { run, trouble, .. }, .. } in made {
+            ended.add(run, &self.rules, trouble.as_deref());
+        }
+        let all = self.pairs.len() as u64 * u64::from(self.scenario.repetitions);
+        let spoiled = ended.spoiled(is_round_over).filter(|spoiled| spoiled.ended < all);
+        if let Some(spoiled) = spoiled {
+            self.is_told = true;
+            self.watch.spoiled(&spoiled);
+        }
     }
 
     /// Configuration and controller of each run, by their numbers.
@@ -384,6 +411,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         run.capacity_drift = share((after.0 - before.0).abs(), capacity.0);
         run.goodput_of_capacity = share(run.goodput_rps, capacity.0);
         run.goodput_of_bound = share(run.goodput_rps, run.bound_rps);
+        self.ended.add(&run, &self.rules, trouble.as_deref());
         run.invalid_because = judge(&run, &self.rules);
         run.invalid_because.extend(noise);
         run.invalid_because.extend(trouble);

@@ -3,9 +3,10 @@
 use std::time::Duration;
 use tailwater_core::Rate;
 use tailwater_experiment::{
-    ClosedLoop, Cost, Driver, MergeError, OpenRun, Piece, Played, Shard, Silence, TierCores, Watch,
-    check, merge, pieces, run, run_shard,
+    ClosedLoop, Cost, Driver, MergeError, OpenRun, Piece, Played, Shard, Silence, Spoiled,
+    TierCores, Watch, check, merge, pieces, run, run_shard,
 };
+use tailwater_stats::Subject;
 use tailwater_stats::result::{Experiment, Fates, Manifest, Noise, Run, Series};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::ControllerSpec;
@@ -367,6 +368,67 @@ fn what_was_run_before_a_stop_or_a_failure_is_kept() {
         assert_eq!((made.runs.len(), made.capacities.len()), (kept, 1));
         assert!(made.runs.iter().all(|run| run.capacity_rps == 100e3), "quoted like any other");
     }
+}
+
+/// Hears of runs that do not count.
+#[derive(Default)]
+struct Listener(Vec<Spoiled>);
+
+impl Watch for Listener {
+    fn begins(&mut self, _: &str) {}
+
+    fn done(&mut self, _: Piece) {}
+
+    fn spoiled(&mut self, spoiled: &Spoiled) {
+        self.0.push(spoiled.clone());
+    }
+
+    fn stops(&self) -> bool {
+        false
+    }
+}
+
+/// What is told of runs that do not count.
+fn told(text: &str, mut table: Table) -> Vec<Spoiled> {
+    let mut listener = Listener::default();
+    run(&scenario(text), &mut table, &mut listener).expect("it plays");
+    listener.0
+}
+
+/// It was told at the end alone, after most of an hour.
+#[test]
+fn that_most_runs_do_not_count_is_told_once_after_the_first_round() {
+    let noisy = |drifts| Table { steal: vec![0.5; 100], ..Table::of(drifts, &[100e3]) };
+    let why = "steal 50.0 % of a core, above 1.0".to_owned();
+    let subject = Some(Subject::Steal);
+    let round = Spoiled { runs: 4, ended: 4, subject, alike: 4, why };
+    assert_eq!(told(STEADY, noisy(true)), [round.clone()]);
+    // Where nothing drifts a round is all that one capacity serves.
+    assert_eq!(told(STEADY, noisy(false)), [Spoiled { runs: 8, ended: 8, alike: 8, ..round }]);
+    let found = told(STEADY, Table::of(true, &[100e3, 50e3, 100e3]));
+    let drifts: Vec<_> = found.iter().map(|it| (it.runs, it.ended, it.subject)).collect();
+    assert_eq!(drifts, [(4, 4, Some(Subject::Drift))]);
+    assert!(told(STEADY, Table::of(true, &[100e3])).is_empty());
+}
+
+/// They are noisy at once, and their capacity is known behind the round alone.
+#[test]
+fn ten_noisy_runs_are_told_within_a_round() {
+    let long = STEADY
+        .replace("count = [50, 100]", "count = 50")
+        .replace("of_capacity = [0.5, 2.0]", "of_capacity = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]");
+    let table = Table { steal: vec![0.5; 100], ..Table::of(true, &[100e3]) };
+    let found = told(&long, table);
+    assert_eq!(found.iter().map(|it| (it.runs, it.ended)).collect::<Vec<_>>(), [(10, 10)]);
+}
+
+#[test]
+fn runs_that_do_not_count_are_left_to_the_result_where_no_others_follow() {
+    let once = STEADY
+        .replace("count = [50, 100]", "count = 50")
+        .replace("repetitions = 2", "repetitions = 1");
+    let table = Table { steal: vec![0.5; 100], ..Table::of(true, &[100e3]) };
+    assert!(told(&once, table).is_empty());
 }
 
 /// Tiers on shared cores are switched often, and would never have a valid run.

@@ -1,5 +1,6 @@
-//! A progress bar for people at a terminal; silence for everybody else.
+//! A progress bar for people at a terminal; silence for everybody else, but for complaints.
 
+use crate::failure::complain;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,6 +51,11 @@ impl Progress {
 
     pub(crate) fn say(&self, what: &str) {
         self.bar.set_message(what.to_owned());
+    }
+
+    /// A line of its own on standard error, above the bar where there is one.
+    pub(crate) fn complain(&self, why: &str) {
+        self.bar.suspend(|| complain(why));
     }
 
     pub(crate) fn step(&self) {

@@ -58,6 +58,12 @@ impl Busiest {
         (spoiled > 0).then(|| sentence(spoiled, experiment.runs.len(), &cause))
     }
 
+    /// What was busy since the beginning, as people are told what to close; `None` where nothing was.
+    pub(super) fn named(&self) -> Option<String> {
+        let busy = self.found();
+        (!busy.is_empty()).then(|| named(&busy))
+    }
+
     /// What was busy since the beginning, the busiest first. What began and ended since then counts with its
     /// parent.
     fn found(&self) -> Vec<Busy> {
@@ -111,12 +117,7 @@ fn sentence(spoiled: usize, all: usize, cause: &Cause) -> String {
     let start = format!("{spoiled} of {all} runs {verb} not count");
     match cause {
         Cause::Programs(busy) => {
-            let one = |busy: &Busy| {
-                let share = 100.0 * busy.share;
-                format!("{} (process {}, {share:.0} % of a core)", busy.name, busy.pid)
-            };
-            let named: Vec<String> = busy.iter().take(NAMED_MAX).map(one).collect();
-            let named = named.join(", ");
+            let named = named(busy);
             format!("{start}, since other programs ran beside them; close {named} and run it again")
         }
         Cause::Crowd => format!(
@@ -129,6 +130,16 @@ fn sentence(spoiled: usize, all: usize, cause: &Cause) -> String {
              again later"
         ),
     }
+}
+
+/// The busiest of them, each with its process and its share.
+fn named(busy: &[Busy]) -> String {
+    let one = |busy: &Busy| {
+        let share = 100.0 * busy.share;
+        format!("{} (process {}, {share:.0} % of a core)", busy.name, busy.pid)
+    };
+    let named: Vec<String> = busy.iter().take(NAMED_MAX).map(one).collect();
+    named.join(", ")
 }
 
 /// All but this one, by number. What ends meanwhile is left out.

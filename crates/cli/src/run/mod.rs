@@ -17,6 +17,7 @@ pub(crate) mod output;
 mod process;
 mod program;
 mod simulation;
+mod spoiled;
 mod stage;
 mod stand;
 mod unchanged;
@@ -33,6 +34,7 @@ use loopback::Loopback;
 pub(crate) use options::{Driver, PictureOptions, RunOptions};
 pub(crate) use others::tell as tell_of_others;
 use simulation::Simulation;
+use spoiled::Advice;
 pub(crate) use stage::Stage;
 pub(crate) use stand::Stand;
 use std::io::Write as _;
@@ -131,7 +133,7 @@ pub(crate) fn play(
         Driver::Sim => Vec::new(),
     };
     let Made { mut experiment, failure, blame } = match options.on {
-        Driver::Loopback => on_sockets(&scenario, (&data, &used), &interrupt),
+        Driver::Loopback => on_sockets(&scenario, (&data, &used), short, &interrupt),
         Driver::Sim => simulate(&scenario, options, &interrupt),
     };
     experiment.data = used;
@@ -228,13 +230,17 @@ struct Made {
 fn on_sockets(
     scenario: &Scenario,
     (data, used): (&Path, &[DataUsed]),
+    short: bool,
     interrupt: &Interrupt,
 ) -> Made {
     others::tell();
     let busiest = Busiest::begin();
     let progress = Progress::new(pieces(scenario, Shard::WHOLE, true));
     let mut driver = Loopback::new(scenario, (Said::of(scenario, data), used), interrupt);
-    let mut watcher = Watcher::new(&progress, interrupt);
+    let watcher = Watcher::new(&progress, interrupt);
+    // Of a short version no run has to count.
+    let mut watcher =
+        if short { watcher } else { watcher.advising(Advice::new(scenario, &busiest)) };
     let played = tailwater_experiment::run(scenario, &mut driver, &mut watcher);
     let made = Made::of(played, |failure| failure);
     Made { blame: busiest.blame(&made.experiment), ..made }

@@ -1,18 +1,26 @@
 //! The user at the terminal watches: by the progress bar, and with a hand on Ctrl-C.
 
+use super::spoiled::Advice;
 use crate::progress::Progress;
-use tailwater_experiment::{Piece, Watch};
+use tailwater_experiment::{Piece, Spoiled, Watch};
 use tailwater_program::interrupt::Interrupt;
 
 /// Shows progress and stops at signals.
 pub(super) struct Watcher<'a> {
     progress: &'a Progress,
     interrupt: &'a Interrupt,
+    /// Told where most runs do not count; nothing is where there is none.
+    advice: Option<Advice<'a>>,
 }
 
 impl<'a> Watcher<'a> {
     pub(super) const fn new(progress: &'a Progress, interrupt: &'a Interrupt) -> Self {
-        Self { progress, interrupt }
+        Self { progress, interrupt, advice: None }
+    }
+
+    /// The same, which tells of runs that do not count.
+    pub(super) fn advising(self, advice: Advice<'a>) -> Self {
+        Self { advice: Some(advice), ..self }
     }
 }
 
@@ -23,6 +31,12 @@ impl Watch for Watcher<'_> {
 
     fn done(&mut self, _: Piece) {
         self.progress.step();
+    }
+
+    fn spoiled(&mut self, spoiled: &Spoiled) {
+        if let Some(advice) = &self.advice {
+            self.progress.complain(&advice.line(spoiled));
+        }
     }
 
     /// Ctrl-C goes to the servers and to the generator, too: whatever failed since then failed of it.

@@ -129,83 +129,87 @@ fn of_noise(run: &Run, rules: &Rules) -> Vec<Breach> {
     let noise = &run.noise;
     let tiers = run.tiers.iter().flat_map(|tier| of_tier(tier, rules));
     let readings = [
-        (Subject::Lateness, late(run, rules)),
-        (Subject::Steal, share("steal", Some(noise.steal_ratio), Some(rules.steal_max))),
-        (
+        late(run, rules),
+        share(Subject::Steal, "steal", Some(noise.steal_ratio), Some(rules.steal_max)),
+        switches(
             Subject::ServerSwitches,
-            switches(
-                "the server",
-                noise.server_involuntary_per_s,
-                Some(rules.server_involuntary_max_per_s),
-            ),
+            "the server",
+            noise.server_involuntary_per_s,
+            Some(rules.server_involuntary_max_per_s),
         ),
-        (
+        switches(
             Subject::LoadSwitches,
-            switches(
-                "the generator",
-                Some(noise.load_involuntary_per_s),
-                Some(rules.load_involuntary_max_per_s),
-            ),
+            "the generator",
+            Some(noise.load_involuntary_per_s),
+            Some(rules.load_involuntary_max_per_s),
         ),
-        (
+        share(
             Subject::ServerDelay,
-            share(
-                "run delay of the server",
-                noise.server_run_delay_ratio,
-                rules.server_run_delay_max,
-            ),
+            "run delay of the server",
+            noise.server_run_delay_ratio,
+            rules.server_run_delay_max,
         ),
-        (
+        share(
             Subject::LoadDelay,
-            share(
-                "run delay of the generator",
-                Some(noise.load_run_delay_ratio),
-                rules.load_run_delay_max,
-            ),
+            "run delay of the generator",
+            Some(noise.load_run_delay_ratio),
+            rules.load_run_delay_max,
         ),
-        (
+        share(
             Subject::Foreign,
-            share("CPU time of other processes", noise.foreign_cpu_ratio, rules.foreign_cpu_max),
+            "CPU time of other processes",
+            noise.foreign_cpu_ratio,
+            rules.foreign_cpu_max,
         ),
     ];
-    let all = readings.into_iter().chain(tiers);
-    all.filter_map(|(subject, said)| Some(Breach { subject, said: said? })).collect()
+    readings.into_iter().chain(tiers).flatten().collect()
 }
 
-fn of_tier(tier: &TierReading, rules: &Rules) -> [(Subject, Option<String>); 2] {
+fn of_tier(tier: &TierReading, rules: &Rules) -> [Option<Breach>; 2] {
     let limits = rules.tiers.get(&tier.tier).copied().unwrap_or_default();
     let whose = format!("tier {}", tier.tier);
     let delay = format!("run delay of {whose}");
     [
-        (
+        switches(
             Subject::TierSwitches,
-            switches(&whose, tier.involuntary_per_s, limits.involuntary_max_per_s),
+            &whose,
+            tier.involuntary_per_s,
+            limits.involuntary_max_per_s,
         ),
-        (Subject::TierDelay, share(&delay, tier.run_delay_ratio, limits.run_delay_max)),
+        share(Subject::TierDelay, &delay, tier.run_delay_ratio, limits.run_delay_max),
     ]
 }
 
 /// A generator is late where others have its core, and where it is asked for too much.
-fn late(run: &Run, rules: &Rules) -> Option<String> {
+fn late(run: &Run, rules: &Rules) -> Option<Breach> {
     let limit_us = rules.lateness_of_slo_max * run.slo_us;
     let found_us = run.lateness_p99_us;
-    (found_us > limit_us)
-        .then(|| format!("generator lateness p99 {found_us:.1} µs, above {limit_us:.1} µs"))
+    (found_us > limit_us).then(|| Breach {
+        subject: Subject::Lateness,
+        said: format!("generator lateness p99 {found_us:.1} µs, above {limit_us:.1} µs"),
+    })
 }
 
 /// The kernel counts in ticks, and a window is never quite as long as it was meant: one tick in a second is 1 %, be it
 /// some µs shorter or longer.
 const ROUNDING: f64 = 1.001;
 
-/// The sentence of a share that exceeds its limit, where there are both.
-fn share(what: &str, found: Option<f64>, limit: Option<f64>) -> Option<String> {
+/// A share that exceeds its limit, where there are both.
+fn share(subject: Subject, what: &str, found: Option<f64>, limit: Option<f64>) -> Option<Breach> {
     let (found, limit) = found.zip(limit).filter(|(found, limit)| *found > ROUNDING * limit)?;
-    Some(format!("{what} {:.1} % of a core, above {:.1}", 100.0 * found, 100.0 * limit))
+    let said = format!("{what} {:.1} % of a core, above {:.1}", 100.0 * found, 100.0 * limit);
+    Some(Breach { subject, said })
 }
 
-fn switches(whose: &str, found: Option<f64>, limit: Option<f64>) -> Option<String> {
+fn switches(
+    subject: Subject,
+    whose: &str,
+    found: Option<f64>,
+    limit: Option<f64>,
+) -> Option<Breach> {
     let (found, limit) = found.zip(limit).filter(|(found, limit)| found > limit)?;
-    Some(format!("involuntary switches of {whose} {found:.1} per second, above {limit:.1}"))
+    let said = format!("involuntary switches of {whose} {found:.1} per second, above {limit:.1}");
+    Some(Breach { subject, said })
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ fn line(spoiled: &Spoiled, busy: Option<&str>, simulates: Option<&str>) -> Strin
     )
 }
 
-/// Whether a quieter machine helps, or none at all.
+/// Whether a quieter machine may help.
 const fn is_of_machine(subject: Option<Subject>) -> bool {
     !matches!(subject, None | Some(Subject::Intended | Subject::Unread))
 }
@@ -53,8 +53,7 @@ fn mend(subject: Option<Subject>, busy: &str) -> String {
             "close {busy}, or measure capacity more often or for longer (capacity.every, capacity.duration)"
         ),
         Some(Subject::Steal) => {
-            "other machines took its cores: choose another hour or machine, or fewer and longer runs (repetitions, duration)"
-                .to_owned()
+            "other machines took its cores: choose another hour, or another machine".to_owned()
         }
         Some(Subject::Sent | Subject::Lateness) => format!(
             "close {busy}, or give the generator cores of its own (clients.cores, clients.threads) or less to send (demand)"
@@ -74,7 +73,7 @@ fn mend(subject: Option<Subject>, busy: &str) -> String {
         Some(Subject::Unread) => {
             "that limit needs a machine whose /proc tells it of these processes".to_owned()
         }
-        None => "no quieter machine helps: server, tiers or data are at fault".to_owned(),
+        None => "mend what broke first".to_owned(),
     }
 }
 
@@ -98,7 +97,7 @@ mod tests {
              it instead, type: tailwater run a.toml --on sim"
         );
         let alone = line(&spoiled(Some(Subject::Foreign), 9), None, None);
-        assert!(alone.contains("do not count, all as here: WHY; close what runs beside"), "{alone}");
+        assert!(alone.contains("all as here: WHY; close what runs beside them, or"), "{alone}");
         assert!(alone.ends_with("it goes on, and Ctrl-C keeps what was measured"), "{alone}");
     }
 

@@ -9,7 +9,7 @@ use tailwater_program::interrupt::Interrupt;
 pub(super) struct Watcher<'a> {
     progress: &'a Progress,
     interrupt: &'a Interrupt,
-    /// Told where most runs do not count; nothing is where there is none.
+    /// What to say where most runs do not count; `None` says nothing.
     advice: Option<Advice<'a>>,
 }
 

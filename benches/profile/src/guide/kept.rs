@@ -43,7 +43,7 @@ const BEGINS_AFTER: Duration = Duration::from_secs(2);
 /// Requests so near to the beginning or the end of the recording are not looked for, in ns.
 const EDGE_NS: f64 = 1e8;
 /// All of them fit into the server's memory, so that every GET finds its key.
-const KEYS: u32 = 10_000;
+pub(super) const KEYS: u32 = 10_000;
 const GETS: f64 = 0.9;
 
 #[derive(Args, Debug)]

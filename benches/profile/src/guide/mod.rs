@@ -9,6 +9,7 @@ mod clocked;
 mod kept;
 mod killed;
 mod memcached;
+mod open;
 mod options;
 mod own;
 mod planted;

@@ -1,7 +1,9 @@
 //! What clients of a server see while it is recorded: a closed loop on all cores, by turns with one that nobody watches.
 //! Where it is asked for, a third was not built for it. Latency counts from sending, not from an intended time: a
-//! server that stands still delays few requests.
+//! server that stands still delays few requests. With `--load` it is an open loop ([`super::open`]).
 
+use super::kept::KEYS as KEYS_THAT_FIT;
+use super::open::{Offer, load_share, share};
 use super::result::Reading;
 use super::service::{Server, Service};
 use super::{Tried, Variant};
@@ -50,6 +52,16 @@ pub(crate) struct RecordedArgs {
     /// How long each run counts.
     #[arg(long, default_value_t = 3)]
     seconds: u64,
+    /// Requests come at this share of what a closed loop gets through, such as 20%, whatever the server does. Latency counts from
+    /// the times at which they were due.
+    #[arg(long, value_name = "SHARE", value_parser = load_share)]
+    load: Option<f64>,
+    /// With --load: a run counts where 99 % of its requests were sent at most so late. Its round is measured again otherwise.
+    #[arg(long = "late", value_name = "US", default_value_t = 100.0)]
+    late_us_max: f64,
+    /// The share of requests that are GETs, such as 100%, of so few keys that all are there.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    gets: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -58,13 +70,19 @@ struct Recorded {
     #[serde(flatten)]
     origin: Origin,
     seconds: u64,
+    /// Of an open loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offer: Option<Offer>,
     /// Not recorded, recorded, and the plain program where there is one.
     pairs: Vec<Vec<Reading>>,
+    /// Rounds that do not count, as the load was late.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    set_aside: Vec<Vec<Reading>>,
 }
 
 /// Measures the rounds, and writes them.
 pub(crate) fn recorded(args: &RecordedArgs) -> Result {
-    let service = args.of.server()?;
+    let service = &args.service()?;
     let built: &Path = &args.of.trial.program;
     let mut programs = vec![built, built];
     if let Some(plain) = &args.plain {
@@ -72,18 +90,38 @@ pub(crate) fn recorded(args: &RecordedArgs) -> Result {
         programs.push(plain);
     }
     let origin = Origin::now();
-    let mut pairs = Vec::new();
-    for number in 0..args.pairs {
+    let offer = args.offer(service)?;
+    let (mut pairs, mut set_aside) = (Vec::new(), Vec::new());
+    while pairs.len() < args.pairs {
+        let seed = (pairs.len() + set_aside.len()) as u64;
         let mut round = vec![Reading::default(); programs.len()];
-        for at in order(number, programs.len()) {
+        for at in order(pairs.len(), programs.len()) {
             let added: Option<&[&str]> = (at == RECORDED).then_some(&[]);
-            round[at] = one((service, &args.of, programs[at]), args.seconds, added)?;
+            let run = (service, &args.of, programs[at]);
+            round[at] = match &offer {
+                Some(offer) => offer.one(run, args.seconds, added, seed)?,
+                None => one(run, args.seconds, added)?,
+            };
             println!("{}: {}", RUNS[at], round[at].line());
         }
-        pairs.push(round);
+        if offer.is_none_or(|offer| !offer.was_late(&round)) {
+            pairs.push(round);
+            continue;
+        }
+        println!("set aside, as requests were sent late");
+        set_aside.push(round);
+        if set_aside.len() > args.pairs {
+            return Err(format!(
+                "{} rounds were set aside, and {} count: in one run of each the p99 of how late requests were sent was above {} µs; \
+                 wait until the machine is quiet, or say more by --late",
+                set_aside.len(),
+                pairs.len(),
+                args.late_us_max
+            ));
+        }
     }
     let title = args.of.trial.title.clone();
-    let result = Recorded { title, origin, seconds: args.seconds, pairs };
+    let result = Recorded { title, origin, seconds: args.seconds, offer, pairs, set_aside };
     machine::result::write(&args.of.trial.out, &result)?;
     for base in (0..programs.len()).filter(|at| *at != RECORDED) {
         let ratios: Vec<f64> = result.pairs.iter().map(|round| ratio(round, base)).collect();
@@ -94,6 +132,31 @@ pub(crate) fn recorded(args: &RecordedArgs) -> Result {
         );
     }
     Ok(())
+}
+
+impl RecordedArgs {
+    /// What the load asks, as it was said.
+    fn service(&self) -> Result<Service> {
+        let mut service = *self.of.server()?;
+        if let Some(gets) = self.gets {
+            service.gets = gets;
+            service.keys = service.keys.min(KEYS_THAT_FIT);
+        }
+        Ok(service)
+    }
+
+    /// What an open loop offers; nothing where the loop is closed.
+    fn offer(&self, service: &Service) -> Result<Option<Offer>> {
+        let Some(share) = self.load else { return Ok(None) };
+        let length = Duration::from_secs(self.seconds);
+        let offer =
+            Offer::measure(service, &self.of.trial.program, length, (share, self.late_us_max))?;
+        let Offer { closed_per_second, requests_per_second, .. } = offer;
+        println!(
+            "a closed loop gets {closed_per_second:.0}/s; offered: {requests_per_second:.0}/s"
+        );
+        Ok(Some(offer))
+    }
 }
 
 /// The p99.9 of the run that is recorded over that of another.

@@ -18,20 +18,25 @@ pub(super) struct Reading {
     /// Keys that the second client was told of, where it lists them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) listed: Option<u64>,
+    /// How late 99 % of the requests were sent at most, where a load that may be late must say so. It is in their latencies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) late_p99_us: Option<f64>,
 }
 
 impl Reading {
     pub(super) fn of(requests: u64, answered: u64, latency: &Histogram) -> Self {
         let at = |quantile| latency.quantile(quantile).as_secs_f64() * 1e6;
         let (p50_us, p99_us, p999_us) = (at(0.5), at(0.99), at(0.999));
-        Self { requests, answered, p50_us, p99_us, p999_us, listed: None }
+        Self { requests, answered, p50_us, p99_us, p999_us, listed: None, late_p99_us: None }
     }
 
     pub(super) fn line(&self) -> String {
-        let Self { requests, answered, p50_us, p99_us, p999_us, listed } = self;
+        let Self { requests, answered, p50_us, p99_us, p999_us, listed, late_p99_us } = self;
         let listed = listed.map_or_else(String::new, |keys| format!("; {keys} keys listed"));
+        let late =
+            late_p99_us.map_or_else(String::new, |us| format!("; sent late, p99 {us:.0} µs"));
         format!(
-            "p50 {p50_us:.0}, p99 {p99_us:.0}, p99.9 {p999_us:.0} µs; {answered} of {requests}{listed}"
+            "p50 {p50_us:.0}, p99 {p99_us:.0}, p99.9 {p999_us:.0} µs; {answered} of {requests}{listed}{late}"
         )
     }
 }
@@ -81,6 +86,15 @@ mod tests {
         let json = |reading| serde_json::to_value(reading).expect("numbers");
         assert_eq!(json(listing)["listed"], 1_500);
         assert!(json(Reading::default()).get("listed").is_none());
+    }
+
+    #[test]
+    fn how_late_a_load_was_is_recorded_where_it_says_so() {
+        let open = Reading { late_p99_us: Some(12.0), ..Reading::default() };
+        assert!(open.line().ends_with("; sent late, p99 12 µs"), "{}", open.line());
+        let json = |reading| serde_json::to_value(reading).expect("numbers");
+        assert_eq!(json(open)["late_p99_us"], 12.0);
+        assert!(json(Reading::default()).get("late_p99_us").is_none());
     }
 
     #[test]

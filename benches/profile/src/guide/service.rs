@@ -24,6 +24,7 @@ const ASKS_EVERY: Duration = Duration::from_millis(20);
 const WARM_UP: Duration = Duration::from_secs(1);
 
 /// A server, its load, and its second client.
+#[derive(Clone, Copy)]
 pub(super) struct Service {
     pub(super) protocol: Protocol,
     /// The function that handles what has come on a connection.
@@ -77,12 +78,7 @@ fn visit(
     over: &AtomicBool,
 ) -> Result<Option<u64>> {
     let mut visitor = Visitor::open(server.address, over)?;
-    while (service.filled)(&mut visitor)? < service.keys {
-        if visitor.is_over() {
-            return Err("the load ended before all keys were there".to_owned());
-        }
-        thread::sleep(ASKS_EVERY);
-    }
+    until_filled(service, &mut visitor)?;
     thread::scope(|scope| {
         let recorder = run.trace.map(|trace| {
             let mut attach = server.attach(run.length, trace);
@@ -94,6 +90,17 @@ fn visit(
         }
         Ok(listed)
     })
+}
+
+/// Waits until the load has set all keys.
+pub(super) fn until_filled(service: &Service, visitor: &mut Visitor<'_>) -> Result {
+    while (service.filled)(visitor)? < service.keys {
+        if visitor.is_over() {
+            return Err("the load ended before all keys were there".to_owned());
+        }
+        thread::sleep(ASKS_EVERY);
+    }
+    Ok(())
 }
 
 /// Ends with us.

@@ -60,6 +60,7 @@ pub(crate) fn draw(name: &str, results: &[String]) -> String {
         _ if name == "profile-clocked" => profiler::clocked(results),
         _ if name == "profile-killed" => profiler::killed(results),
         _ if name == "profile-kept" => profiler::kept(results),
+        _ if name == "profile-open" => profiler::open(results),
         _ if name == "profile-options" => profiler::options(results),
         _ if name == "profile-planted" => profiler::planted(results),
         _ if name == "profile-recorded" => profiler::recorded(results),

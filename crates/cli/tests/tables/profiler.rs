@@ -71,6 +71,56 @@ fn what_is_recorded_is_held_against_the_plain_build_where_there_is_one() {
     assert_eq!(rows[7], last);
 }
 
+/// A line for each server under an open load: what is asked of it, how late that was sent, and how many rounds do not count.
+pub(super) fn open(results: &[String]) -> String {
+    let heads = [
+        "server",
+        "a closed loop gets",
+        "offered",
+        "share %",
+        "sent late at most, p99",
+        "rounds",
+        "set aside",
+    ];
+    let mut text = head(&heads.map(Into::into));
+    for result in results.iter().map(|result| read(result)) {
+        let offer = |key: &str| result["offer"][key].as_f64().expect("an open load");
+        let rate = |key: &str| format!("{}/s", count(offer(key).round() as u64));
+        let rounds = result["pairs"].as_array().expect("a list");
+        let runs = rounds.iter().flat_map(|round| round.as_array().expect("a list"));
+        let late = runs.map(|run| run["late_p99_us"].as_f64().expect("a number"));
+        let late = Spread::of(&late.collect::<Vec<_>>()).max;
+        assert!(late <= offer("late_us_max"), "a run counts that was sent {late} µs late");
+        let aside = result["set_aside"].as_array().map_or(0, Vec::len);
+        text += &line(&[
+            word(&result, "title").to_owned(),
+            rate("closed_per_second"),
+            rate("requests_per_second"),
+            percent(offer("share")),
+            time(late),
+            rounds.len().to_string(),
+            aside.to_string(),
+        ]);
+    }
+    text
+}
+
+#[test]
+fn an_open_load_is_told_with_how_late_it_was() {
+    let run = |us: f64| serde_json::json!({ "late_p99_us": us });
+    let offer = serde_json::json!({
+        "share": 0.2, "closed_per_second": 80_000.4, "requests_per_second": 16_000.1, "late_us_max": 100.0
+    });
+    let calm =
+        serde_json::json!({ "title": "x 1", "offer": offer, "pairs": [[run(8.0), run(12.0)]] });
+    let mut late = calm.clone();
+    late["set_aside"] = serde_json::json!([[run(8.0), run(900.0)]]);
+    let table = open(&[calm.to_string(), late.to_string()]);
+    let rows: Vec<&str> = table.lines().skip(2).collect();
+    assert_eq!(rows[0], "| x 1 | 80,000/s | 16,000/s | 20 | 12.0 µs | 1 | 0 |");
+    assert_eq!(rows[1], "| x 1 | 80,000/s | 16,000/s | 20 | 12.0 µs | 1 | 1 |");
+}
+
 /// A line for each server and way of recording it: what clients see over what they see of the same server unrecorded in the same
 /// round. The first for each server has that itself.
 pub(super) fn options(results: &[String]) -> String {

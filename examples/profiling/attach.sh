@@ -2,12 +2,13 @@
 # Attached to memcached and Redis under load, and detached again: what the load gets through before, during and after,
 # by turns with servers that nobody attaches to.
 #
-# Then either side is killed under load, at random times: whether the other goes on, and what can be read of the trace.
+# Then either side is killed under load, at random times: whether the other goes on, and what can be read of the trace. Then recordings
+# fill small disks, which only root can mount.
 #
 # Usage: examples/profiling/attach.sh [PAIRS [SECONDS [KILLS]]]      5 pairs, 10 s of each of the three, 100 kills of either side, when not given
 #
 # Fetches the sources with apt and builds them unmodified, as memcached.sh and redis.sh do, and needs what these need.
-# The servers start as ever: no recorder is in them. Writes results/attached-NAME.json and results/killed-NAME.json; traces come to lie in out/attached.
+# The servers start as ever: no recorder is in them. Writes results/attached-NAME.json, results/killed-NAME.json and results/full-NAME.json; traces come to lie in out/attached.
 set -eu
 pairs=${1:-5} seconds=${2:-10} kills=${3:-100}
 cd "$(dirname "$0")/../.."
@@ -29,6 +30,11 @@ attached() {
     set -- "$1" --program "$program" --title "$title" --folder "out/attached/$1"
     "$bench" attached "$@" --pairs "$pairs" --seconds "$seconds" --out "results/attached-$1.json"
     "$bench" killed "$@" --kills "$kills" --out "results/killed-$1.json"
+    if [ "$(id -u)" = 0 ]; then
+        "$bench" full "$@" --out "results/full-$1.json"
+    else
+        echo "attach.sh: no disk is filled; run it as root for that" >&2
+    fi
     tailwater profile report --limit 6 "out/attached/$1/attached.trace"
 }
 

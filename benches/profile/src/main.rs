@@ -77,6 +77,8 @@ enum Verb {
     Attached(guide::AttachedArgs),
     /// Whether a server and the recorder that is attached to it outlive each other; examples/profiling/attach.sh.
     Killed(guide::KilledArgs),
+    /// Whether a server, and what can be read of its trace, outlive a disk that the recording fills; examples/profiling/attach.sh, as root.
+    Full(guide::FullArgs),
     /// What a report says of a server's request function beside what the server's own clock says; examples/profiling/clocked.sh.
     Clocked(guide::RunsArgs),
     /// Whether a planted slow path is the first line of a report; examples/profiling/planted.sh.
@@ -154,6 +156,7 @@ fn main() -> ExitCode {
         Some(Verb::Options(args)) => guide::options(args),
         Some(Verb::Attached(args)) => guide::attached(args),
         Some(Verb::Killed(args)) => guide::killed(args),
+        Some(Verb::Full(args)) => guide::full(args),
         Some(Verb::Clocked(args)) => guide::clocked(args),
         Some(Verb::Planted(args)) => guide::planted(args),
         Some(Verb::Kept(args)) => guide::kept(args),

@@ -179,24 +179,31 @@ fn ends(attached: &mut Child) -> Result<Option<i32>> {
     Ok(None)
 }
 
+/// Whether a trace can be read up to where its recorder came to its end, and the calls in it. It may be finished, or end in these ways.
+pub(super) fn read_up_to_there(trace: &Path, unfinished: &[Ending]) -> Result<(bool, u64)> {
+    let file = File::open(trace).map_err(|error| format!("{}: {error}", trace.display()))?;
+    // Nothing of it was written, not even which program it is of.
+    let Ok(mut reader) = Reader::new(BufReader::new(file)) else { return Ok((false, 0)) };
+    let (mut is_readable, mut calls) = (true, 0);
+    for record in reader.by_ref() {
+        match record {
+            Ok(Record::Call(_)) => calls += 1,
+            Ok(_) => {}
+            Err(error) => is_readable &= matches!(error.trouble, Trouble::Cut { .. }),
+        }
+    }
+    let ending = reader.ending();
+    // A recorder that lives on must have told of calls; one that is killed has written its first ones after a tenth of a second.
+    let is_whole = matches!(ending, Ending::Finished(_)) && calls > 0;
+    Ok((is_readable && (is_whole || unfinished.contains(&ending)), calls))
+}
+
 impl Deaths {
     /// A trace may be finished, or end in these ways.
     fn take(&mut self, trace: &Path, unfinished: &[Ending]) -> Result {
-        let file = File::open(trace).map_err(|error| format!("{}: {error}", trace.display()))?;
-        // Nothing of it was written, not even which program it is of.
-        let Ok(mut reader) = Reader::new(BufReader::new(file)) else { return Ok(()) };
-        let (mut is_readable, before) = (true, self.calls);
-        for record in reader.by_ref() {
-            match record {
-                Ok(Record::Call(_)) => self.calls += 1,
-                Ok(_) => {}
-                Err(error) => is_readable &= matches!(error.trouble, Trouble::Cut { .. }),
-            }
-        }
-        let ending = reader.ending();
-        // A recorder that lives on must have told of calls; one that is killed has written its first ones after a tenth of a second.
-        let is_whole = matches!(ending, Ending::Finished(_)) && self.calls > before;
-        self.readable += u64::from(is_readable && (is_whole || unfinished.contains(&ending)));
+        let (is_readable, calls) = read_up_to_there(trace, unfinished)?;
+        self.readable += u64::from(is_readable);
+        self.calls += calls;
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 
 mod attached;
 mod clocked;
+mod full;
 mod kept;
 mod killed;
 mod memcached;
@@ -24,6 +25,7 @@ mod watch;
 
 pub(crate) use attached::{AttachedArgs, attached};
 pub(crate) use clocked::clocked;
+pub(crate) use full::{FullArgs, full};
 pub(crate) use kept::{KeptArgs, kept};
 pub(crate) use killed::{KilledArgs, killed};
 pub(crate) use options::{OptionsArgs, options};

@@ -59,6 +59,7 @@ pub(crate) fn draw(name: &str, results: &[String]) -> String {
         _ if name == "over" => by_variant::over(results),
         _ if name == "profile-clocked" => profiler::clocked(results),
         _ if name == "profile-killed" => profiler::killed(results),
+        _ if name == "profile-full" => profiler::full(results),
         _ if name == "profile-kept" => profiler::kept(results),
         _ if name == "profile-open" => profiler::open(results),
         _ if name == "profile-options" => profiler::options(results),

@@ -246,6 +246,42 @@ pub(super) fn killed(results: &[String]) -> String {
     text
 }
 
+/// A line for each server whose recordings filled their disks.
+pub(super) fn full(results: &[String]) -> String {
+    let heads = [
+        "server",
+        "disk",
+        "filled, times",
+        "the recorder says so",
+        "the server goes on",
+        "traces readable",
+        "calls in them",
+    ];
+    let mut text = head(&heads.map(Into::into));
+    for result in results.iter().map(|result| read(result)) {
+        let number = |of: &str| count(result[of].as_u64().expect("a number"));
+        text += &line(&[
+            word(&result, "title").to_owned(),
+            format!("{} KiB", number("kilobytes")),
+            number("times"),
+            number("told"),
+            number("survived"),
+            number("readable"),
+            number("calls"),
+        ]);
+    }
+    text
+}
+
+#[test]
+fn a_full_disk_is_told_with_what_outlived_it() {
+    let result = serde_json::json!({
+        "title": "x 1", "kilobytes": 512, "times": 10, "told": 9, "survived": 10, "readable": 8, "calls": 12_345
+    });
+    let table = full(&[result.to_string()]);
+    assert!(table.ends_with("| x 1 | 512 KiB | 10 | 9 | 10 | 8 | 12,345 |\n"), "{table}");
+}
+
 /// A line for each server: the p99.9 of the function that handles requests, as it measured that and as the report tells it.
 pub(super) fn clocked(results: &[String]) -> String {
     let heads = [

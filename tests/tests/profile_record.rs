@@ -224,6 +224,21 @@ fn a_static_program_waits_and_is_recorded_as_any_other() {
 }
 
 #[test]
+fn waits_below_the_threshold_are_not_told() {
+    let _alone = alone();
+    let folder = folder("threshold");
+    // These threads wait for one another's turns, of some 20 µs. By itself each such wait is told (the test above).
+    in_time(200, |turns| {
+        let options = ["--lock-threshold", "1s"];
+        succeeds(record_with(&folder, &options, &programs().scenes).args(["relay", turns]));
+        let recorded = Recorded::read(&folder.join("x.trace"));
+        let is_told = recorded.records.iter().any(|record| matches!(record, Record::Wait(_)));
+        let both = recorded.calls("take_turns").count() == 2;
+        (both && !is_told).then_some(())
+    });
+}
+
+#[test]
 fn locks_that_nothing_waits_for_are_told_where_they_are_held_for_long() {
     const ROUNDS: u64 = 10;
     const KEPT_NS: u64 = 3_000_000;

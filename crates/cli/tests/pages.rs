@@ -2,14 +2,14 @@
 //! in a page that the file does not hold. Below the words `<!-- drawn: FILE NAME -->` stands a table that
 //! `tables` draws, or a block of what a command said; a table that compares names two files. BENCHMARKING.md and docs/claims/ have no other tables.
 //! Pictures of results are drawn and compared likewise. Results name the commit and the time of what was measured.
-//! Tables of numbers on other pages are drawn too, or stand below `<!-- typed: WHY -->`.
+//! Tables of numbers on other pages are drawn too, or stand below `<!-- typed: WHY -->`. Tests that a column of tests names are there.
 
 mod common;
 mod origins;
 mod pictures;
 mod tables;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -148,6 +148,55 @@ fn each_table_of_numbers_has_its_file_or_says_why_not() {
     let unsourced: Vec<_> = unsourced.collect();
     let mend = format!("draw them, or put {TYPED}WHY --> above");
     assert!(unsourced.is_empty(), "numbers without source in lines {unsourced:?}: {mend}");
+}
+
+/// Whoever renames a test finds its row.
+#[test]
+fn each_test_that_a_table_names_is_there() {
+    let named: BTreeSet<String> =
+        pages().iter().flat_map(|page| tests_named(&read(page))).collect();
+    assert!(named.len() > 40, "{named:?}");
+    let sources: String = ["crates", "tests"].map(|folder| sources(&root().join(folder))).concat();
+    let is_gone = |name: &&String| !sources.contains(&format!("fn {name}("));
+    let gone: Vec<&String> = named.iter().filter(is_gone).collect();
+    assert!(gone.is_empty(), "tables name tests that no file of crates/ or tests/ has: {gone:?}");
+}
+
+/// In the last column, where its head is *tests*: what is code there, and neither a file nor a folder.
+fn tests_named(page: &str) -> BTreeSet<String> {
+    let lines: Vec<&str> = page.lines().collect();
+    let mut named = BTreeSet::new();
+    for head in heads(&lines).into_iter().filter(|head| lines[*head].ends_with("| tests |")) {
+        for row in lines[head + 2..].iter().take_while(|row| row.starts_with('|')) {
+            let cell = row.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
+            let code = cell.split('`').skip(1).step_by(2);
+            named.extend(code.filter(|word| !word.contains(['.', '/'])).map(str::to_owned));
+        }
+    }
+    named
+}
+
+/// All of Rust that lies there.
+fn sources(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).expect("a folder of sources");
+    let mut text = String::new();
+    for entry in entries {
+        let entry = entry.expect("an entry");
+        let path = entry.path();
+        if entry.file_type().expect("a type").is_dir() {
+            text += &sources(&path);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            text += &std::fs::read_to_string(&path).expect("a text");
+        }
+    }
+    text
+}
+
+#[test]
+fn tests_are_named_by_the_last_column_of_tables_of_tests() {
+    let page = "| what | tests |\n|---|---|\n| `pthread_exit` | `it_ends` in `ends.rs`; `a/b.rs`; `it_lives` |\n| `none` | |\n\n| a | b |\n|---|---|\n| `c` | `d` |\n";
+    let named: Vec<String> = tests_named(page).into_iter().collect();
+    assert_eq!(named, ["it_ends", "it_lives"]);
 }
 
 /// The lines, from 1, in which tables begin that are not drawn.

@@ -15,18 +15,19 @@ cd "$(dirname "$0")/../.."
 cargo build --quiet --release --locked --package tailwater-cli --package profile
 bench=${CARGO_TARGET_DIR:-target}/release/profile
 
-# `seen NAME RESULT TITLE GETS [FUNCTION]`: with a function, that one times its own calls, and no scanner looks.
+# `seen NAME RESULT TITLE [GETS [FUNCTION]]`: requests as ever, or such a share of GETs. With a function, that one times its own calls, and
+# no scanner looks.
 seen() {
-    name=$1 result=$2${5:+-clock-alone} gets=$4
+    name=$1 result=$2${5:+-clock-alone} gets=${4:-}
     program=$(examples/profiling/patched.sh "$name" ${5:+"$5"} | tail -n 1)
     plain=$(examples/profiling/plain.sh "$name" | tail -n 1)
     title="$3${5:+, with --clock and --scanners=0}"
     "$bench" recorded "$name" --program "$program" --plain "$plain" --title "$title" --folder "out/open/$result" ${5:+--with=--scanners=0} \
-        --load "$share" --gets "$gets" --pairs "$rounds" --seconds "$seconds" --out "results/open-$result.json"
+        --load "$share" ${gets:+--gets "$gets"} --pairs "$rounds" --seconds "$seconds" --out "results/open-$result.json"
 }
 
-seen memcached memcached-sets "memcached, SETs" 0%
+seen memcached memcached-sets "memcached, SETs"
 seen memcached memcached-gets "memcached, GETs" 100%
-seen redis redis "Redis, GETs" 100%
-seen memcached memcached-sets "memcached, SETs" 0% drive_machine
-seen redis redis "Redis, GETs" 100% readQueryFromClient
+seen redis redis "Redis, GETs"
+seen memcached memcached-sets "memcached, SETs" "" drive_machine
+seen redis redis "Redis, GETs" "" readQueryFromClient

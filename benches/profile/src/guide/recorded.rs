@@ -59,7 +59,7 @@ pub(crate) struct RecordedArgs {
     /// With --load: a run counts where 99 % of its requests were sent at most so late. Its round is measured again otherwise.
     #[arg(long = "late", value_name = "US", default_value_t = 100.0)]
     late_us_max: f64,
-    /// The share of requests that are GETs, such as 100%, of so few keys that all are there.
+    /// The share of requests that are GETs, such as 100%. Where there are any, keys are so few that all are there.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     gets: Option<f64>,
 }
@@ -137,12 +137,8 @@ pub(crate) fn recorded(args: &RecordedArgs) -> Result {
 impl RecordedArgs {
     /// What the load asks, as it was said.
     fn service(&self) -> Result<Service> {
-        let mut service = *self.of.server()?;
-        if let Some(gets) = self.gets {
-            service.gets = gets;
-            service.keys = service.keys.min(KEYS_THAT_FIT);
-        }
-        Ok(service)
+        let service = *self.of.server()?;
+        Ok(self.gets.map_or(service, |gets| asking(service, gets)))
     }
 
     /// What an open loop offers; nothing where the loop is closed.
@@ -157,6 +153,12 @@ impl RecordedArgs {
         );
         Ok(Some(offer))
     }
+}
+
+/// The same with so many GETs. Where it is SETs alone, keys may be more than fit, as each GET must find its own.
+fn asking(service: Service, gets: f64) -> Service {
+    let keys = if gets > 0.0 { service.keys.min(KEYS_THAT_FIT) } else { service.keys };
+    Service { gets, keys, ..service }
 }
 
 /// The p99.9 of the run that is recorded over that of another.
@@ -287,6 +289,7 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
+    use super::super::memcached;
     use super::*;
     use std::net::TcpListener;
 
@@ -311,6 +314,13 @@ mod tests {
     fn the_recorded_run_is_held_against_either_other() {
         let round = [200.0, 300.0, 100.0].map(|p999_us| Reading { p999_us, ..Reading::default() });
         assert_eq!([0, 2].map(|base| ratio(&round, base)), [1.5, 3.0]);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_there_and_what_is_written_may_evict() {
+        let keys = |gets| asking(memcached::SERVICE, gets).keys;
+        assert_eq!([keys(1.0), keys(0.0)], [KEYS_THAT_FIT, memcached::SERVICE.keys]);
+        assert_eq!(asking(memcached::SERVICE, 1.0).gets, 1.0);
     }
 
     #[test]

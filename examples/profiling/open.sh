@@ -3,13 +3,15 @@
 # loop gets through, as in LDB's Fig. 15 (NSDI 2024). By turns with the same server that nobody records, and with one that was built
 # without the profiler. Then the same of servers whose function times its own calls (`profile build --clock`), without a scanner.
 #
-# Usage: examples/profiling/open.sh [ROUNDS [SECONDS [SHARE]]]      6 rounds of three runs of 5 s at 20% when not given
+# Usage: examples/profiling/open.sh [ROUNDS [SECONDS [SHARE [OPTION…]]]]      6 rounds of three runs of 5 s at 20% when not given
+# Options are of `profile recorded`, such as --late 200 (µs; by itself 100) or --spins.
 #
 # Builds the servers by patched.sh and plain.sh. Writes results/open-memcached-sets.json, open-memcached-gets.json and open-redis.json, and
 # -clock-alone where no scanner looks. A round whose load was late does not count, and is measured again. Needs `tailwater` on the
 # PATH with its pass (make pass). Traces come to lie in out/open.
 set -eu
-rounds=${1:-6} seconds=${2:-5} share=${3:-20%}
+rounds=${1:-6} seconds=${2:-5} share=${3:-20%} options=
+[ $# -le 3 ] || { shift 3 && options=$*; }
 cd "$(dirname "$0")/../.."
 # With tailwater, so that what both stand on is compiled once.
 cargo build --quiet --release --locked --package tailwater-cli --package profile
@@ -23,7 +25,7 @@ seen() {
     plain=$(examples/profiling/plain.sh "$name" | tail -n 1)
     title="$3${5:+, with --clock and --scanners=0}"
     "$bench" recorded "$name" --program "$program" --plain "$plain" --title "$title" --folder "out/open/$result" ${5:+--with=--scanners=0} \
-        --load "$share" ${gets:+--gets "$gets"} --pairs "$rounds" --seconds "$seconds" --out "results/open-$result.json"
+        --load "$share" ${gets:+--gets "$gets"} $options --pairs "$rounds" --seconds "$seconds" --out "results/open-$result.json"
 }
 
 seen memcached memcached-sets "memcached, SETs"

@@ -1,7 +1,8 @@
 //! A server under an open load: requests come at a share of the rate that a closed loop reaches, at times of chance, whether the
 //! server is quick or slow. Latency counts from the times at which requests were due.
 //!
-//! The load spins on a core of its own where there are two, as a sleep ends 50 µs late.
+//! The load sleeps between requests, by timers without slack, so that cores are idle as they would be with clients elsewhere. Where it
+//! spins, it is less late, and takes a core.
 
 use super::recorded::{SETTLES, TRACE, closed, fill};
 use super::result::Reading;
@@ -11,12 +12,11 @@ use super::{Tried, Variant};
 use crate::Result;
 use machine::command::output;
 use serde::Serialize;
-use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-use tailwater_load::foreign::{ForeignPlan, run as load};
+use tailwater_load::foreign::{ForeignFindings, ForeignPlan, run as load};
 
 /// Under load before anything counts: attaching takes a tenth of a second of it.
 const WARM_UP: Duration = Duration::from_secs(1);
@@ -30,8 +30,17 @@ pub(super) struct Offer {
     pub(super) closed_per_second: f64,
     /// The rate at which requests are due.
     pub(super) requests_per_second: f64,
+    #[serde(flatten)]
+    pub(super) manner: Manner,
+}
+
+/// How it is asked.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Manner {
     /// A run counts where 99 % of its requests were sent no later than so many µs after they were due.
     pub(super) late_us_max: f64,
+    /// Whether the load spins between requests.
+    pub(super) spins: bool,
 }
 
 impl Offer {
@@ -40,7 +49,7 @@ impl Offer {
         service: &Service,
         program: &Path,
         length: Duration,
-        (share, late_us_max): (f64, f64),
+        (share, manner): (f64, Manner),
     ) -> Result<Self> {
         let server = Server::start(service, program, Variant::After)?;
         fill(service, server.address())?;
@@ -51,7 +60,7 @@ impl Offer {
         }
         let closed_per_second = answered as f64 / length.as_secs_f64();
         let requests_per_second = share * closed_per_second;
-        Ok(Self { share, closed_per_second, requests_per_second, late_us_max })
+        Ok(Self { share, closed_per_second, requests_per_second, manner })
     }
 
     /// One run of this program, of so many seconds; recorded, where options are added to those of all.
@@ -75,7 +84,7 @@ impl Offer {
             warm_up: WARM_UP,
             measure: length,
             seed,
-            spins: thread::available_parallelism().map_or(1, NonZero::get) > 1,
+            spins: self.manner.spins,
         };
         let over = &AtomicBool::new(false);
         let (found, recorded) = thread::scope(|scope| {
@@ -88,7 +97,9 @@ impl Offer {
                     output(&mut attach)
                 })
             });
-            let found = load(&plan).map_err(|error| error.to_string());
+            // On a thread of its own: what this one starts later has its own timers.
+            let asking = scope.spawn(|| asked(&plan));
+            let found = asking.join().expect("it does not panic");
             // Nothing but the flag itself is read by the other side.
             over.store(true, Ordering::Relaxed);
             let joined = recorder.map(|it| it.join().expect("it does not panic"));
@@ -102,9 +113,23 @@ impl Offer {
 
     /// Whether the load was late in any run: that is no time of the server's, and no round to compare.
     pub(super) fn was_late(&self, round: &[Reading]) -> bool {
-        let late = |reading: &Reading| reading.late_p99_us.is_none_or(|us| us > self.late_us_max);
+        let late =
+            |reading: &Reading| reading.late_p99_us.is_none_or(|us| us > self.manner.late_us_max);
         round.iter().any(late)
     }
+}
+
+/// All that the plan asks, with timers as exact as the kernel has them. Where it lets nobody set that, the load says how late it was.
+fn asked(plan: &ForeignPlan) -> Result<ForeignFindings> {
+    let _ = without_slack();
+    load(plan).map_err(|error| error.to_string())
+}
+
+/// Of the calling thread: its sleeps end 50 µs late otherwise.
+fn without_slack() -> std::io::Result<()> {
+    let thread = std::fs::read_link("/proc/thread-self")?;
+    let tid = thread.file_name().unwrap_or_default();
+    std::fs::write(Path::new("/proc").join(tid).join("timerslack_ns"), "1")
 }
 
 /// `20%`, as a share.
@@ -131,7 +156,7 @@ mod tests {
         share: 0.2,
         closed_per_second: 80_000.0,
         requests_per_second: 16_000.0,
-        late_us_max: 100.0,
+        manner: Manner { late_us_max: 100.0, spins: false },
     };
 
     fn late(us: f64) -> Reading {
@@ -143,6 +168,34 @@ mod tests {
         assert!(!OFFER.was_late(&[late(3.0), late(100.0), late(9.0)]));
         assert!(OFFER.was_late(&[late(3.0), late(100.5), late(9.0)]));
         assert!(OFFER.was_late(&[late(3.0), Reading::default()]), "nobody knows of the second");
+    }
+
+    #[test]
+    fn a_result_has_what_was_offered_in_one_place() {
+        let json = serde_json::to_value(OFFER).expect("numbers");
+        let keys: Vec<&String> = json.as_object().expect("an object").keys().collect();
+        let expected =
+            ["closed_per_second", "late_us_max", "requests_per_second", "share", "spins"];
+        let mut keys: Vec<&str> = keys.into_iter().map(String::as_str).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn the_timers_of_the_load_are_exact_and_those_of_others_stay() {
+        let slack = || {
+            let thread = std::fs::read_link("/proc/thread-self").expect("a thread");
+            let tid = thread.file_name().expect("its number");
+            let path = Path::new("/proc").join(tid).join("timerslack_ns");
+            std::fs::read_to_string(path).expect("its slack").trim().to_owned()
+        };
+        let before = slack();
+        let within = move || {
+            without_slack().expect("a thread may set its own");
+            slack()
+        };
+        assert_eq!(thread::spawn(within).join().expect("it does not panic"), "1");
+        assert_eq!(slack(), before);
     }
 
     #[test]

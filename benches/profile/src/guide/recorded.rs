@@ -3,7 +3,7 @@
 //! server that stands still delays few requests. With `--load` it is an open loop ([`super::open`]).
 
 use super::kept::KEYS as KEYS_THAT_FIT;
-use super::open::{Offer, load_share, share};
+use super::open::{Manner, Offer, load_share, share};
 use super::result::Reading;
 use super::service::{Server, Service};
 use super::{Tried, Variant};
@@ -59,6 +59,9 @@ pub(crate) struct RecordedArgs {
     /// With --load: a run counts where 99 % of its requests were sent at most so late. Its round is measured again otherwise.
     #[arg(long = "late", value_name = "US", default_value_t = 100.0)]
     late_us_max: f64,
+    /// With --load: the load spins between requests. It is less late, and takes a core.
+    #[arg(long)]
+    spins: bool,
     /// The share of requests that are GETs, such as 100%. Where there are any, keys are so few that all are there.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     gets: Option<f64>,
@@ -113,7 +116,7 @@ pub(crate) fn recorded(args: &RecordedArgs) -> Result {
         if set_aside.len() > args.pairs {
             return Err(format!(
                 "{} rounds were set aside, and {} count: in one run of each the p99 of how late requests were sent was above {} µs; \
-                 wait until the machine is quiet, or say more by --late",
+                 wait until the machine is quiet, say --spins, or more by --late",
                 set_aside.len(),
                 pairs.len(),
                 args.late_us_max
@@ -145,8 +148,8 @@ impl RecordedArgs {
     fn offer(&self, service: &Service) -> Result<Option<Offer>> {
         let Some(share) = self.load else { return Ok(None) };
         let length = Duration::from_secs(self.seconds);
-        let offer =
-            Offer::measure(service, &self.of.trial.program, length, (share, self.late_us_max))?;
+        let manner = Manner { late_us_max: self.late_us_max, spins: self.spins };
+        let offer = Offer::measure(service, &self.of.trial.program, length, (share, manner))?;
         let Offer { closed_per_second, requests_per_second, .. } = offer;
         println!(
             "a closed loop gets {closed_per_second:.0}/s; offered: {requests_per_second:.0}/s"

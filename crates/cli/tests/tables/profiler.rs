@@ -78,6 +78,7 @@ pub(super) fn open(results: &[String]) -> String {
         "a closed loop gets",
         "offered",
         "share %",
+        "the load",
         "sent late at most, p99",
         "rounds",
         "set aside",
@@ -97,6 +98,7 @@ pub(super) fn open(results: &[String]) -> String {
             rate("closed_per_second"),
             rate("requests_per_second"),
             percent(offer("share")),
+            if result["offer"]["spins"] == true { "spins" } else { "sleeps" }.to_owned(),
             time(late),
             rounds.len().to_string(),
             aside.to_string(),
@@ -109,16 +111,17 @@ pub(super) fn open(results: &[String]) -> String {
 fn an_open_load_is_told_with_how_late_it_was() {
     let run = |us: f64| serde_json::json!({ "late_p99_us": us });
     let offer = serde_json::json!({
-        "share": 0.2, "closed_per_second": 80_000.4, "requests_per_second": 16_000.1, "late_us_max": 100.0
+        "share": 0.2, "closed_per_second": 80_000.4, "requests_per_second": 16_000.1, "late_us_max": 100.0, "spins": false
     });
     let calm =
         serde_json::json!({ "title": "x 1", "offer": offer, "pairs": [[run(8.0), run(12.0)]] });
     let mut late = calm.clone();
+    late["offer"]["spins"] = true.into();
     late["set_aside"] = serde_json::json!([[run(8.0), run(900.0)]]);
     let table = open(&[calm.to_string(), late.to_string()]);
     let rows: Vec<&str> = table.lines().skip(2).collect();
-    assert_eq!(rows[0], "| x 1 | 80,000/s | 16,000/s | 20 | 12.0 µs | 1 | 0 |");
-    assert_eq!(rows[1], "| x 1 | 80,000/s | 16,000/s | 20 | 12.0 µs | 1 | 1 |");
+    assert_eq!(rows[0], "| x 1 | 80,000/s | 16,000/s | 20 | sleeps | 12.0 µs | 1 | 0 |");
+    assert_eq!(rows[1], "| x 1 | 80,000/s | 16,000/s | 20 | spins | 12.0 µs | 1 | 1 |");
 }
 
 /// A line for each server and way of recording it: what clients see over what they see of the same server unrecorded in the same

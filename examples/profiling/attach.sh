@@ -8,7 +8,8 @@
 # Usage: examples/profiling/attach.sh [PAIRS [SECONDS [KILLS]]]      5 pairs, 10 s of each of the three, 100 kills of either side, when not given
 #
 # Fetches the sources with apt and builds them unmodified, as memcached.sh and redis.sh do, and needs what these need.
-# The servers start as ever: no recorder is in them. Writes results/attached-NAME.json, results/killed-NAME.json and results/full-NAME.json; traces come to lie in out/attached.
+# The servers start as ever: no recorder is in them. Writes results/attached-NAME.json, results/killed-NAME.json and
+# results/full-NAME.json; traces come to lie in out/attached.
 set -eu
 pairs=${1:-5} seconds=${2:-10} kills=${3:-100}
 cd "$(dirname "$0")/../.."

@@ -40,5 +40,5 @@ pub(super) fn run(run: Run<'_>) -> Result<Reading> {
     let printed: Printed =
         serde_json::from_str(&said).map_err(|error| format!("{said}: {error}"))?;
     let Printed { requests, p50_us, p99_us, p999_us } = printed;
-    Ok(Reading { requests, answered: requests, p50_us, p99_us, p999_us, listed: None })
+    Ok(Reading { requests, answered: requests, p50_us, p99_us, p999_us, ..Reading::default() })
 }

@@ -17,19 +17,21 @@ cd "$(dirname "$0")/../.."
 cargo build --quiet --release --locked --package tailwater-cli --package profile
 bench=${CARGO_TARGET_DIR:-target}/release/profile
 
-# `seen NAME RESULT TITLE [GETS [FUNCTION]]`: requests as ever, or such a share of GETs. With a function, that one times its own calls, and
-# no scanner looks.
+# `seen NAME RESULT TITLE ASKED [GETS [FUNCTION]]`: requests as ever, or such a share of GETs. With a function, that one times its own
+# calls, and no scanner looks.
 seen() {
-    name=$1 result=$2${5:+-clock-alone} gets=${4:-}
-    program=$(examples/profiling/patched.sh "$name" ${5:+"$5"} | tail -n 1)
-    plain=$(examples/profiling/plain.sh "$name" | tail -n 1)
-    title="$3${5:+, with --clock and --scanners=0}"
-    "$bench" recorded "$name" --program "$program" --plain "$plain" --title "$title" --folder "out/open/$result" ${5:+--with=--scanners=0} \
-        --load "$share" ${gets:+--gets "$gets"} $options --pairs "$rounds" --seconds "$seconds" --out "results/open-$result.json"
+    program=$(examples/profiling/patched.sh "$1" ${6:+"$6"} | tail -n 1)
+    plain=$(examples/profiling/plain.sh "$1" | tail -n 1)
+    version=${program#out/patched/"$1"-} result=$2${6:+-clock-alone}
+    version=${version%%/*}
+    title="$3 ${version%-clock}, $4${6:+, with --clock and --scanners=0}"
+    # Options are words of their own.
+    "$bench" recorded "$1" --program "$program" --plain "$plain" --title "$title" --folder "out/open/$result" ${6:+--with=--scanners=0} \
+        --load "$share" ${5:+--gets "$5"} $options --pairs "$rounds" --seconds "$seconds" --out "results/open-$result.json"
 }
 
-seen memcached memcached-sets "memcached, SETs"
-seen memcached memcached-gets "memcached, GETs" 100%
-seen redis redis "Redis, GETs"
-seen memcached memcached-sets "memcached, SETs" "" drive_machine
-seen redis redis "Redis, GETs" "" readQueryFromClient
+seen memcached memcached-sets memcached SETs
+seen memcached memcached-gets memcached GETs 100%
+seen redis redis Redis GETs
+seen memcached memcached-sets memcached SETs "" drive_machine
+seen redis redis Redis GETs "" readQueryFromClient

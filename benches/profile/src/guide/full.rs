@@ -1,10 +1,10 @@
 //! A server under load whose recording fills its disk: whether the recorder ends and says so, the server goes on, and the trace
 //! is readable up to there. The disk is a small file system in memory, which only root can mount.
 
+use super::Tried;
 use super::killed::read_up_to_there;
-use super::recorded::{closed, fill};
+use super::recorded::{closed, filled};
 use super::service::{Server, Service};
-use super::{Tried, Variant};
 use crate::Result;
 use clap::Args;
 use machine::Origin;
@@ -61,8 +61,8 @@ pub(crate) fn full(args: &FullArgs) -> Result {
     std::fs::create_dir_all(&disk).map_err(|error| format!("{}: {error}", disk.display()))?;
     // Before a server is started and filled.
     may_mount(inside(&disk, args.kilobytes, "true").output())?;
-    let server = Server::start(service, &args.of.trial.program, Variant::After)?;
-    fill(service, server.address())?;
+    let program: &Path = &args.of.trial.program;
+    let mut server = filled(service, program)?;
     let mut found = Full {
         title: args.of.trial.title.clone(),
         origin: Origin::now(),
@@ -70,7 +70,9 @@ pub(crate) fn full(args: &FullArgs) -> Result {
         ..Full::default()
     };
     for _ in 0..args.times {
-        found.once(service, args, &server, &disk)?;
+        if !found.once(service, args, &server, &disk)? {
+            server = filled(service, program)?;
+        }
     }
     // The next one finds all as it should be.
     machine::command::output(
@@ -107,7 +109,14 @@ fn says_so(done: &Output) -> bool {
 }
 
 impl Full {
-    fn once(&mut self, service: &Service, args: &FullArgs, server: &Server, disk: &Path) -> Result {
+    /// One recording. Whether the server goes on.
+    fn once(
+        &mut self,
+        service: &Service,
+        args: &FullArgs,
+        server: &Server,
+        disk: &Path,
+    ) -> Result<bool> {
         let trace = disk.with_extension("trace");
         // One that is left from before would be read in place of none.
         let _ = std::fs::remove_file(&trace);
@@ -128,13 +137,17 @@ impl Full {
             ));
         }
         self.times += 1;
-        self.told += u64::from(says_so(&done));
+        let is_told = says_so(&done);
+        if !is_told {
+            eprintln!("{}", String::from_utf8_lossy(&done.stderr).trim());
+        }
+        self.told += u64::from(is_told);
         let goes_on = loaded.is_ok() && closed(service, server.address(), AFTERWARDS).is_ok();
         self.survived += u64::from(goes_on);
         let (is_readable, calls) = read_up_to_there(&trace, &[Ending::Unfinished, Ending::Cut])?;
         self.readable += u64::from(is_readable && calls > 0);
         self.calls += calls;
-        Ok(())
+        Ok(goes_on)
     }
 
     fn summary(&self) -> String {

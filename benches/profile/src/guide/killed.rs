@@ -1,9 +1,9 @@
 //! A server under load and the recorder that is attached to it, of which one is killed at a random time: whether the other goes on, or
 //! ends well, and what can be read of the trace.
 
-use super::recorded::{closed, fill};
+use super::Tried;
+use super::recorded::{closed, filled};
 use super::service::{Server, Service};
-use super::{Tried, Variant};
 use crate::Result;
 use clap::Args;
 use machine::Origin;
@@ -83,11 +83,8 @@ fn recorders(
     trace: &Path,
     times: &[Duration],
 ) -> Result<Deaths> {
-    let filled = || {
-        let server = Server::start(service, &args.of.trial.program, Variant::After)?;
-        fill(service, server.address()).map(|()| server)
-    };
-    let (mut server, mut deaths) = (filled()?, Deaths::default());
+    let program: &Path = &args.of.trial.program;
+    let (mut server, mut deaths) = (filled(service, program)?, Deaths::default());
     for after in times {
         let loaded = thread::scope(|scope| {
             let load = scope.spawn(|| closed(service, server.address(), LOADED_FOR));
@@ -101,7 +98,7 @@ fn recorders(
         deaths.killed += 1;
         deaths.survived += u64::from(goes_on);
         if !goes_on {
-            server = filled()?;
+            server = filled(service, program)?;
         }
         deaths.take(trace, &[Ending::Unfinished, Ending::Cut])?;
     }
@@ -120,8 +117,7 @@ fn servers(
 ) -> Result<Deaths> {
     let mut deaths = Deaths::default();
     for after in times {
-        let server = Server::start(service, &args.of.trial.program, Variant::After)?;
-        fill(service, server.address())?;
+        let server = filled(service, &args.of.trial.program)?;
         let address = server.address();
         let code = thread::scope(|scope| {
             // Its connections break with the server.

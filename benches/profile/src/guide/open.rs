@@ -4,7 +4,7 @@
 //! The load sleeps between requests, by timers without slack, so that cores are idle as they would be with clients elsewhere. Where it
 //! spins, it is less late, and takes a core.
 
-use super::recorded::{SETTLES, TRACE, closed, fill};
+use super::recorded::{SETTLES, TRACE, closed, filled};
 use super::result::Reading;
 use super::service::{Server, Service, until_filled};
 use super::visitor::Visitor;
@@ -51,8 +51,7 @@ impl Offer {
         length: Duration,
         (share, manner): (f64, Manner),
     ) -> Result<Self> {
-        let server = Server::start(service, program, Variant::After)?;
-        fill(service, server.address())?;
+        let server = filled(service, program)?;
         thread::sleep(SETTLES);
         let answered = closed(service, server.address(), length)?.count();
         if answered == 0 {

@@ -197,8 +197,7 @@ pub(super) fn one(
     seconds: u64,
     added: Option<&[&str]>,
 ) -> Result<Reading> {
-    let server = Server::start(service, program, Variant::After)?;
-    fill(service, server.address())?;
+    let server = filled(service, program)?;
     let length = Duration::from_secs(seconds);
     thread::scope(|scope| {
         let trace = of.trial.folder.join(TRACE);
@@ -212,6 +211,12 @@ pub(super) fn one(
         recorder.map_or(Ok(String::new()), |it| it.join().expect("it does not panic"))?;
         Ok(Reading::of(latency.count(), latency.count(), &latency))
     })
+}
+
+/// A server of this program, which has every key.
+pub(super) fn filled(service: &Service, program: &Path) -> Result<Server> {
+    let server = Server::start(service, program, Variant::After)?;
+    fill(service, server.address()).map(|()| server)
 }
 
 /// Sets every key.

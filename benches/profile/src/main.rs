@@ -69,7 +69,7 @@ enum Verb {
     Load(memcached::LoadArgs),
     /// From symptom to cause on a program that is not ours, and its p99 before and after; examples/profiling/guide.sh.
     Guide(guide::GuideArgs),
-    /// What clients of a server see while it is recorded, in a closed loop: latency counts from sending.
+    /// What clients of a server see while it is recorded, in a closed loop, or in an open one by --load; examples/profiling/open.sh.
     Recorded(guide::RecordedArgs),
     /// What each option of a recording costs what clients of a server see; examples/profiling/options.sh.
     Options(guide::OptionsArgs),

@@ -1,8 +1,8 @@
 //! A server under an open load: requests come at a share of the rate that a closed loop reaches, at times of chance, whether the
 //! server is quick or slow. Latency counts from the times at which requests were due.
 //!
-//! The load sleeps between requests, by timers without slack, so that cores are idle as they would be with clients elsewhere. Where it
-//! spins, it is less late, and takes a core.
+//! The load sleeps between requests, by timers without slack, so that it takes no core but for requests and answers. Where it spins, it
+//! is less late, and takes a core.
 
 use super::recorded::{SETTLES, TRACE, closed, filled};
 use super::result::Reading;
@@ -110,7 +110,7 @@ impl Offer {
         Ok(Reading { late_p99_us, ..Reading::of(found.intended, found.answered, &found.latency) })
     }
 
-    /// Whether the load was late in any run: that is no time of the server's, and no round to compare.
+    /// Whether the load was late in any run. How long answers took does not matter to it.
     pub(super) fn was_late(&self, round: &[Reading]) -> bool {
         let late =
             |reading: &Reading| reading.late_p99_us.is_none_or(|us| us > self.manner.late_us_max);
@@ -118,13 +118,13 @@ impl Offer {
     }
 }
 
-/// All that the plan asks, with timers as exact as the kernel has them. Where it lets nobody set that, the load says how late it was.
+/// All that the plan asks, with timers as exact as the kernel has them. Where these cannot be set, the load is later, and says so.
 fn asked(plan: &ForeignPlan) -> Result<ForeignFindings> {
     let _ = without_slack();
     load(plan).map_err(|error| error.to_string())
 }
 
-/// Of the calling thread: its sleeps end 50 µs late otherwise.
+/// Of the calling thread: its sleeps end up to 50 µs late otherwise.
 fn without_slack() -> std::io::Result<()> {
     let thread = std::fs::read_link("/proc/thread-self")?;
     let tid = thread.file_name().unwrap_or_default();

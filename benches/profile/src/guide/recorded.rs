@@ -57,10 +57,10 @@ pub(crate) struct RecordedArgs {
     #[arg(long, value_name = "SHARE", value_parser = load_share)]
     load: Option<f64>,
     /// With --load: a run counts where 99 % of its requests were sent at most so late. Its round is measured again otherwise.
-    #[arg(long = "late", value_name = "US", default_value_t = 100.0)]
+    #[arg(long = "late", value_name = "US", default_value_t = 100.0, requires = "load")]
     late_us_max: f64,
     /// With --load: the load spins between requests. It is less late, and takes a core.
-    #[arg(long)]
+    #[arg(long, requires = "load")]
     spins: bool,
     /// The share of requests that are GETs, such as 100%. Where there are any, keys are so few that all are there.
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -78,7 +78,7 @@ struct Recorded {
     offer: Option<Offer>,
     /// Not recorded, recorded, and the plain program where there is one.
     pairs: Vec<Vec<Reading>>,
-    /// Rounds that do not count, as the load was late.
+    /// Rounds that do not count, as the load was late in a run. Where it is the recorded one, the others are too kind to the recorder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     set_aside: Vec<Vec<Reading>>,
 }

@@ -194,7 +194,8 @@ fn sources(folder: &Path) -> String {
 
 #[test]
 fn tests_are_named_by_the_last_column_of_tables_of_tests() {
-    let named = "| what | tests |\n|---|---|\n| `exit` | `it_ends` in `ends.rs`; `a/b.rs`; `it_lives` |\n";
+    let named =
+        "| what | tests |\n|---|---|\n| `exit` | `it_ends` in `ends.rs`; `a/b.rs`; `it_lives` |\n";
     let page = format!("{named}| `none` | |\n\n| a | b |\n|---|---|\n| `c` | `d` |\n");
     let named: Vec<String> = tests_named(&page).into_iter().collect();
     assert_eq!(named, ["it_ends", "it_lives"]);

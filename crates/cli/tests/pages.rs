@@ -94,7 +94,7 @@ fn drawn_pictures_are_what_their_file_says_and_are_shown() {
         }
     }
     let mut found = pictures::svg_in(&folder);
-    let beginnings = [pictures::OF_TRAITS, pictures::OF_PARTS];
+    let beginnings = [pictures::OF_TRAITS, pictures::OF_PARTS, pictures::OF_PORTRAIT];
     found.retain(|name, _| beginnings.iter().any(|begin| name.starts_with(begin)));
     let names = |of: &BTreeMap<String, String>| of.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&found), names(&drawn), "Type: {MEND}");

@@ -1,5 +1,7 @@
 //! The pictures of the pages that have a result file, as the program draws them.
 
+mod portrait;
+
 use crate::common::{Folder, TAILWATER};
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,10 +16,15 @@ const RESULT: &str = "results/suite-traits.json";
 pub(crate) const OF_PARTS: &str = "accelerate-parts-";
 const CASES: [&str; 2] = ["aes", "zstd"];
 
+/// What is drawn here of the pool's course with a million clients: how pages call it.
+pub(crate) const OF_PORTRAIT: &str = "portrait-";
+
 /// Names and texts of the pictures, from the results in this root.
 pub(crate) fn of_results(root: &Path) -> BTreeMap<String, String> {
     let mut all = of_traits(root);
     all.extend(CASES.map(|case| (format!("{OF_PARTS}{case}.svg"), of_parts(root, case))));
+    let portrait = portrait::drawn(root);
+    all.extend(portrait.map(|(name, svg)| (format!("{OF_PORTRAIT}{name}"), svg)));
     all
 }
 

@@ -24,6 +24,7 @@ mod loops;
 mod losses;
 mod models;
 mod neighbours;
+pub(crate) mod portrait;
 mod profile;
 mod profiler;
 mod ready;
@@ -73,6 +74,7 @@ pub(crate) fn draw(name: &str, results: &[String]) -> String {
         _ if name == "validation-parts" => validation::parts(results),
         [result] => of_one(name, result),
         [first, second] if name == "agreement" => agreement::table(first, second),
+        [before, now] if name == "portrait" => portrait::table(before, now),
         [sockets, simulated, slow] if name == "slow-minute" => {
             slow_minute::table(sockets, simulated, slow)
         }

@@ -64,3 +64,18 @@ pub(super) fn table(before: &str, now: &str) -> String {
     }
     text
 }
+
+#[test]
+fn a_course_is_told_by_the_lowest_and_the_highest_of_its_means() {
+    let of = |pool: &str| {
+        format!(
+            r#"{{"driver":"sim","bin_us":10000,"courses":[{{"demand":1.5,"seed":7,"pool":{pool},"issued":[1,2,3,4],
+            "delay_us":[10.0,30.0,400.0,600.0],"goodput_of_capacity":[0.2,0.4,0.6,0.8]}}]}}"#
+        )
+    };
+    let text = table(&of("[1000,3000,8000,9000]"), &of("[5,5,5,5]"));
+    let told = "| 20.0 µs to 500 µs | 50 to 50 % |";
+    let [before, now] = ["before | 1.50 × | 7 | 2,000 to 8,500", "now | 1.50 × | 7 | 5 to 5"];
+    let lines: Vec<&str> = text.lines().skip(2).collect();
+    assert_eq!(lines, [format!("| {before} {told}"), format!("| {now} {told}")]);
+}

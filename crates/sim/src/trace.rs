@@ -50,9 +50,8 @@ impl Trace {
         let first = self.samples.partition_point(|sample| sample.at < from);
         let stretch = |samples: &[Sample]| {
             let count = samples.len() as u64;
-            let mean = |of: fn(&Sample) -> u64| {
-                (samples.iter().map(of).sum::<u64>() + count / 2) / count
-            };
+            let mean =
+                |of: fn(&Sample) -> u64| (samples.iter().map(of).sum::<u64>() + count / 2) / count;
             // Each is a mean of numbers of its own type.
             Sample {
                 at: from + Duration::from_nanos(number(&samples[0]) * every_ns),
@@ -111,8 +110,7 @@ mod tests {
             packets: 3,
             runnable: 5,
         };
-        let samples =
-            vec![sample(1, 900, 9), sample(2, 10, 1), sample(3, 20, 3), sample(8, 7, 5)];
+        let samples = vec![sample(1, 900, 9), sample(2, 10, 1), sample(3, 20, 3), sample(8, 7, 5)];
         let trace = Trace { samples, ..Trace::default() };
         let stretches = trace.stretches(Instant::from_nanos(2_000_000), Duration::from_millis(2));
         assert_eq!(stretches, [Sample { issued: 8, ..sample(2, 15, 2) }, sample(8, 7, 5)]);

@@ -1,8 +1,8 @@
-//! The course of the pool with a million clients, as JSON: `portrait COMMIT DEMAND:SEED...`, such as
-//! `portrait $(git rev-parse HEAD) 1.87:1`. `docs/breakwater.md` draws pool against delay from it.
+//! The course of the pool with a million clients, as JSON: `portrait CONTROLLER COMMIT DEMAND:SEED...`.
+//! `docs/breakwater.md` draws pool against delay from it, and has a command.
 //!
 //! The server is that of `scenarios/ablations/crowds.toml`. It is watched for four seconds, from two seconds after the
-//! start on: by then every client has registered. The commit is written down, and not looked at.
+//! start on: by then most clients have registered. The commit is written down, and not looked at.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
@@ -11,10 +11,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Instant, Nanos, Rate};
-use tailwater_sim::{Intended, World, simulate};
+use tailwater_sim::{Intended, Sample, World, simulate};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Stream};
 
-const USAGE: &str = "usage: portrait COMMIT DEMAND:SEED..., demand as a share of the capacity";
+const USAGE: &str =
+    "usage: portrait CONTROLLER COMMIT DEMAND:SEED..., demand as a share of the capacity";
 
 const CLIENTS: u32 = 1_000_000;
 const SLO: Duration = Duration::from_micros(400);
@@ -22,37 +23,39 @@ const SERVICE: Service =
     Service { distribution: Distribution::Exponential, mean: Duration::from_micros(10) };
 const WARM_UP: Duration = Duration::from_secs(2);
 const MEASURE: Duration = Duration::from_secs(4);
-/// One value of the course.
+/// One value of the course: the mean of ten samples.
 const BIN: Duration = Duration::from_millis(5);
-/// Ten of them for each.
 const SAMPLE: Duration = Duration::from_micros(500);
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let Some((commit, asked)) = args.split_first().and_then(|(commit, runs)| {
-        let runs: Option<Vec<(f64, u64)>> = runs.iter().map(|run| parse(run)).collect();
-        Some((commit, runs.filter(|runs| !runs.is_empty())?))
-    }) else {
-        eprintln!("found {args:?}; {USAGE}");
-        return ExitCode::from(2);
+    let (controller, commit, runs) = match &args[..] {
+        [controller, commit, runs @ ..] if !runs.is_empty() => (controller, commit, runs),
+        _ => return refused(&args),
     };
-    let mut courses = Vec::new();
-    for (demand, seed) in asked {
-        match play(demand, seed) {
-            Ok(course) => courses.push(course.to_string()),
-            Err(found) => {
-                eprintln!("{demand} times the capacity, seed {seed}: {found}");
-                return ExitCode::FAILURE;
-            }
+    let Some(runs) = runs.iter().map(|run| parse(run)).collect::<Option<Vec<_>>>() else {
+        return refused(&args);
+    };
+    let played = runs.into_iter().map(|(demand, seed)| play(controller, demand, seed));
+    match played.collect::<Result<Vec<Value>, String>>() {
+        Ok(courses) => {
+            let bin_us = BIN.nanos() / 1_000;
+            println!(
+                "{}",
+                json!({ "driver": "sim", "commit": commit, "bin_us": bin_us, "courses": courses })
+            );
+            ExitCode::SUCCESS
+        }
+        Err(found) => {
+            eprintln!("{found}");
+            ExitCode::FAILURE
         }
     }
-    println!(
-        "{{\"driver\":\"sim\",\"commit\":{},\"clients\":{CLIENTS},\"bin_us\":{},\"courses\":[\n{}\n]}}",
-        json!(commit),
-        BIN.nanos() / 1_000,
-        courses.join(",\n")
-    );
-    ExitCode::SUCCESS
+}
+
+fn refused(args: &[String]) -> ExitCode {
+    eprintln!("found {args:?}; {USAGE}");
+    ExitCode::from(2)
 }
 
 /// Demand as a share of the capacity, and the seed.
@@ -62,8 +65,8 @@ fn parse(run: &str) -> Option<(f64, u64)> {
     Some((demand, seed.parse().ok()?))
 }
 
-/// The course of one run; the lowest and the highest goodput in a fifth of a second are told at once.
-fn play(demand: f64, seed: u64) -> Result<Value, String> {
+/// The course of one run.
+fn play(controller: &str, demand: f64, seed: u64) -> Result<Value, String> {
     let world = World {
         clients: CLIENTS,
         slo: SLO,
@@ -78,33 +81,32 @@ fn play(demand: f64, seed: u64) -> Result<Value, String> {
     let rate = Rate(demand * capacity_rps);
     let plan = DemandPlan::constant(rate, WARM_UP + MEASURE, Arrivals::Poisson);
     let stream = Stream::new(&plan, CLIENTS, &SERVICE, seed).map_err(|error| error.to_string())?;
-    let built = Spec::named("breakwater").build(&world.node.site(SLO, seed));
+    let built = Spec::named(controller).build(&world.node.site(SLO, seed));
     let controller = built.map_err(|error| error.to_string())?;
     let (run, trace) = simulate(&world, &mut stream.map(Intended::from), &controller)
         .map_err(|broken| broken.to_string())?;
-    let series = run.series.ok_or("found no bins")?;
-    let goodput = series.goodput_rps.iter().map(|rps| rounded(rps / capacity_rps, 1e3));
-    let goodput: Vec<f64> = goodput.collect();
-    let mut samples = trace.stretches(Instant::ZERO + WARM_UP, BIN);
-    samples.truncate(goodput.len());
-    let fifths = goodput.chunks(40).map(|bins| bins.iter().sum::<f64>() / bins.len() as f64);
-    let (low, high) =
-        fifths.fold((f64::INFINITY, 0.0), |(low, high), it| (it.min(low), it.max(high)));
-    eprintln!(
-        "{demand} times the capacity, seed {seed}: {low:.2} to {high:.2} of it in fifths of a second"
-    );
-    let delay = |delay: Duration| rounded(delay.nanos() as f64 / 1e3, 10.0);
+    let goodput_rps = run.series.ok_or("found no bins")?.goodput_rps;
+    let from = Instant::ZERO + WARM_UP;
+    let measured = &trace.samples[trace.samples.partition_point(|sample| sample.at < from)..];
+    let bin = |sample: &Sample| sample.at.nanos_since(from) / BIN.nanos();
+    let bins = measured.chunk_by(|a, b| bin(a) == bin(b)).take(goodput_rps.len());
+    let bins: Vec<&[Sample]> = bins.collect();
+    let means = |of: fn(&Sample) -> f64| -> Vec<f64> {
+        let mean = |bin: &&[Sample]| bin.iter().map(of).sum::<f64>() / bin.len() as f64;
+        bins.iter().map(mean).map(rounded).collect()
+    };
     Ok(json!({
         "demand": demand,
         "seed": seed,
-        "pool": samples.iter().map(|sample| sample.pool).collect::<Vec<u32>>(),
-        "issued": samples.iter().map(|sample| sample.issued).collect::<Vec<u32>>(),
-        "delay_us": samples.iter().map(|sample| delay(sample.delay)).collect::<Vec<f64>>(),
-        "goodput_of_capacity": goodput,
+        "pool": means(|sample| f64::from(sample.pool)),
+        "issued": means(|sample| f64::from(sample.issued)),
+        "delay_us": means(|sample| sample.delay.nanos() as f64 / 1e3),
+        "goodput_of_capacity":
+            goodput_rps.iter().map(|rps| rounded(rps / capacity_rps)).collect::<Vec<f64>>(),
     }))
 }
 
-/// To so many parts of one.
-fn rounded(value: f64, parts: f64) -> f64 {
-    (value * parts).round() / parts
+/// To thousandths.
+fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
 }

@@ -41,32 +41,6 @@ pub struct Sample {
 }
 
 impl Trace {
-    /// A sample for each stretch of `every` from `from` on, as of its beginning: the means of what was sampled in it. A
-    /// stretch without samples is left out; a length of zero counts as a nanosecond.
-    #[must_use]
-    pub fn stretches(&self, from: Instant, every: Duration) -> Vec<Sample> {
-        let every_ns = every.nanos().max(1);
-        let number = |sample: &Sample| sample.at.nanos_since(from) / every_ns;
-        let first = self.samples.partition_point(|sample| sample.at < from);
-        let stretch = |samples: &[Sample]| {
-            let count = samples.len() as u64;
-            let mean =
-                |of: fn(&Sample) -> u64| (samples.iter().map(of).sum::<u64>() + count / 2) / count;
-            // Each is a mean of numbers of its own type.
-            Sample {
-                at: from + Duration::from_nanos(number(&samples[0]) * every_ns),
-                pool: mean(|sample| sample.pool.into()) as u32,
-                issued: mean(|sample| sample.issued.into()) as u32,
-                sessions: mean(|sample| sample.sessions.into()) as u32,
-                delay: Duration::from_nanos(mean(|sample| sample.delay.nanos())),
-                packets: mean(|sample| sample.packets as u64) as usize,
-                runnable: mean(|sample| sample.runnable as u64) as usize,
-            }
-        };
-        let stretches = self.samples[first..].chunk_by(|a, b| number(a) == number(b));
-        stretches.map(stretch).collect()
-    }
-
     /// The course of the pool for people and snapshots: a line for every `every`, with means of what
     /// was sampled in it. Rounded to `credits` and `delay`, so that only a change of behaviour shows.
     /// Empty without samples; units of zero count as one.
@@ -92,28 +66,5 @@ impl Trace {
             );
         }
         text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stretch_is_the_mean_of_its_samples() {
-        let sample = |at_ms: u64, pool: u32, delay_us: u64| Sample {
-            at: Instant::from_nanos(at_ms * 1_000_000),
-            pool,
-            issued: pool / 2,
-            sessions: 4,
-            delay: Duration::from_micros(delay_us),
-            packets: 3,
-            runnable: 5,
-        };
-        let samples = vec![sample(1, 900, 9), sample(2, 10, 1), sample(3, 20, 3), sample(8, 7, 5)];
-        let trace = Trace { samples, ..Trace::default() };
-        let stretches = trace.stretches(Instant::from_nanos(2_000_000), Duration::from_millis(2));
-        assert_eq!(stretches, [Sample { issued: 8, ..sample(2, 15, 2) }, sample(8, 7, 5)]);
-        assert!(Trace::default().stretches(Instant::ZERO, Duration::ZERO).is_empty());
     }
 }

@@ -85,6 +85,12 @@ impl Tail {
         self.calls
     }
 
+    /// All calls of the same functions, however long they took.
+    #[must_use]
+    pub fn all(&self) -> Choice {
+        Choice::Longer(Longer(self.members.iter().map(|id| (*id, None)).collect()))
+    }
+
     /// Concludes.
     #[must_use]
     pub fn finish(self) -> Choice {

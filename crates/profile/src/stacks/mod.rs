@@ -2,8 +2,10 @@
 //! are drawn from.
 
 mod choice;
+mod flame;
 
 pub use choice::{Choice, Tail};
+pub use flame::{Flame, FlameFrame, Spent, Whole};
 
 use crate::clock::{Clocks, TickRate};
 use crate::hash::Map;
@@ -50,7 +52,7 @@ pub struct Report {
 }
 
 /// A function.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub struct Frame {
     /// Demangled.
     pub name: String,

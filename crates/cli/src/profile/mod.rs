@@ -14,6 +14,7 @@ mod diff;
 mod import;
 mod kernel;
 mod run_queue;
+mod chosen;
 mod companion;
 mod written;
 mod lines;

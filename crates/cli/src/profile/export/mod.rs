@@ -10,11 +10,11 @@ mod lanes;
 #[cfg(feature = "parquet")]
 mod parquet;
 
+use super::chosen;
 use super::companion::Companion;
 use super::footer::footer;
-use super::glob::is_named;
 use super::output::Output;
-use super::percentile::{percentile, percentile_name};
+use super::percentile::percentile;
 use super::reading::{Trace, near};
 use crate::failure::{Failure, tell};
 use clap::{Args, ValueEnum};
@@ -23,9 +23,7 @@ use std::path::PathBuf;
 use tailwater_profile::clock::TickRate;
 use tailwater_profile::history::History;
 use tailwater_profile::kernel::{Lanes, LanesReport};
-use tailwater_profile::names::demangled;
-use tailwater_profile::record::Function;
-use tailwater_profile::stacks::{Choice, Report, Stacks, Tail};
+use tailwater_profile::stacks::{Choice, Report, Stacks};
 use tailwater_report::{count, time};
 
 #[derive(Args, Debug)]
@@ -126,22 +124,7 @@ fn choice(options: &ExportOptions) -> Result<(Choice, u64), Failure> {
     if options.function.is_empty() {
         return Ok((Choice::All, 0));
     }
-    let globs = options.function.clone();
-    let includes =
-        move |function: &Function| is_named(&globs, &demangled(&function.name), &function.name);
-    let mut tail = Tail::new(options.above, includes);
-    Trace::open(&options.trace)?.read(|item| {
-        // Damage is counted in the second reading.
-        if let Ok(record) = item {
-            tail.add(record);
-        }
-    });
-    if tail.functions() == 0 {
-        return Err(Failure::usage(format!(
-            "no function of the trace is called {}; `tailwater profile report --limit 0` lists those that are in it",
-            options.function.join(" or ")
-        )));
-    }
+    let tail = chosen::tail(&options.trace, &options.function, options.above)?;
     let calls = tail.calls();
     Ok((tail.finish(), calls))
 }
@@ -150,17 +133,7 @@ fn choice(options: &ExportOptions) -> Result<(Choice, u64), Failure> {
 fn none_chosen(options: &ExportOptions, among: u64) -> String {
     let functions = options.function.join(" or ");
     match options.above {
-        Some(quantile) => {
-            let percentile = percentile_name(quantile);
-            // Of fewer, the call at the percentile is the longest.
-            let least = (1.0 / (1.0 - quantile) - 1e-6).ceil().max(1.0) as u64;
-            format!(
-                "no call of {functions} was surely longer than {percentile} of its function: {} calls; {percentile} needs \
-                 {} or more of one function, so record for longer or take a lower percentile",
-                count(among),
-                count(least),
-            )
-        }
+        Some(quantile) => chosen::none_above(&options.function, quantile, among),
         None if options.function.is_empty() => {
             "the trace has no calls; see docs/profiling.md, \"What is lost\"".to_owned()
         }

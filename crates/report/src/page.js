@@ -227,6 +227,108 @@
   };
   document.querySelectorAll("figure.timeline").forEach(zoomable);
 
+  // A click on a frame shows it as wide as there is room, in all flame graphs of the page at once.
+  const flames = (section) => {
+    const graphs = Array.from(section.querySelectorAll(".frames"));
+    const read = (button) => ({
+      button,
+      number: Number(button.getAttribute("data-frame")),
+      until: Number(button.getAttribute("data-until")),
+      left: parseFloat(button.style.left),
+      width: parseFloat(button.style.width),
+      top: parseFloat(button.style.top),
+    });
+    const drawn = graphs.map((graph) => Array.from(graph.querySelectorAll("button")).map(read));
+    // A frame has the numbers from its own to that of the last one within it.
+    const holds = (bar, number) => (number >= bar.number ? bar.until >= number : false);
+    const last = (bars) => bars[bars.length - 1];
+    // One bar of each graph is reached by the tabulator, the others from there by arrows.
+    const enter = (bars, bar) => bars.forEach((other) => { other.button.tabIndex = other === bar ? 0 : -1; });
+    const show = (number) => drawn.forEach((bars) => {
+      // A graph without this frame shows the innermost one around it.
+      const shown = last(bars.filter((bar) => holds(bar, number)));
+      bars.forEach((bar) => {
+        const isAround = holds(bar, shown.number);
+        bar.button.hidden = !(isAround || holds(shown, bar.number));
+        bar.button.style.left = (isAround ? 0 : (bar.left - shown.left) / shown.width * 100) + "%";
+        bar.button.style.width = (isAround ? 100 : bar.width / shown.width * 100) + "%";
+        bar.button.classList.toggle("around", isAround ? bar !== shown : false);
+      });
+      enter(bars, shown);
+    });
+
+    const tools = document.createElement("div");
+    const [whole, wanted, told] = ["button", "input", "output"].map((name) => document.createElement(name));
+    const find = () => {
+      const text = wanted.value.trim().toLowerCase();
+      const isFound = (bar) => bar.number > 0 ? bar.button.textContent.toLowerCase().includes(text) : false;
+      const shares = drawn.map((bars) => {
+        let [share, until] = [0, 0];
+        bars.forEach((bar) => {
+          const found = text === "" ? false : isFound(bar);
+          bar.button.classList.toggle("found", found);
+          // What lies within another one that is found counts with it.
+          if (!found || until >= bar.number) return;
+          share += bar.width;
+          until = bar.until;
+        });
+        return share;
+      });
+      section.classList.toggle("searched", text !== "");
+      const named = shares.map((share, at) => share.toFixed(1) + " % of: " + graphs[at].getAttribute("aria-label"));
+      told.textContent = text === "" ? "" : named.join("\n");
+    };
+    whole.type = "button";
+    whole.textContent = "All";
+    whole.addEventListener("click", () => show(0));
+    wanted.type = "search";
+    wanted.placeholder = "Find a function";
+    wanted.setAttribute("aria-label", "Find a function");
+    wanted.addEventListener("input", find);
+    tools.className = "zooms";
+    tools.setAttribute("role", "group");
+    tools.setAttribute("aria-label", "Part of the calls that is shown");
+    tools.append(whole, wanted, told);
+    section.prepend(tools);
+
+    const key = (bars, bar, name) => {
+      const seen = bars.filter((other) => !other.button.hidden);
+      const beside = seen.filter((other) => other.top === bar.top);
+      const at = beside.indexOf(bar);
+      const within = seen.filter((other) => holds(bar, other.number));
+      const around = seen.filter((other) => holds(other, bar.number));
+      const ways = {
+        ArrowDown: within[1],
+        ArrowUp: around[around.length - 2],
+        ArrowLeft: beside[at - 1],
+        ArrowRight: beside[at + 1],
+        Home: bars[0],
+      };
+      return Object.hasOwn(ways, name) ? ways[name] || bar : null;
+    };
+    drawn.forEach((bars) => {
+      enter(bars, bars[0]);
+      bars.forEach((bar) => {
+        bar.button.addEventListener("click", () => show(bar.number));
+        bar.button.addEventListener("focus", () => {
+          enter(bars, bar);
+          told.textContent = bar.button.getAttribute("data-tip");
+        });
+        bar.button.addEventListener("keydown", (event) => {
+          const isOther = event.ctrlKey || event.metaKey || event.altKey;
+          const to = isOther ? null : key(bars, bar, event.key);
+          if (to === null) return;
+          event.preventDefault();
+          to.button.focus();
+        });
+      });
+    });
+    section.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") show(0);
+    });
+  };
+  document.querySelectorAll("section.flames").forEach(flames);
+
   // Values of a plot or a cell beside the pointer, or where it was touched, at once and on every device.
   const tip = document.createElement("div");
   tip.className = "tip";

@@ -7,9 +7,9 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use std::collections::BTreeSet;
 use tailwater_report::{
-    Look, Plot, TOLERANCE_POINTS, TableStyle, Timeline, TimelineArrow, TimelineBar, TimelineRow,
-    comparison, comparison_table, html, line_summary, plots, runs_csv, series_csv, table,
-    tiers_csv, timelines,
+    FlameBar, FlameGraph, FlameGraphs, Look, Plot, TOLERANCE_POINTS, TableStyle, Timeline,
+    TimelineArrow, TimelineBar, TimelineRow, comparison, comparison_table, html, line_summary,
+    plots, runs_csv, series_csv, table, tiers_csv, timelines,
 };
 use tailwater_stats::agreement::agreement;
 use tailwater_stats::result::{ClassReading, Experiment, Fates, TierReading};
@@ -186,6 +186,24 @@ fn a_page_of_time_lines_is_well_formed_and_fetches_nothing() {
         arrows: vec![arrow],
     };
     check(&timelines(hostile, hostile, &[("one".into(), line)]));
+}
+
+#[test]
+fn a_page_of_flame_graphs_is_well_formed_and_fetches_nothing() {
+    let hostile = "</button><script>\u{1}&\"'";
+    let (title, subtitle, whole) = (hostile.to_owned(), hostile.to_owned(), hostile.to_owned());
+    let graph = FlameGraph { title, subtitle, whole };
+    // The second lies in none of a lesser depth, as no trace has it.
+    let frame = |depth| FlameBar {
+        name: hostile.into(),
+        depth,
+        shares: [0.5, 1.0],
+        grown: -0.5,
+        tip: hostile.into(),
+    };
+    let graphs =
+        FlameGraphs { graphs: [graph.clone(), graph], frames: vec![frame(0), frame(7), frame(1)] };
+    check(&graphs.page(hostile, hostile));
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod report;
 mod requests;
 mod tiers;
 mod keep;
+mod flame;
 mod export;
 mod diff;
 mod import;
@@ -74,6 +75,11 @@ pub(crate) enum ProfileVerb {
     ///
     /// `record --keep` does so while it records, so that hours take little room.
     Keep(keep::KeepOptions),
+    /// Where the slow calls of a function spend their time, beside all of its calls: two flame graphs on a page.
+    ///
+    /// A frame is as wide as its share of the time, and coloured by how much larger that is in slow calls. The terminal has
+    /// the functions whose own share grew most. `export` has the same stacks for other tools.
+    Flame(flame::FlameOptions),
     /// A trace for other tools: flame graphs (folded stacks, speedscope, Firefox Profiler), a time line (Perfetto) and a
     /// table of all calls (Parquet).
     ///
@@ -102,6 +108,7 @@ pub(crate) fn profile(verb: &ProfileVerb) -> Result<(), Failure> {
         ProfileVerb::Report(options) => report::report(options),
         ProfileVerb::Requests(options) => requests::requests(options),
         ProfileVerb::Keep(options) => keep::keep(options),
+        ProfileVerb::Flame(options) => flame::flame(options),
         ProfileVerb::Export(options) => export::export(options),
         ProfileVerb::Import(options) => import::import(options),
         ProfileVerb::Diff(options) => diff::diff(options),

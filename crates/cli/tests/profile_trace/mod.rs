@@ -5,6 +5,7 @@ mod report;
 mod names;
 mod slowest;
 mod export;
+mod flame;
 mod formats;
 mod diff;
 mod keep;

@@ -1,0 +1,220 @@
+//! `tailwater profile flame`: where slow calls of a function spend their time, beside all of its calls.
+
+use super::chosen;
+use super::footer::footer;
+use super::output::write_whole;
+use super::percentile::{percentile, percentile_name};
+use super::reading::{Trace, near};
+use crate::failure::{Failure, say};
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+use tailwater_profile::clock::TickRate;
+use tailwater_profile::names::shorten;
+use tailwater_profile::quality::Quality;
+use tailwater_profile::stacks::{Flame, FlameFrame, Spent, Stacks, Whole};
+use tailwater_report::{FlameBar, FlameGraph, FlameGraphs, count, grid, percent, time};
+
+/// Characters of a name in the table.
+const NAME_MAX: usize = 56;
+/// Functions told of in the table.
+const ROWS_MAX: usize = 12;
+/// Those whose share grew by less are not: a tenth of a point.
+const GROWN_MIN: f64 = 0.001;
+
+#[derive(Args, Debug)]
+pub(crate) struct FlameOptions {
+    /// What `tailwater profile record` wrote.
+    #[arg(default_value = "tailwater.trace")]
+    trace: PathBuf,
+    /// Whose calls: functions whose name, as shown or as the linker has it, matches. `*` stands for anything, `?` for a
+    /// character. May be given more than once. `report` lists functions.
+    #[arg(short, long, value_name = "GLOB", required = true)]
+    function: Vec<String>,
+    /// Which of them are slow: those that surely took longer than this percentile of their function's calls.
+    #[arg(long, value_name = "PERCENTILE", default_value = "p99", value_parser = percentile)]
+    above: f64,
+    /// Write a page with both flame graphs. It opens in any browser, without a network.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// All frames and their times as JSON, in nanoseconds.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Told<'a> {
+    /// Which functions, as asked for.
+    functions: &'a [String],
+    /// Which calls of them are slow, from 0 to 1.
+    above: f64,
+    #[serde(flatten)]
+    flame: &'a Flame,
+    /// Records read.
+    records: u64,
+    /// What the trace does not tell.
+    quality: &'a Quality,
+}
+
+/// Reads the trace twice: which calls are slow, and where these and all of them spent their time.
+pub(super) fn flame(options: &FlameOptions) -> Result<(), Failure> {
+    let tail = chosen::tail(&options.trace, &options.function, Some(options.above))?;
+    let (among, every) = (tail.calls(), tail.all());
+    let trace = Trace::open(&options.trace)?;
+    let header = trace.header().clone();
+    let mut slow = Stacks::new(&header, tail.finish());
+    let mut every = Stacks::new(&header, every);
+    let ending = trace.read(|item| match item {
+        Ok(record) => {
+            slow.add(record);
+            every.add(record);
+        }
+        Err(error) => every.damaged(error),
+    });
+    let (slow, every) = (slow.finish(&ending), every.finish(&ending));
+    if slow.calls == 0 {
+        let why = chosen::none_above(&options.function, options.above, among);
+        return Err(Failure::usage(why));
+    }
+    let flame = Flame::of(&slow, &every);
+    let rate = TickRate { ns_per_tick: 1.0, measured: true };
+    let footer = footer(every.records, rate, &every.quality);
+    let text = text(&flame, near(&header.program), options, &footer);
+    if let Some(path) = &options.page {
+        let title = format!(
+            "Slow calls of {} in {}",
+            options.function.join(" or "),
+            near(&header.program)
+        );
+        write_whole(path, &options.trace, &graphs(&flame, options).page(&title, &text))?;
+    }
+    if options.json {
+        let (functions, above) = (options.function.as_slice(), options.above);
+        let (records, quality) = (every.records, &every.quality);
+        let told = Told { functions, above, flame: &flame, records, quality };
+        return say(&serde_json::to_string_pretty(&told).map_err(Failure::work)?);
+    }
+    say(&text)
+}
+
+fn text(flame: &Flame, program: &str, options: &FlameOptions, footer: &str) -> String {
+    let percentile = percentile_name(options.above);
+    let functions = options.function.join(" or ");
+    let (slow, all) = (count(flame.tail.calls), count(flame.all.calls));
+    let head = format!("{program}: {slow} calls of {functions} above {percentile}, beside all {all}\n");
+    let table = match table(&flame.frames) {
+        None => "No function has a larger share of the slow calls than of all.".to_owned(),
+        Some(table) => format!(
+            "{table}\n\nFunctions whose own time grew most, without that of what they call. Slow, all: its mean in a call, and its share \
+             of that.\nPoints: by how much that share is larger in slow calls. --page draws all frames, --json has them."
+        ),
+    };
+    format!("{head}\n{table}\n{footer}")
+}
+
+/// A frame and the one that called it.
+type Called<'a> = (&'a FlameFrame, Option<&'a FlameFrame>);
+
+/// The functions whose own share grew most.
+fn table(frames: &[FlameFrame]) -> Option<String> {
+    let mut grown = with_callers(frames);
+    grown.retain(|(one, _)| one.self_grown >= GROWN_MIN);
+    grown.sort_by(|(one, _), (other, _)| other.self_grown.total_cmp(&one.self_grown));
+    grown.truncate(ROWS_MAX);
+    let mut names: Vec<[String; 2]> = vec![];
+    for (one, caller) in &grown {
+        let caller = caller.map_or_else(String::new, |caller| caller.frame.name.clone());
+        names.push([one.frame.name.clone(), caller]);
+    }
+    shorten(names.iter_mut().flatten(), NAME_MAX);
+    let mut rows: Vec<Vec<String>> = vec![];
+    for ((one, _), [function, caller]) in grown.iter().zip(names) {
+        let mut row = vec![function, caller];
+        for spent in [one.tail, one.all] {
+            row.extend([time(spent.self_per_call_ns / 1e3), percent(spent.self_share)]);
+        }
+        row.push(points(one.self_grown));
+        rows.push(row);
+    }
+    let heads = ["function", "called by", "slow", "%", "all", "%", "points"];
+    (!rows.is_empty()).then(|| grid(&heads, 2, &rows))
+}
+
+fn with_callers(frames: &[FlameFrame]) -> Vec<Called<'_>> {
+    let (mut path, mut called): (Vec<&FlameFrame>, Vec<Called<'_>>) = (vec![], vec![]);
+    for one in frames {
+        path.truncate(one.depth);
+        called.push((one, path.last().copied()));
+        path.push(one);
+    }
+    called
+}
+
+fn graphs(flame: &Flame, options: &FlameOptions) -> FlameGraphs {
+    let functions = options.function.join(" or ");
+    let graph = |title: String, calls: &str, whole: Whole| {
+        let mean = time(whole.total_ns as f64 / whole.calls.max(1) as f64 / 1e3);
+        FlameGraph {
+            title,
+            subtitle: format!("{} {calls} of {functions}, {mean} each.", count(whole.calls)),
+            whole: format!("{calls}, {mean} each"),
+        }
+    };
+    let above = format!("calls above {}", percentile_name(options.above));
+    let graphs = [
+        graph(format!("Slow {above}"), &above, flame.tail),
+        graph("All calls".into(), "calls in all", flame.all),
+    ];
+    FlameGraphs { graphs, frames: flame.frames.iter().map(bar).collect() }
+}
+
+fn bar(one: &FlameFrame) -> FlameBar {
+    let of = |spent: Spent| {
+        format!(
+            "{} of a call, {} %; itself {}",
+            time(spent.per_call_ns / 1e3),
+            percent(spent.share),
+            time(spent.self_per_call_ns / 1e3)
+        )
+    };
+    let place = match (one.frame.file.as_str(), one.frame.line) {
+        ("", _) => String::new(),
+        (file, 0) => format!(", {}", near(file)),
+        (file, line) => format!(", {}:{line}", near(file)),
+    };
+    FlameBar {
+        name: one.frame.name.clone(),
+        depth: one.depth,
+        shares: [one.tail.share, one.all.share],
+        grown: one.grown,
+        tip: format!(
+            "{}{place}\nslow: {}\nall: {}\n{} points in slow calls",
+            one.frame.name,
+            of(one.tail),
+            of(one.all),
+            points(one.grown)
+        ),
+    }
+}
+
+/// A change of a share, in hundredths of the whole.
+fn points(grown: f64) -> String {
+    let points = grown * 100.0;
+    // What is rounded to nothing has no sign.
+    if points.abs() < 0.05 { "0".to_owned() } else { format!("{points:+.1}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_has_its_sign_unless_it_is_none() {
+        for (grown, expected) in
+            [(0.296_1, "+29.6"), (-0.5, "-50.0"), (0.0, "0"), (-0.000_4, "0"), (0.000_6, "+0.1")]
+        {
+            assert_eq!(points(grown), expected);
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Programs built in every way that `docs/profiling.md` names, then recorded: filters, build systems, Rust,
+//! Programs built in every way that `docs/profiling-build.md` names, then recorded: filters, build systems, Rust,
 //! and shared libraries that come and go.
 
 mod profiled;

@@ -273,7 +273,7 @@ fn a_service_works_in_its_call_and_in_its_future() {
     assert_eq!(told, ["start", "called", "block", "start", "finish"]);
 }
 
-/// As on the page: `docs/profiling.md`, "Mark requests".
+/// As on the page: `docs/profiling-requests.md`, "Mark requests".
 #[cfg(feature = "tower")]
 #[test]
 fn each_request_that_a_router_of_axum_answers_is_marked() {

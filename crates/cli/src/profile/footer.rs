@@ -9,7 +9,7 @@ pub(super) const UNSCANNED: &str =
     "No scanner looked: of calls, those of functions that time themselves are told alone.";
 
 /// A mean time between looks from which on a scanner is taken for one without a core: one that has a core comes back within a few
-/// microseconds, and one that shares its only core naps for half a millisecond (`docs/profiling.md`, Limits).
+/// microseconds, and one that shares its only core naps for half a millisecond (`docs/profiling-limits.md`).
 const SELDOM_NS: f64 = 100e3;
 
 /// Said of recordings in which looks came so seldom.

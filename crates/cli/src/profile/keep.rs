@@ -75,7 +75,7 @@ impl Kept {
         }
         if found.requests == 0 {
             return Err(Failure::usage(format!(
-                "{}: no request was marked, so none is slowest; docs/profiling.md, \"Mark requests\"; {UNMARKED}",
+                "{}: no request was marked, so none is slowest; docs/profiling-requests.md, \"Mark requests\"; {UNMARKED}",
                 trace.display()
             )));
         }
@@ -91,7 +91,8 @@ impl Kept {
     pub(super) fn text(&self, above: f64) -> String {
         if self.found.requests == 0 && self.found.unfinished == 0 {
             return format!(
-                "nothing, as no request was marked; docs/profiling.md, \"Mark requests\"; {UNMARKED}, of a recording without --keep"
+                "nothing, as no request was marked; docs/profiling-requests.md, \"Mark requests\"; {UNMARKED}, of a recording \
+                 without --keep"
             );
         }
         let Found { requests, at_least_ns, is_short, incomplete, .. } = &self.found;

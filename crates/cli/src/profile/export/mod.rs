@@ -135,7 +135,7 @@ fn none_chosen(options: &ExportOptions, among: u64) -> String {
     match options.above {
         Some(quantile) => chosen::none_above(&options.function, quantile, among),
         None if options.function.is_empty() => {
-            "the trace has no calls; see docs/profiling.md, \"What is lost\"".to_owned()
+            "the trace has no calls; see docs/profiling-limits.md, \"What is lost\"".to_owned()
         }
         None => format!("the trace has no call of {functions}; record for longer"),
     }

@@ -35,7 +35,7 @@ pub(super) fn text(found: &Found) -> String {
          time after its answer counts as well. The kernel's share comes from its timer's ticks, and says little at a low load."
             .to_owned(),
         "Waits for a core are those of threads. What single requests waited is told by tailwater profile requests, of tiers that \
-         were built with the profiler's pass: docs/profiling.md, \"The run queue, of all requests\"."
+         were built with the profiler's pass: docs/profiling-kernel.md, \"The run queue, of all requests\"."
             .to_owned(),
         "A load is told in per cent of capacity, too. A request may take a second here, whatever the scenario's objective: what \
          is given up at one has no latency."

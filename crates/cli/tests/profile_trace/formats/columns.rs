@@ -34,7 +34,7 @@ enum Kind {
 /// A column's name, whether each row has a value, and of what kind that is.
 type Column = (&'static str, bool, Kind);
 
-/// As docs/profiling.md has the table.
+/// As docs/profiling-export.md has the table.
 const SCHEMA: &[Column] = &[
     ("thread_id", true, Kind::Unsigned(32)),
     ("tid", false, Kind::Unsigned(32)),

@@ -1,4 +1,4 @@
-//! Two flame graphs of one set of frames, on a page of their own: of slow calls, and of all.
+//! Two flame graphs of one set of frames, on a page of their own: of slow calls or requests, and of all.
 //!
 //! Frames are buttons in places by shares of their graph's width, so that they fit phones as they are and keys reach them. The
 //! page's script shows a frame larger and finds names; without it, the whole is shown.
@@ -63,7 +63,7 @@ const GREW: [&str; 4] = ["even", "grew-1", "grew-2", "grew-3"];
 const SHRANK: [&str; 4] = ["even", "shrank-1", "shrank-2", "shrank-3"];
 /// Colours and what they mean, in points: hundredths of the whole.
 const KEYS: [(&str, &str); 7] = [
-    ("grew-3", "20 points more in slow calls"),
+    ("grew-3", "20 points more in the first graph"),
     ("grew-2", "5 more"),
     ("grew-1", "1 more"),
     ("even", "about the same"),
@@ -74,7 +74,7 @@ const KEYS: [(&str, &str); 7] = [
 
 /// How flame graphs are read.
 const HOW: &str = "A bar is a function as called by the one above it. It is as wide as its share of the time, and coloured by how \
-                   much larger that is in slow calls. Click on a bar to see it larger in both graphs. Keys: arrows go from bar to \
+                   much larger that is in the first graph. Click on a bar to see it larger in both graphs. Keys: arrows go from bar to \
                    bar, Enter shows one larger, Escape all.";
 
 /// The ids of both graphs on the page.
@@ -192,8 +192,9 @@ fn colour(grown: f64) -> &'static str {
 }
 
 fn keys() -> String {
-    let key =
-        |(class, words): (&str, &str)| format!("<li><i class=\"swatch {class}\"></i> {words}</li>\n");
+    let key = |(class, words): (&str, &str)| {
+        format!("<li><i class=\"swatch {class}\"></i> {words}</li>\n")
+    };
     format!("<ul class=\"keys\">\n{}</ul>\n", KEYS.map(key).concat())
 }
 
@@ -243,7 +244,11 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part} in {page}");
         }
-        assert_eq!(page.matches(">wait</button>").count(), 1, "none is drawn where it took no time");
+        assert_eq!(
+            page.matches(">wait</button>").count(),
+            1,
+            "none is drawn where it took no time"
+        );
         assert!(!page.contains("narrower"), "{page}");
     }
 

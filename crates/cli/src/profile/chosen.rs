@@ -11,11 +11,7 @@ use tailwater_profile::stacks::Tail;
 use tailwater_report::count;
 
 /// The calls of functions that are named so, those above a quantile or all, from a reading of its own.
-pub(super) fn tail(
-    trace: &Path,
-    globs: &[String],
-    quantile: Option<f64>,
-) -> Result<Tail, Failure> {
+pub(super) fn tail(trace: &Path, globs: &[String], quantile: Option<f64>) -> Result<Tail, Failure> {
     let owned = globs.to_vec();
     let includes =
         move |function: &Function| is_named(&owned, &demangled(&function.name), &function.name);
@@ -38,13 +34,16 @@ pub(super) fn tail(
 /// Why no call was above the quantile, of so many.
 pub(super) fn none_above(globs: &[String], quantile: f64, among: u64) -> String {
     let percentile = percentile_name(quantile);
-    // Of fewer, the call at the percentile is the longest.
-    let least = (1.0 / (1.0 - quantile) - 1e-6).ceil().max(1.0) as u64;
     format!(
         "no call of {} was surely longer than {percentile} of its function: {} calls; {percentile} needs \
          {} or more of one function, so record for longer or take a lower percentile",
         globs.join(" or "),
         count(among),
-        count(least),
+        count(least(quantile)),
     )
+}
+
+/// How many it takes for one to be above the quantile. Of fewer, the one at the percentile is the longest.
+pub(super) fn least(quantile: f64) -> u64 {
+    (1.0 / (1.0 - quantile) - 1e-6).ceil().max(1.0) as u64
 }

@@ -1,18 +1,18 @@
-//! `tailwater profile flame`: where slow calls of a function spend their time, beside all of its calls.
+//! `tailwater profile flame`: where slow calls of a function, or slow requests, spend their time, beside all of them.
 
 use super::chosen;
 use super::footer::footer;
 use super::output::write_whole;
 use super::percentile::{percentile, percentile_name};
 use super::reading::{Trace, near};
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, say, tell};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use tailwater_profile::clock::TickRate;
 use tailwater_profile::names::shorten;
 use tailwater_profile::quality::Quality;
-use tailwater_profile::stacks::{Flame, FlameFrame, Spent, Stacks, Whole};
+use tailwater_profile::stacks::{Choice, Flame, FlameFrame, MarkedCalls, Spent, Stacks, Whole};
 use tailwater_report::{FlameBar, FlameGraph, FlameGraphs, count, grid, percent, time};
 
 /// Characters of a name in the table.
@@ -27,11 +27,12 @@ pub(crate) struct FlameOptions {
     /// What `tailwater profile record` wrote.
     #[arg(default_value = "tailwater.trace")]
     trace: PathBuf,
-    /// Whose calls: functions whose name, as shown or as the linker has it, matches. `*` stands for anything, `?` for a
-    /// character. May be given more than once. `report` lists functions.
-    #[arg(short, long, value_name = "GLOB", required = true)]
+    /// Calls of functions whose name, as shown or as the linker has it, matches: `*` stands for anything, `?` for a
+    /// character. May be given more than once. Without it, the marked requests, and all calls within them.
+    #[arg(short, long, value_name = "GLOB")]
     function: Vec<String>,
-    /// Which of them are slow: those that surely took longer than this percentile of their function's calls.
+    /// Which are slow: calls that surely took longer than this percentile of their function's calls, or requests that took
+    /// longer than this one of all.
     #[arg(long, value_name = "PERCENTILE", default_value = "p99", value_parser = percentile)]
     above: f64,
     /// Write a page with both flame graphs. It opens in any browser, without a network.
@@ -45,9 +46,9 @@ pub(crate) struct FlameOptions {
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Told<'a> {
-    /// Which functions, as asked for.
+    /// Which functions, as asked for; empty: marked requests.
     functions: &'a [String],
-    /// Which calls of them are slow, from 0 to 1.
+    /// Which of them are slow, from 0 to 1.
     above: f64,
     #[serde(flatten)]
     flame: &'a Flame,
@@ -57,14 +58,26 @@ struct Told<'a> {
     quality: &'a Quality,
 }
 
-/// Reads the trace twice: which calls are slow, and where these and all of them spent their time.
+/// Slow ones and all, before the reading that says where their time went.
+struct Sides {
+    slow: Choice,
+    all: Choice,
+    /// How many slow requests there are, and how many in all. Calls are counted as they are read.
+    requests: Option<[u64; 2]>,
+    /// Among how many calls or requests slow ones were looked for.
+    among: u64,
+}
+
+/// Reads the trace twice: which are slow, and where these and all of them spent their time.
 pub(super) fn flame(options: &FlameOptions) -> Result<(), Failure> {
-    let tail = chosen::tail(&options.trace, &options.function, Some(options.above))?;
-    let (among, every) = (tail.calls(), tail.all());
+    let sides = match options.function.as_slice() {
+        [] => of_requests(options)?,
+        functions => of_calls(options, functions)?,
+    };
     let trace = Trace::open(&options.trace)?;
     let header = trace.header().clone();
-    let mut slow = Stacks::new(&header, tail.finish());
-    let mut every = Stacks::new(&header, every);
+    let mut slow = Stacks::new(&header, sides.slow);
+    let mut every = Stacks::new(&header, sides.all);
     let ending = trace.read(|item| match item {
         Ok(record) => {
             slow.add(record);
@@ -72,21 +85,24 @@ pub(super) fn flame(options: &FlameOptions) -> Result<(), Failure> {
         }
         Err(error) => every.damaged(error),
     });
-    let (slow, every) = (slow.finish(&ending), every.finish(&ending));
+    let (mut slow, mut every) = (slow.finish(&ending), every.finish(&ending));
     if slow.calls == 0 {
-        let why = chosen::none_above(&options.function, options.above, among);
-        return Err(Failure::usage(why));
+        return Err(Failure::usage(none_slow(options, sides.among)));
+    }
+    if let Some([of_slow, of_all]) = sides.requests {
+        // A request may have many calls beside one another, and its mean is of it.
+        (slow.calls, every.calls) = (of_slow, of_all);
     }
     let flame = Flame::of(&slow, &every);
     let rate = TickRate { ns_per_tick: 1.0, measured: true };
     let footer = footer(every.records, rate, &every.quality);
-    let text = text(&flame, near(&header.program), options, &footer);
+    let program = near(&header.program);
+    let text = text(&flame, program, options, &footer);
     if let Some(path) = &options.page {
-        let title = format!(
-            "Slow calls of {} in {}",
-            options.function.join(" or "),
-            near(&header.program)
-        );
+        let title = match options.function.as_slice() {
+            [] => format!("Slow requests of {program}"),
+            functions => format!("Slow calls of {} in {program}", functions.join(" or ")),
+        };
         write_whole(path, &options.trace, &graphs(&flame, options).page(&title, &text))?;
     }
     if options.json {
@@ -98,16 +114,71 @@ pub(super) fn flame(options: &FlameOptions) -> Result<(), Failure> {
     say(&text)
 }
 
-fn text(flame: &Flame, program: &str, options: &FlameOptions, footer: &str) -> String {
+fn of_calls(options: &FlameOptions, functions: &[String]) -> Result<Sides, Failure> {
+    let tail = chosen::tail(&options.trace, functions, Some(options.above))?;
+    let (all, among) = (tail.all(), tail.calls());
+    Ok(Sides { slow: tail.finish(), all, requests: None, among })
+}
+
+fn of_requests(options: &FlameOptions) -> Result<Sides, Failure> {
+    let trace = Trace::open(&options.trace)?;
+    let mut marked = MarkedCalls::new(trace.header());
+    let ending = trace.read(|item| {
+        // Damage is counted in the second reading.
+        if let Ok(record) = item {
+            marked.add(record);
+        }
+    });
+    let found = marked.finish(&ending, options.above);
+    if found.slow_requests == 0 {
+        return Err(Failure::usage(none_slow(options, found.requests)));
+    }
+    if found.left_out > 0 {
+        let left_out = count(found.left_out);
+        tell(&format!("{left_out} requests beyond the first millions are in neither graph."));
+    }
+    let requests = Some([found.slow_requests, found.requests]);
+    Ok(Sides { slow: found.slow, all: found.all, requests, among: found.requests })
+}
+
+/// Why there is nothing to draw, of so many calls or requests.
+fn none_slow(options: &FlameOptions, among: u64) -> String {
     let percentile = percentile_name(options.above);
-    let functions = options.function.join(" or ");
+    let (least, all) = (count(chosen::least(options.above)), count(among));
+    match among {
+        _ if !options.function.is_empty() => {
+            chosen::none_above(&options.function, options.above, among)
+        }
+        0 => "no request was marked: name a function by --function, or see docs/profiling-requests.md, \"Mark requests\""
+            .to_owned(),
+        _ if among < chosen::least(options.above) => format!(
+            "no request was longer than {percentile} of all {all}; {percentile} needs {least} or more, so record for longer or \
+             take a lower percentile"
+        ),
+        _ => format!(
+            "no call was seen within a request above {percentile} of {all}: take a lower percentile, or name a function by \
+             --function"
+        ),
+    }
+}
+
+/// What is told of, in words.
+fn what(options: &FlameOptions) -> String {
+    match options.function.as_slice() {
+        [] => "requests".to_owned(),
+        functions => format!("calls of {}", functions.join(" or ")),
+    }
+}
+
+fn text(flame: &Flame, program: &str, options: &FlameOptions, footer: &str) -> String {
+    let (what, percentile) = (what(options), percentile_name(options.above));
     let (slow, all) = (count(flame.tail.calls), count(flame.all.calls));
-    let head = format!("{program}: {slow} calls of {functions} above {percentile}, beside all {all}\n");
+    let head = format!("{program}: {slow} {what} above {percentile}, beside all {all}\n");
     let table = match table(&flame.frames) {
-        None => "No function has a larger share of the slow calls than of all.".to_owned(),
+        None => "No function has a larger share of the slow ones than of all.".to_owned(),
         Some(table) => format!(
-            "{table}\n\nFunctions whose own time grew most, without that of what they call. Slow, all: its mean in a call, and its share \
-             of that.\nPoints: by how much that share is larger in slow calls. --page draws all frames, --json has them."
+            "{table}\n\nFunctions whose own time grew most, without that of what they call. Slow, all: its mean in each of these, and \
+             its share of\ntheir time. Points: by how much that share is larger in slow ones. --page draws all frames, --json has them."
         ),
     };
     format!("{head}\n{table}\n{footer}")
@@ -152,27 +223,24 @@ fn with_callers(frames: &[FlameFrame]) -> Vec<Called<'_>> {
 }
 
 fn graphs(flame: &Flame, options: &FlameOptions) -> FlameGraphs {
-    let functions = options.function.join(" or ");
-    let graph = |title: String, calls: &str, whole: Whole| {
+    let (what, percentile) = (what(options), percentile_name(options.above));
+    let graph = |title: &str, of: &str, whole: Whole| {
         let mean = time(whole.total_ns as f64 / whole.calls.max(1) as f64 / 1e3);
         FlameGraph {
-            title,
-            subtitle: format!("{} {calls} of {functions}, {mean} each.", count(whole.calls)),
-            whole: format!("{calls}, {mean} each"),
+            title: title.to_owned(),
+            subtitle: format!("{} {what}{of}, {mean} each.", count(whole.calls)),
+            whole: format!("{title}, {mean} each"),
         }
     };
-    let above = format!("calls above {}", percentile_name(options.above));
-    let graphs = [
-        graph(format!("Slow {above}"), &above, flame.tail),
-        graph("All calls".into(), "calls in all", flame.all),
-    ];
+    let above = format!(" above {percentile}");
+    let graphs = [graph(&format!("Slow:{above}"), &above, flame.tail), graph("All", "", flame.all)];
     FlameGraphs { graphs, frames: flame.frames.iter().map(bar).collect() }
 }
 
 fn bar(one: &FlameFrame) -> FlameBar {
     let of = |spent: Spent| {
         format!(
-            "{} of a call, {} %; itself {}",
+            "{} of each, {} %; itself {}",
             time(spent.per_call_ns / 1e3),
             percent(spent.share),
             time(spent.self_per_call_ns / 1e3)
@@ -189,7 +257,7 @@ fn bar(one: &FlameFrame) -> FlameBar {
         shares: [one.tail.share, one.all.share],
         grown: one.grown,
         tip: format!(
-            "{}{place}\nslow: {}\nall: {}\n{} points in slow calls",
+            "{}{place}\nslow: {}\nall: {}\n{} points in slow ones",
             one.frame.name,
             of(one.tail),
             of(one.all),

@@ -75,9 +75,9 @@ pub(crate) enum ProfileVerb {
     ///
     /// `record --keep` does so while it records, so that hours take little room.
     Keep(keep::KeepOptions),
-    /// Where the slow calls of a function spend their time, beside all of its calls: two flame graphs on a page.
+    /// Where slow requests, or the slow calls of a function, spend their time, beside all of them: two flame graphs on a page.
     ///
-    /// A frame is as wide as its share of the time, and coloured by how much larger that is in slow calls. The terminal has
+    /// A frame is as wide as its share of the time, and coloured by how much larger that is in slow ones. The terminal has
     /// the functions whose own share grew most. `export` has the same stacks for other tools.
     Flame(flame::FlameOptions),
     /// A trace for other tools: flame graphs (folded stacks, speedscope, Firefox Profiler), a time line (Perfetto) and a

@@ -3,7 +3,8 @@
 use super::export::{PARSE_US, REQUEST_US, requests};
 use super::made::{US, function, profile, told, trace, vague};
 use serde_json::Value;
-use tailwater_profile::record::{Call, Record};
+use std::path::PathBuf;
+use tailwater_profile::record::{Call, Clock, FunctionId, Mark, MarkKind, Record, ThreadId};
 
 const OF_REQUESTS: [&str; 4] = ["--function", "ns::request*", "--above", "p98"];
 
@@ -47,6 +48,45 @@ fn a_table_has_the_functions_whose_own_time_grew() {
     assert!(!text.lines().any(|line| line.starts_with("ns::request")), "its share shrank: {text}");
 }
 
+/// A hundred requests of 100 µs, of which one takes 900 µs. Of each `handle` has all but 10 µs; a loop goes on around them.
+fn marked(name: &str) -> PathBuf {
+    let clock = Clock { ticks: 1 << 40, raw_ns: 1 << 40, real_ns: 1 << 40 };
+    let mut records = vec![Record::Clock(clock), function(1, "main_loop"), function(2, "handle")];
+    for n in 0..100 {
+        let (start, took) = (n * 1_000, if n == 50 { 900 } else { 100 });
+        let mark = |kind, at| {
+            Record::Mark(Mark { thread: ThreadId(0), request: n + 1, kind, at: at * US })
+        };
+        let call = vague(2, (start + 5, 0), (start + took - 5, 0), 0);
+        let call = Call { generation: n + 2, depth: 1, parent: Some(FunctionId(1)), ..call };
+        records.push(mark(MarkKind::Start, start));
+        records.push(Record::Call(call));
+        records.push(mark(MarkKind::End, start + took));
+    }
+    records.push(Record::Call(Call { generation: 1, ..vague(1, (0, 0), (100_000, 0), 0) }));
+    trace(name, &records, 0)
+}
+
+#[test]
+fn without_a_function_slow_requests_are_beside_all_requests() {
+    let path = marked("flame-marked.trace");
+    let json = told(&profile("flame", &path, &["--json"]));
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    for (side, requests, us) in [("tail", 1, 890), ("all", 100, 99 * 90 + 890)] {
+        assert_eq!(json[side]["calls"], requests, "{side}");
+        assert_eq!(json[side]["total_ns"], us * US, "{side}");
+        assert_eq!(json["frames"][1][side]["per_call_ns"], (us * US / requests) as f64, "{side}");
+    }
+    let names = [0, 1].map(|at| json["frames"][at]["name"].as_str().unwrap_or_default());
+    assert_eq!(names, ["main_loop", "handle"]);
+    let text = told(&profile("flame", &path, &[]));
+    assert!(text.starts_with("bin/fig1: 1 requests above p99, beside all 100\n"), "{text}");
+    assert!(
+        text.contains("No function has a larger share of the slow ones than of all."),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_page_has_both_graphs_and_fetches_nothing() {
     let path = requests("flame-page.trace");
@@ -56,11 +96,11 @@ fn a_page_has_both_graphs_and_fetches_nothing() {
     let page = std::fs::read_to_string(page).expect("a page");
     for part in [
         "<h1>Slow calls of ns::request* in bin/fig1</h1>",
-        "10 calls above p98 of ns::request*, 9.96 ms each.",
-        "1,000 calls in all of ns::request*, 199 µs each.",
+        "10 calls of ns::request* above p98, 9.96 ms each.",
+        "1,000 calls of ns::request*, 199 µs each.",
         "class=\"grew-3\" style=\"left:0.0000%;width:99.3976%;top:72px\" data-frame=\"3\" data-until=\"3\"",
         "class=\"grew-3\" style=\"left:0.0000%;width:69.7885%;top:72px\" data-frame=\"3\" data-until=\"3\"",
-        "slow: 9.90 ms of a call, 99 %; itself 9.90 ms\nall: 139 µs of a call, 70 %; itself 139 µs\n+29.6 points in slow calls",
+        "slow: 9.90 ms of each, 99 %; itself 9.90 ms\nall: 139 µs of each, 70 %; itself 139 µs\n+29.6 points in slow ones",
         ">ns::request(int; char)</button>",
     ] {
         assert!(page.contains(part), "{part} in {page}");
@@ -77,11 +117,13 @@ fn what_cannot_be_drawn_is_refused_with_what_to_do() {
         Record::Call(Call { generation: 2, ..vague(1, (20, 0), (90, 0), 0) }),
     ];
     let few = trace("flame-few.trace", &few, 0);
+    let marked = marked("flame-marked-few.trace");
     for (path, flags, why) in [
-        (&path, &["--json"][..], "--function <GLOB>"),
+        (&path, &["--json"][..], "no request was marked: name a function by --function"),
         (&path, &["-f", "nowhere"], "`tailwater profile report --limit 0` lists those"),
         (&path, &["-f", "parse", "--above", "p100"], "a percentile below p100 is needed"),
         (&few, &["-f", "handle"], "2 calls; p99 needs 100 or more"),
+        (&marked, &["--above", "p99.9"], "of all 100; p99.9 needs 1,000 or more"),
     ] {
         let refused = profile("flame", path, flags);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");

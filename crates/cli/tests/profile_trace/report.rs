@@ -176,8 +176,8 @@ fn refused(folder: &str, arguments: &[&str]) -> String {
 #[test]
 fn where_no_trace_is_it_is_said_how_one_is_made() {
     let record = "record one: `tailwater profile record -- ./program`";
-    let (flame, export) = (["flame", "-f", "x"], ["export", "--to", "folded"]);
-    for verb in [&["report"][..], &["requests"], &["keep", "-o", "x"], &flame, &export] {
+    let export = ["export", "--to", "folded"];
+    for verb in [&["report"][..], &["requests"], &["keep", "-o", "x"], &["flame"], &export] {
         let said = refused("fresh", verb);
         assert!(said.contains("tailwater.trace: No such file") && said.contains(record), "{said}");
     }

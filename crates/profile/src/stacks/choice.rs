@@ -2,7 +2,7 @@
 
 use crate::functions::{BoundedDurations, Interval};
 use crate::hash::Map;
-use crate::record::{Call, Function, FunctionId, Record, Ticks};
+use crate::record::{Call, CallFlags, Function, FunctionId, Record, ThreadId, Ticks};
 use std::collections::BTreeSet;
 
 /// Functions whose durations are kept apart; a call of a further one is not chosen.
@@ -15,7 +15,13 @@ pub enum Choice {
     All,
     /// Those of some functions that took longer than this, in ticks, by what they surely took.
     Longer(Longer),
+    /// Those within the time that threads worked for some requests.
+    Working(Working),
 }
+
+/// When each thread worked for the requests: when a turn began, and the latest end of all turns that began no later.
+#[derive(Debug, Default)]
+pub struct Working(Map<ThreadId, Vec<(Ticks, Ticks)>>);
 
 /// For each chosen function what a call must have taken.
 #[derive(Debug, Default)]
@@ -39,7 +45,34 @@ impl Choice {
                 let took = Interval::of(call);
                 than.is_none_or(|than| !took.is_unknown() && took.low > than)
             }),
+            Self::Working(working) => working.holds(call),
         }
+    }
+}
+
+impl Working {
+    /// Of turns: whose, from when, and until when.
+    pub(super) fn new(mut turns: Vec<(ThreadId, Ticks, Ticks)>) -> Self {
+        turns.sort_unstable();
+        let mut threads: Map<ThreadId, Vec<(Ticks, Ticks)>> = Map::default();
+        for (thread, from, to) in turns {
+            let own = threads.entry(thread).or_default();
+            let latest = own.last().map_or(to, |(_, latest)| to.max(*latest));
+            own.push((from, latest));
+        }
+        Self(threads)
+    }
+
+    /// Whether one turn may have had the whole call, by when it surely was on; where no time is sure, its middle. Marks are exact.
+    fn holds(&self, call: &Call) -> bool {
+        let is_cut = call.flags.has(CallFlags::STARTED_BEFORE | CallFlags::UNFINISHED);
+        let Some(turns) = self.0.get(&call.thread).filter(|_| !is_cut) else { return false };
+        let from = call.start.saturating_add(call.start_slack.into());
+        let to = call.end.saturating_sub(call.end_slack.into());
+        let middle = call.start.midpoint(call.end);
+        let (from, to) = if from <= to { (from, to) } else { (middle, middle) };
+        let begun = turns.partition_point(|(began, _)| *began <= from);
+        turns[..begun].last().is_some_and(|(_, latest)| to <= *latest)
     }
 }
 

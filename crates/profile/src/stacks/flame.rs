@@ -16,12 +16,12 @@ pub struct Flame {
     pub frames: Vec<FlameFrame>,
 }
 
-/// The calls that a flame graph is of.
+/// The calls or requests that a flame graph is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Whole {
-    /// How many: those that were chosen, and not within others that were.
+    /// How many: calls that were chosen and not within others that were, or requests.
     pub calls: u64,
-    /// The time of all of them, in nanoseconds: threads add up.
+    /// The time of all of them in calls, in nanoseconds: threads add up.
     pub total_ns: u64,
 }
 
@@ -56,7 +56,7 @@ pub struct Spent {
     pub share: f64,
     /// `self_ns` as a share of all time, from 0 to 1.
     pub self_share: f64,
-    /// `ns` by the number of chosen calls, however many of them came here: the mean, in nanoseconds.
+    /// `ns` by the number of chosen calls or requests, however many of them came here: the mean, in nanoseconds.
     pub per_call_ns: f64,
     /// `self_ns` likewise.
     pub self_per_call_ns: f64,

@@ -2,10 +2,12 @@
 //! are drawn from.
 
 mod choice;
+mod marked;
 mod flame;
 
 pub use choice::{Choice, Tail};
 pub use flame::{Flame, FlameFrame, Spent, Whole};
+pub use marked::{MarkedCalls, MarkedChoices};
 
 use crate::clock::{Clocks, TickRate};
 use crate::hash::Map;

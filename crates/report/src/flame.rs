@@ -273,9 +273,8 @@ mod tests {
     #[test]
     fn of_many_frames_the_widest_are_drawn_with_their_callers_and_the_others_counted() {
         // A third more than there is room for: a thousand callees, and three levels of calls in each.
-        let share = |depth: usize| 0.0008 - 0.00005 * depth as f64;
-        let within = |_| (1..=4).map(|depth| bar("callee", depth, [share(depth), 0.0]));
-        let callees = (0..BARS_MAX / 3).flat_map(within);
+        let callee = |depth: usize| bar("callee", depth, [0.0008 - 0.00005 * depth as f64, 0.0]);
+        let callees = (0..BARS_MAX / 3).flat_map(|_| [1, 2, 3, 4].map(callee));
         let frames = std::iter::once(bar("handle", 0, [1.0, 1.0])).chain(callees);
         let graphs = graphs(frames.collect());
         let drawn = graphs.drawn();

@@ -87,7 +87,7 @@ pub(super) fn flame(options: &FlameOptions) -> Result<(), Failure> {
     });
     let (mut slow, mut every) = (slow.finish(&ending), every.finish(&ending));
     if slow.calls == 0 {
-        return Err(Failure::usage(none_slow(options, sides.among)));
+        return Err(Failure::usage(no_calls(options, sides.among)));
     }
     if let Some([of_slow, of_all]) = sides.requests {
         // A request may have many calls beside one another, and its mean is of it.
@@ -131,7 +131,7 @@ fn of_requests(options: &FlameOptions) -> Result<Sides, Failure> {
     });
     let found = marked.finish(&ending, options.above);
     if found.slow_requests == 0 {
-        return Err(Failure::usage(none_slow(options, found.requests)));
+        return Err(Failure::usage(none_longer(options.above, found.requests)));
     }
     if found.left_out > 0 {
         let left_out = count(found.left_out);
@@ -141,25 +141,30 @@ fn of_requests(options: &FlameOptions) -> Result<Sides, Failure> {
     Ok(Sides { slow: found.slow, all: found.all, requests, among: found.requests })
 }
 
-/// Why there is nothing to draw, of so many calls or requests.
-fn none_slow(options: &FlameOptions, among: u64) -> String {
-    let percentile = percentile_name(options.above);
-    let (least, all) = (count(chosen::least(options.above)), count(among));
-    match among {
-        _ if !options.function.is_empty() => {
-            chosen::none_above(&options.function, options.above, among)
-        }
-        0 => "no request was marked: name a function by --function, or see docs/profiling-requests.md, \"Mark requests\""
-            .to_owned(),
-        _ if among < chosen::least(options.above) => format!(
-            "no request was longer than {percentile} of all {all}; {percentile} needs {least} or more, so record for longer or \
-             take a lower percentile"
-        ),
-        _ => format!(
-            "no call was seen within a request above {percentile} of {all}: take a lower percentile, or name a function by \
-             --function"
-        ),
+/// Why no request is slow, of so many.
+fn none_longer(quantile: f64, among: u64) -> String {
+    if among == 0 {
+        return "no request was marked: name a function by --function, or see docs/profiling-requests.md, \"Mark requests\""
+            .to_owned();
     }
+    let (percentile, least) = (percentile_name(quantile), count(chosen::least(quantile)));
+    format!(
+        "no request was longer than {percentile} of all {}; {percentile} needs {least} or more, so record for longer or take a \
+         lower percentile",
+        count(among)
+    )
+}
+
+/// Why there is nothing to draw, of so many calls or requests.
+fn no_calls(options: &FlameOptions, among: u64) -> String {
+    if !options.function.is_empty() {
+        return chosen::none_above(&options.function, options.above, among);
+    }
+    format!(
+        "no call was seen within a request above {} of {}: take a lower percentile, or name a function by --function",
+        percentile_name(options.above),
+        count(among)
+    )
 }
 
 /// What is told of, in words.

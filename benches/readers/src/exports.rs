@@ -56,6 +56,14 @@ impl Exports {
         std::fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))
     }
 
+    /// Writes the page of flame graphs, and reads it.
+    pub(crate) fn flame(&self, page: &Path) -> Result<String> {
+        let mut flame = self.tailwater();
+        flame.args(["profile", "flame", "--above", "p99.9", "--page"]).arg(page);
+        command::output(flame.arg(&self.trace))?;
+        std::fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))
+    }
+
     /// The report of all functions, as JSON.
     pub(crate) fn report(&self) -> Result<serde_json::Value> {
         let mut report = self.tailwater();

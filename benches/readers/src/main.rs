@@ -13,6 +13,7 @@ mod tools;
 mod app;
 mod calls;
 mod page;
+mod flame;
 mod demo;
 mod pprof;
 mod svg;
@@ -93,6 +94,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
         rows.push(row(format, app::tool(), app::read(&exports, format)));
     }
     rows.push(row("page", page::tool(), page::read(&exports)));
+    rows.push(row("flame", page::tool(), flame::read(&exports)));
     rows.push(row("demo", page::tool(), demo::read(&exports)));
     for row in &rows {
         let said = if row.agrees { "reads it" } else { "DOES NOT" };

@@ -82,18 +82,23 @@ pub(crate) fn read(exports: &Exports) -> Result<String> {
     if !opened(&page)?.contains("class=\"zooms\"") {
         return Err("its own policy keeps its script from running".to_owned());
     }
-    let copy = exports.of("requests-used.html");
-    std::fs::write(&copy, used_by_script(&text)?)
-        .map_err(|error| format!("{}: {error}", copy.display()))?;
-    let dom = opened(&copy)?;
-    let told = dom.split_once("used:{").and_then(|(_, rest)| rest.split_once(":used"));
-    let (told, _) = told.ok_or("its time line did not answer")?;
-    let told = format!("{{{told}").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let told = used(&exports.of("requests-used.html"), &text, USED)?;
     judge(&serde_json::from_str(&told).map_err(|error| format!("{told}: {error}"))?)
 }
 
+/// What a script says that uses a page's text: JSON, which it leaves at the page's end between `used:` and `:used`. The page that
+/// it uses is written to a file of its own.
+pub(crate) fn used(copy: &Path, text: &str, script: &str) -> Result<String> {
+    std::fs::write(copy, used_by_script(text, script)?)
+        .map_err(|error| format!("{}: {error}", copy.display()))?;
+    let dom = opened(copy)?;
+    let told = dom.split_once("used:{").and_then(|(_, rest)| rest.split_once(":used"));
+    let (told, _) = told.ok_or("its script did not answer")?;
+    Ok(format!("{{{told}").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+}
+
 /// The page as the browser has it in the end.
-fn opened(page: &Path) -> Result<String> {
+pub(crate) fn opened(page: &Path) -> Result<String> {
     dom(&format!("file://{}", page.display()))
 }
 
@@ -106,13 +111,13 @@ pub(crate) fn dom(address: &str) -> Result<String> {
 }
 
 /// The page with what uses it, and without its policy: that allows its own script alone.
-fn used_by_script(page: &str) -> Result<String> {
+fn used_by_script(page: &str, script: &str) -> Result<String> {
     let (before, policy) = page
         .split_once("<meta http-equiv=\"Content-Security-Policy\"")
         .ok_or("the page has no policy of what may run in it")?;
     let (_, rest) = policy.split_once("/>").ok_or("the page's policy has no end")?;
     let (body, end) = rest.rsplit_once("</body>").ok_or("the page has no end")?;
-    Ok(format!("{before}{FRAMES}{body}{USED}</body>{end}"))
+    Ok(format!("{before}{FRAMES}{body}{script}</body>{end}"))
 }
 
 fn judge(used: &Used) -> Result<String> {

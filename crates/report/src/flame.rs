@@ -3,6 +3,7 @@
 //! Frames are buttons in places by shares of their graph's width, so that they fit phones as they are and keys reach them. The
 //! page's script shows a frame larger and finds names; without it, the whole is shown.
 
+use crate::format::count;
 use crate::shell::{contents, page};
 use crate::svg::escape;
 use std::fmt::Write as _;
@@ -49,8 +50,8 @@ struct Drawn<'a> {
     from: [f64; 2],
 }
 
-/// Frames with no more than this share of either graph are not drawn.
-const SHARE_MIN: f64 = 0.0005;
+/// A narrower part of a graph would be written as of no width, and no part of that can be shown larger.
+const WIDTH_MIN: f64 = 1e-6;
 /// Frames drawn of a graph: those with the largest shares.
 const BARS_MAX: usize = 3_000;
 /// Height of a level in CSS pixels. It is the least that a finger hits (WCAG 2.2, 2.5.8).
@@ -81,6 +82,9 @@ const HOW: &str = "A bar is a function as called by the one above it. It is as w
 const IDS: [&str; 2] = ["tail", "all"];
 
 impl FlameGraphs {
+    /// Frames with no more than this share of either graph are not drawn, and need neither name nor tip; from 0 to 1.
+    pub const SHARE_MIN: f64 = 0.0005;
+
     /// The page of both, and of `text` below. It is self-contained; a script of its own shows a frame larger, and finds names.
     #[must_use]
     pub fn page(&self, title: &str, text: &str) -> String {
@@ -128,7 +132,7 @@ impl FlameGraphs {
     fn least(&self) -> f64 {
         let mut shares: Vec<f64> = self.frames.iter().map(FlameBar::widest).collect();
         shares.sort_by(|one, other| other.total_cmp(one));
-        shares.get(BARS_MAX).copied().unwrap_or(0.0).max(SHARE_MIN)
+        shares.get(BARS_MAX).copied().unwrap_or(0.0).max(Self::SHARE_MIN)
     }
 
     fn figure(&self, at: usize, drawn: &[Drawn<'_>]) -> String {
@@ -136,7 +140,8 @@ impl FlameGraphs {
         let levels = drawn.iter().map(|one| one.bar.depth + 2).max().unwrap_or(1);
         let more = match self.frames.len() - drawn.len() {
             0 => String::new(),
-            more => format!(" {more} narrower bars are left out."),
+            1 => " A narrower bar is left out.".to_owned(),
+            more => format!(" {} narrower bars are left out.", count(more as u64)),
         };
         let mut out = format!(
             "<figure class=\"flame\" id=\"{}\">\n<figcaption><b>{}</b><br/>{}{more}</figcaption>\n\
@@ -152,7 +157,8 @@ impl FlameGraphs {
             escape(&graph.subtitle),
             escape(&graph.whole),
         );
-        for (place, one) in drawn.iter().enumerate().filter(|(_, one)| one.bar.shares[at] > 0.0) {
+        let has_width = |one: &Drawn<'_>| one.bar.shares[at] >= WIDTH_MIN;
+        for (place, one) in drawn.iter().enumerate().filter(|(_, one)| has_width(one)) {
             let _ = writeln!(
                 out,
                 "<button type=\"button\" class=\"{}\" style=\"left:{:.4}%;width:{:.4}%;top:{}px\" data-frame=\"{}\" \
@@ -221,7 +227,7 @@ mod tests {
         graphs(vec![
             bar("handle", 0, [1.0, 1.0]),
             bar("lock", 1, [0.75, 0.25]),
-            bar("wait", 2, [0.5, 0.0]),
+            bar("wait", 2, [0.5, 0.000_000_1]),
             bar("parse", 1, [0.125, 0.5]),
         ])
     }
@@ -247,7 +253,7 @@ mod tests {
         assert_eq!(
             page.matches(">wait</button>").count(),
             1,
-            "none is drawn where it took no time"
+            "none is drawn where it took next to no time"
         );
         assert!(!page.contains("narrower"), "{page}");
     }
@@ -281,10 +287,11 @@ mod tests {
         assert!(drawn.len() > 1 && drawn.len() <= BARS_MAX, "{}", drawn.len());
         let has_caller = |at: usize| {
             let depth = drawn[at].bar.depth;
-            depth == 0 || drawn[..at].iter().any(|one| one.bar.depth + 1 == depth)
+            let around = drawn[..at].iter().rev().find(|one| one.bar.depth < depth);
+            depth == around.map_or(0, |one| one.bar.depth + 1)
         };
         assert!((0..drawn.len()).all(has_caller));
-        let left_out = graphs.frames.len() - drawn.len();
+        let left_out = count((graphs.frames.len() - drawn.len()) as u64);
         let told = format!("of slow {left_out} narrower bars are left out.");
         assert!(graphs.page("x", "y").contains(&told), "{told}");
     }

@@ -8,15 +8,20 @@ use super::reading::{Trace, near};
 use crate::failure::{Failure, say, tell};
 use clap::Args;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tailwater_profile::clock::TickRate;
 use tailwater_profile::names::shorten;
 use tailwater_profile::quality::Quality;
-use tailwater_profile::stacks::{Choice, Flame, FlameFrame, MarkedCalls, Spent, Stacks, Whole};
+use tailwater_profile::stacks::{
+    Choice, Flame, FlameFrame, Frame, MarkedCalls, Spent, Stacks, Whole,
+};
 use tailwater_report::{FlameBar, FlameGraph, FlameGraphs, count, grid, percent, time};
 
 /// Characters of a name in the table.
 const NAME_MAX: usize = 56;
+/// And on the page, which may have some thousand bars.
+const PAGE_NAME_MAX: usize = 300;
 /// Functions told of in the table.
 const ROWS_MAX: usize = 12;
 /// Those whose share grew by less are not: a tenth of a point.
@@ -167,18 +172,20 @@ fn no_calls(options: &FlameOptions, among: u64) -> String {
     )
 }
 
-/// What is told of, in words.
-fn what(options: &FlameOptions) -> String {
+/// So many of what is told of, in words.
+fn counted(options: &FlameOptions, number: u64) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    let number = count(number);
     match options.function.as_slice() {
-        [] => "requests".to_owned(),
-        functions => format!("calls of {}", functions.join(" or ")),
+        [] => format!("{number} request{plural}"),
+        functions => format!("{number} call{plural} of {}", functions.join(" or ")),
     }
 }
 
 fn text(flame: &Flame, program: &str, options: &FlameOptions, footer: &str) -> String {
-    let (what, percentile) = (what(options), percentile_name(options.above));
-    let (slow, all) = (count(flame.tail.calls), count(flame.all.calls));
-    let head = format!("{program}: {slow} {what} above {percentile}, beside all {all}\n");
+    let (slow, all) = (counted(options, flame.tail.calls), count(flame.all.calls));
+    let percentile = percentile_name(options.above);
+    let head = format!("{program}: {slow} above {percentile}, beside all {all}\n");
     let table = match table(&flame.frames) {
         None => "No function has a larger share of the slow ones than of all.".to_owned(),
         Some(table) => format!(
@@ -189,51 +196,72 @@ fn text(flame: &Flame, program: &str, options: &FlameOptions, footer: &str) -> S
     format!("{head}\n{table}\n{footer}")
 }
 
-/// A frame and the one that called it.
-type Called<'a> = (&'a FlameFrame, Option<&'a FlameFrame>);
+/// A function, and the one that called it.
+type Called<'a> = (&'a Frame, Option<&'a Frame>);
+
+/// A function's own time over all paths on which the same one called it.
+#[derive(Clone, Copy, Default)]
+struct Own {
+    /// The mean in slow ones, and in all, in nanoseconds.
+    means_ns: [f64; 2],
+    /// The shares of the time of either, from 0 to 1.
+    shares: [f64; 2],
+}
+
+impl Own {
+    fn grown(self) -> f64 {
+        self.shares[0] - self.shares[1]
+    }
+}
 
 /// The functions whose own share grew most.
 fn table(frames: &[FlameFrame]) -> Option<String> {
-    let mut grown = with_callers(frames);
-    grown.retain(|(one, _)| one.self_grown >= GROWN_MIN);
-    grown.sort_by(|(one, _), (other, _)| other.self_grown.total_cmp(&one.self_grown));
+    let mut grown: Vec<(Called<'_>, Own)> = by_caller(frames).into_iter().collect();
+    grown.retain(|(_, own)| own.grown() >= GROWN_MIN);
+    grown.sort_by(|(_, one), (_, other)| other.grown().total_cmp(&one.grown()));
     grown.truncate(ROWS_MAX);
     let mut names: Vec<[String; 2]> = vec![];
-    for (one, caller) in &grown {
-        let caller = caller.map_or_else(String::new, |caller| caller.frame.name.clone());
-        names.push([one.frame.name.clone(), caller]);
+    for ((function, caller), _) in &grown {
+        let caller = caller.map_or_else(String::new, |caller| caller.name.clone());
+        names.push([function.name.clone(), caller]);
     }
     shorten(names.iter_mut().flatten(), NAME_MAX);
     let mut rows: Vec<Vec<String>> = vec![];
-    for ((one, _), [function, caller]) in grown.iter().zip(names) {
+    for ((_, own), [function, caller]) in grown.iter().zip(names) {
         let mut row = vec![function, caller];
-        for spent in [one.tail, one.all] {
-            row.extend([time(spent.self_per_call_ns / 1e3), percent(spent.self_share)]);
+        for (mean_ns, share) in own.means_ns.iter().zip(own.shares) {
+            row.extend([time(mean_ns / 1e3), percent(share)]);
         }
-        row.push(points(one.self_grown));
+        row.push(points(own.grown()));
         rows.push(row);
     }
     let heads = ["function", "called by", "slow", "%", "all", "%", "points"];
     (!rows.is_empty()).then(|| grid(&heads, 2, &rows))
 }
 
-fn with_callers(frames: &[FlameFrame]) -> Vec<Called<'_>> {
-    let (mut path, mut called): (Vec<&FlameFrame>, Vec<Called<'_>>) = (vec![], vec![]);
+/// One that is called on many paths may have grown a little on each.
+fn by_caller(frames: &[FlameFrame]) -> BTreeMap<Called<'_>, Own> {
+    let mut path: Vec<&Frame> = vec![];
+    let mut called: BTreeMap<Called<'_>, Own> = BTreeMap::new();
     for one in frames {
         path.truncate(one.depth);
-        called.push((one, path.last().copied()));
-        path.push(one);
+        let own = called.entry((&one.frame, path.last().copied())).or_default();
+        for (at, spent) in [one.tail, one.all].into_iter().enumerate() {
+            own.means_ns[at] += spent.self_per_call_ns;
+            own.shares[at] += spent.self_share;
+        }
+        path.push(&one.frame);
     }
     called
 }
 
 fn graphs(flame: &Flame, options: &FlameOptions) -> FlameGraphs {
-    let (what, percentile) = (what(options), percentile_name(options.above));
+    let percentile = percentile_name(options.above);
     let graph = |title: &str, of: &str, whole: Whole| {
         let mean = time(whole.total_ns as f64 / whole.calls.max(1) as f64 / 1e3);
         FlameGraph {
             title: title.to_owned(),
-            subtitle: format!("{} {what}{of}, {mean} each.", count(whole.calls)),
+            subtitle: format!("{}{of}, {mean} each.", counted(options, whole.calls)),
             whole: format!("{title}, {mean} each"),
         }
     };
@@ -243,6 +271,14 @@ fn graphs(flame: &Flame, options: &FlameOptions) -> FlameGraphs {
 }
 
 fn bar(one: &FlameFrame) -> FlameBar {
+    let shares = [one.tail.share, one.all.share];
+    let (depth, grown) = (one.depth, one.grown);
+    if shares.iter().all(|share| *share <= FlameGraphs::SHARE_MIN) {
+        // Of a million paths most are not drawn: they take up room beside others alone.
+        return FlameBar { name: String::new(), depth, shares, grown, tip: String::new() };
+    }
+    let mut name = one.frame.name.clone();
+    shorten([&mut name], PAGE_NAME_MAX);
     let of = |spent: Spent| {
         format!(
             "{} of each, {} %; itself {}",
@@ -256,19 +292,13 @@ fn bar(one: &FlameFrame) -> FlameBar {
         (file, 0) => format!(", {}", near(file)),
         (file, line) => format!(", {}:{line}", near(file)),
     };
-    FlameBar {
-        name: one.frame.name.clone(),
-        depth: one.depth,
-        shares: [one.tail.share, one.all.share],
-        grown: one.grown,
-        tip: format!(
-            "{}{place}\nslow: {}\nall: {}\n{} points in slow ones",
-            one.frame.name,
-            of(one.tail),
-            of(one.all),
-            points(one.grown)
-        ),
-    }
+    let tip = format!(
+        "{name}{place}\nslow: {}\nall: {}\n{} points in slow ones",
+        of(one.tail),
+        of(one.all),
+        points(grown)
+    );
+    FlameBar { name, depth, shares, grown, tip }
 }
 
 /// A change of a share, in hundredths of the whole.
@@ -281,6 +311,59 @@ fn points(grown: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// With so much of the time in itself: as a share, and in milliseconds.
+    fn frame(name: &str, depth: usize, tail: f64, all: f64) -> FlameFrame {
+        let spent = |self_share: f64| Spent {
+            share: 0.5,
+            self_share,
+            self_per_call_ns: self_share * 1e6,
+            ..Spent::default()
+        };
+        FlameFrame {
+            frame: Frame { name: name.to_owned(), file: String::new(), line: 0 },
+            depth,
+            tail: spent(tail),
+            all: spent(all),
+            grown: 0.0,
+            self_grown: tail - all,
+        }
+    }
+
+    /// The lock grew by no more than any other on each of its paths, and by the most in all.
+    #[test]
+    fn a_function_of_many_paths_is_told_once_for_each_caller() {
+        let paths = ["read", "write", "close"].map(|operation| {
+            [
+                frame(operation, 0, 0.0, 0.0),
+                frame("handle", 1, 0.0, 0.0),
+                frame("lock", 2, 0.25, 0.125),
+            ]
+        });
+        let mut frames = paths.concat();
+        frames.push(frame("parse", 0, 0.25, 0.0));
+        let table = table(&frames).expect("two functions have grown");
+        let rows: Vec<Vec<&str>> =
+            table.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+        let expected = [
+            ["lock", "handle", "750", "µs", "75", "375", "µs", "38", "+37.5"].to_vec(),
+            ["parse", "250", "µs", "25", "0", "µs", "0", "+25.0"].to_vec(),
+        ];
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn a_page_has_room_for_long_names_and_names_what_is_drawn_alone() {
+        let long = format!("handle<{}>", "std::vector<int>, ".repeat(100));
+        let drawn = bar(&frame(&long, 0, 0.5, 0.5));
+        assert!(drawn.name.starts_with("handle<") && drawn.name.chars().count() <= PAGE_NAME_MAX);
+        assert!(drawn.tip.starts_with(&drawn.name) && drawn.tip.contains("\nslow: "));
+        let mut narrow = frame("handle", 0, 0.0, 0.0);
+        (narrow.tail.share, narrow.all.share) = (0.0, FlameGraphs::SHARE_MIN);
+        let narrow = bar(&narrow);
+        assert!(narrow.name.is_empty() && narrow.tip.is_empty());
+        assert!((narrow.shares[1] - FlameGraphs::SHARE_MIN).abs() < 1e-12);
+    }
 
     #[test]
     fn a_change_has_its_sign_unless_it_is_none() {

@@ -77,10 +77,10 @@ fn without_a_function_slow_requests_are_beside_all_requests() {
         assert_eq!(json[side]["total_ns"], us * US, "{side}");
         assert_eq!(json["frames"][1][side]["per_call_ns"], (us * US / requests) as f64, "{side}");
     }
-    let names = [0, 1].map(|at| json["frames"][at]["name"].as_str().unwrap_or_default());
+    let names = [0_usize, 1].map(|at| json["frames"][at]["name"].as_str().unwrap_or_default());
     assert_eq!(names, ["main_loop", "handle"]);
     let text = told(&profile("flame", &path, &[]));
-    assert!(text.starts_with("bin/fig1: 1 requests above p99, beside all 100\n"), "{text}");
+    assert!(text.starts_with("bin/fig1: 1 request above p99, beside all 100\n"), "{text}");
     assert!(
         text.contains("No function has a larger share of the slow ones than of all."),
         "{text}"

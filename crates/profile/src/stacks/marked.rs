@@ -7,6 +7,8 @@ use crate::trace::{Ending, Header};
 
 /// Turns of threads for requests that are kept; 2²² take 134 MB. Requests with further ones are left out.
 const TURNS_MAX: usize = 1 << 22;
+/// Requests that are kept: one that was shed in a queue has no turn.
+const REQUESTS_MAX: usize = 1 << 22;
 
 /// Finds the requests above a percentile of all: a reading of its own, before the one that uses the choices.
 pub struct MarkedCalls {
@@ -84,7 +86,7 @@ impl Ended {
             let What::Work(thread) = part.what else { continue };
             self.turns.push(Turn { thread, from: part.from, to: part.to, request: place });
         }
-        if self.turns.len() > TURNS_MAX {
+        if self.turns.len() > TURNS_MAX || place >= REQUESTS_MAX {
             self.turns.truncate(before);
             self.left_out += 1;
         } else {
@@ -135,6 +137,18 @@ mod tests {
             assert_eq!(requests(&lengths).below(quantile), than, "{quantile}");
         }
         assert_eq!(requests(&[]).below(0.99), 0);
+    }
+
+    #[test]
+    fn requests_without_turns_are_bounded_too() {
+        let mut kept = Ended { lengths: vec![1; REQUESTS_MAX - 1], ..Ended::default() };
+        let (parts, legs) = (vec![], vec![]);
+        let shed =
+            Request { number: 1, start: 0, end: 9, parts, parts_left_out: 0, called: None, legs };
+        for left_out in [0, 1] {
+            kept.add(&shed);
+            assert_eq!((kept.lengths.len(), kept.left_out), (REQUESTS_MAX, left_out));
+        }
     }
 
     #[test]

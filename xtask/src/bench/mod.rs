@@ -171,14 +171,21 @@ fn in_order<'a>(benches: &[&'a Bench], short: bool) -> (usize, Vec<&'a Bench>) {
 
 /// Builds these beside short benches that run. Sets how that ended, and how long it took.
 fn build_beside(root: &Path, all: &[Vec<&str>], built: &OnceLock<(Result, Duration)>) {
-    let start = Instant::now();
-    let ended = all.iter().try_for_each(|packages| {
+    let build = |packages: &Vec<&str>| {
         let mut command = building(root, packages, true);
         // Its progress would stand between what others say.
         process::run(&mut process::giving_way(command.arg("--quiet")))
-    });
+    };
+    set_at_the_end(built, || all.iter().try_for_each(build));
+}
+
+/// Sets how this work ended, and how long it took. A panic is an end, too: others wait for it, and would wait for ever.
+fn set_at_the_end(ended: &OnceLock<(Result, Duration)>, work: impl FnOnce() -> Result) {
+    let start = Instant::now();
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    let outcome = outcome.unwrap_or_else(|_| Err("it panicked, as is told above".to_owned()));
     // Nothing else sets it.
-    let _ = built.set((ended, start.elapsed()));
+    let _ = ended.set((outcome, start.elapsed()));
 }
 
 #[cfg(test)]
@@ -195,6 +202,14 @@ mod tests {
         let short = |packages: &Vec<&str>| profile(packages[0], true);
         assert!(both.iter().map(short).eq(["release", "dev"]));
         assert_eq!(profile("tls", false), "release");
+    }
+
+    #[test]
+    fn those_that_wait_for_a_build_are_told_that_it_panicked() {
+        let built = OnceLock::new();
+        set_at_the_end(&built, || panic!("planted"));
+        let (ended, _) = built.get().expect("it is set");
+        assert!(ended.as_ref().unwrap_err().contains("panicked"), "{ended:?}");
     }
 
     #[test]

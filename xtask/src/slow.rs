@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 /// So many are named.
 const NAMED: usize = 8;
 
-/// What took how long, and what it has computed where that is known: on a machine that others use, too, less of that is less
-/// work.
+/// What took how long, and what it has computed where that is known. On a machine that others use, too, the latter alone
+/// tells whether there is less work.
 #[derive(Default)]
 pub(crate) struct Slow(Vec<(Duration, Option<Duration>, String)>);
 

@@ -68,7 +68,7 @@ fn try_all(
     chosen: &[Mutant],
     within: Option<Duration>,
 ) -> Result {
-    let bench = Bench::new(root, name)?;
+    let (bench, part) = (Bench::new(root, name)?, run.part(name));
     let began = Instant::now();
     let mut outcomes = Outcomes::new(of);
     for batch in chosen.chunks(BATCH) {
@@ -76,13 +76,13 @@ fn try_all(
             break;
         }
         outcomes.add(run, bench.attempt(batch, Tests::Quick)?);
-        outcomes.write_part(root, name)?;
+        outcomes.write_part(root, &part)?;
         println!("{name}: {}", outcomes.sentence());
     }
     let missed = outcomes.missed_of(chosen);
     for batch in missed.chunks(BATCH) {
         outcomes.add(run, bench.attempt(batch, Tests::All)?);
-        outcomes.write_part(root, name)?;
+        outcomes.write_part(root, &part)?;
         println!("{name}, all tests: {}", outcomes.sentence());
     }
     println!("{}; `cargo xtask mutants --merge` makes the result", outcomes.sentence());

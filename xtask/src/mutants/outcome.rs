@@ -67,6 +67,12 @@ impl Run {
         Ok(Self { commit, seed, cargo_mutants, rustc: said(root, "rustc", &["--version"])? })
     }
 
+    /// What its part is called. One of an earlier commit stays beside it. Without that one, what a still older part says of
+    /// its mutants would count anew.
+    pub(super) fn part(&self, name: &str) -> String {
+        format!("{name}-at-{}", self.commit)
+    }
+
     fn read(value: &Value) -> Option<Self> {
         let text = |key: &str| value[key].as_str().map(str::to_owned);
         Some(Self {
@@ -324,8 +330,7 @@ pub(super) fn merge(root: &Path, to: &str) -> Result {
     parts.sort_by_key(|(changed, _)| *changed);
     let to = root.join(to);
     let before = if to.exists() { Some(Outcomes::read(root, &to)?) } else { None };
-    let parts = parts.into_iter().map(|(_, part)| part);
-    let outcomes = union(before.into_iter().chain(parts), &now);
+    let outcomes = union(before, parts.into_iter().map(|(_, part)| part), &now);
     let reasons = reasons(root)?;
     outcomes.write(&to, &reasons)?;
     println!("{}", outcomes.sentence());
@@ -333,8 +338,13 @@ pub(super) fn merge(root: &Path, to: &str) -> Result {
 }
 
 /// What is known of the mutants of now. The line of each is that of now, and what the laws have no more is dropped.
-fn union(parts: impl Iterator<Item = Outcomes>, now: &[Mutant]) -> Outcomes {
-    // Shards of one run have the names of one tree, and those with one key may be in different shards.
+fn union(
+    before: Option<Outcomes>,
+    parts: impl Iterator<Item = Outcomes>,
+    now: &[Mutant],
+) -> Outcomes {
+    // Shards of one run have the names of one tree, and those with one key may be in different shards. The result of before is
+    // not among them: its names are those of the tree in which it was merged, whatever its runs.
     let mut trees: Vec<Outcomes> = Vec::new();
     for part in parts {
         match trees.last_mut() {
@@ -343,7 +353,7 @@ fn union(parts: impl Iterator<Item = Outcomes>, now: &[Mutant]) -> Outcomes {
         }
     }
     let mut all = BTreeMap::new();
-    for tree in trees {
+    for tree in before.into_iter().chain(trees) {
         all.extend(tree.of_now(now));
     }
     Outcomes { of: now.len(), all }
@@ -488,12 +498,13 @@ mod tests {
         again.add(&run("def"), vec![caught(12, "b < c")]);
         let mut shards = [Outcomes::new(2), Outcomes::new(2)];
         shards[0].add(&run("def"), vec![caught(13, "c < d")]);
-        let found = union([before.clone(), again.clone(), shards[0].clone()].into_iter(), &now);
+        let parts = [again.clone(), shards[0].clone()];
+        let found = union(Some(before.clone()), parts.into_iter(), &now);
         let says = "3 of 4 tried: 3 caught, 3 of them by an assertion, 0 without end, 0 missed, \
                     0 that do not compile; 100.0 % of 3 by an assertion; 1 at abc, 2 at def";
         assert_eq!(found.sentence(), says);
         shards[1].add(&run("def"), vec![caught(3, "d < e")]);
-        let found = union([before, again].into_iter().chain(shards), &now);
+        let found = union(Some(before), [again].into_iter().chain(shards), &now);
         assert!(found.sentence().starts_with("4 of 4 tried: 4 caught"), "{}", found.sentence());
         assert!(found.clone().untried(now.to_vec()).is_empty());
         let mutants: Vec<&Mutant> = found.each().map(|one| &one.mutant).collect();
@@ -524,8 +535,26 @@ mod tests {
         };
         let now = [twice(8, 5), twice(8, 9)].map(|one| one.mutant);
         let shards = [shard(&twice(2, 5)), shard(&twice(2, 9))];
-        assert_eq!(union(shards.clone().into_iter(), &now).all.len(), 2);
-        assert_eq!(union(shards.into_iter().take(1), &now).all.len(), 0, "it may be either");
+        assert_eq!(union(None, shards.clone().into_iter(), &now).all.len(), 2);
+        assert_eq!(union(None, shards.into_iter().take(1), &now).all.len(), 0, "it may be either");
+    }
+
+    /// Between the run and its merge lines have moved, and after it once more.
+    #[test]
+    fn a_part_that_is_merged_again_is_not_confused_with_what_the_result_calls_it() {
+        let tried = |number| {
+            let mut outcomes = Outcomes::new(1);
+            outcomes.add(&run("abc"), vec![outcome(number, Fate::Caught, Some(true))]);
+            outcomes
+        };
+        let now = [outcome(30, Fate::Caught, None).mutant];
+        assert_eq!(union(Some(tried(20)), [tried(10)].into_iter(), &now).all.len(), 1);
+    }
+
+    #[test]
+    fn a_part_of_a_later_commit_takes_no_earlier_ones_place() {
+        assert_eq!(run("abc").part("again"), "again-at-abc");
+        assert_ne!(run("abc").part("again"), run("def").part("again"));
     }
 
     #[test]

@@ -290,9 +290,6 @@ mod tests {
         for (package, settings) in &ci {
             assert_eq!(settings["opt-level"], tests[package]["opt-level"], "{package}");
         }
-        let ours = |package: &str| package.starts_with("tailwater-") || package == "xtask";
-        let of_others = tests.keys().filter(|package| !ours(package));
-        of_others.for_each(|package| assert!(ci.contains_key(package), "{package} is at work"));
         let script = fs::read_to_string(checkout.join(".ci/run")).unwrap();
         assert!(script.contains(&format!("{SETTINGS}=.ci/cargo.toml ")), "{script}");
     }

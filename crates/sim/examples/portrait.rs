@@ -1,7 +1,7 @@
 //! The course of the pool with a million clients, as JSON: `portrait CONTROLLER COMMIT DEMAND:SEED...`.
 //! `docs/breakwater.md` draws pool against delay from it, and has a command.
 //!
-//! The server is that of `scenarios/ablations/crowds.toml`. It is watched for four seconds, from two seconds after the
+//! The server has ten cores and the default costs of `[sim]`. It is watched for four seconds, from two seconds after the
 //! start on: by then most clients have registered. The commit is written down, and not looked at.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::{Instant, Nanos, Rate};
-use tailwater_sim::{Intended, Sample, World, simulate};
+use tailwater_sim::{Costs, Intended, Link, NodeSpec, Sample, World, simulate};
 use tailwater_workload::{Arrivals, DemandPlan, Distribution, Service, Stream};
 
 const USAGE: &str =
@@ -67,7 +67,14 @@ fn parse(run: &str) -> Option<(f64, u64)> {
 
 /// The course of one run.
 fn play(controller: &str, demand: f64, seed: u64) -> Result<Value, String> {
+    let costs = Costs {
+        receive: Duration::from_nanos(1_700),
+        send: Duration::from_nanos(2_700),
+        shed: Duration::from_micros(1),
+    };
     let world = World {
+        node: NodeSpec { costs, parse_every: Duration::from_micros(50), ..NodeSpec::paper() },
+        link: Link { delay: Duration::from_nanos(12_500), jitter: Duration::ZERO },
         clients: CLIENTS,
         slo: SLO,
         warm_up: WARM_UP,

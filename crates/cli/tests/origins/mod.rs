@@ -14,16 +14,15 @@ const WITHOUT_COMMIT: &str = "
     baselines-sim bimodal-loopback breakdown breakdown-loopback chain-loopback chain-sim
     classes-loopback classes-sim clients-10k-connections-sim clients-10k-loopback
     clients-10k-sim clients-3700-connections-sim clients-3700-loopback clients-3700-sim
-    constant-loopback controllers-coalescing-sim controllers-loopback
-    controllers-packets-sim controllers-sim crowds crowds-million-1.5 crowds-million-1.87
-    figures-breakwater figures-protego fleet guide-memcached guide-redis guide-sqlite
-    hdsearch-frontier hdsearch-glove hostile kept-memcached key-value-usr key-value-var
-    locks loops-1-loopback loops-1-sim loops-10-sim loops-4-loopback loops-sim neighbours
-    options-memcached options-memcached-bursts options-redis options-redis-bursts
+    constant-loopback controllers-coalescing-sim controllers-loopback controllers-packets-sim
+    controllers-sim crowds crowds-million-1.5 crowds-million-1.87 figures-breakwater
+    figures-protego fleet hdsearch-frontier hdsearch-glove hostile kept-memcached key-value-usr
+    key-value-var locks loops-1-loopback loops-1-sim loops-10-sim loops-4-loopback loops-sim
+    neighbours options-memcached options-memcached-bursts options-redis options-redis-bursts
     overload-again-loopback overload-before-sim overload-loopback overload-versions-loopback
-    pause-100us-sim profile profile-causes profile-diff protego-fig3-sim protego-fig5-sim
-    protego-fig7-sim protego-fig8-sim protego-fig9-long-sim protego-fig9-sim ready ready-hot
-    recommend recorded-memcached-held recorded-redis-held router-failover search-one-segment
+    pause-100us-sim profile profile-diff protego-fig3-sim protego-fig5-sim protego-fig7-sim
+    protego-fig8-sim protego-fig9-long-sim protego-fig9-sim ready ready-hot recommend
+    recorded-memcached-held recorded-redis-held router-failover search-one-segment
     search-wordnet service-100us-loopback service-1us-sim setalgebra spike-loopback
     suite-cost-hdsearch tantivy-million tantivy-wordnet threads-16-cores threads-sim
     tiers-cache tiers-failures tiers-hedge tiers-models tiers-replicas tls tuning
@@ -33,12 +32,9 @@ const WITHOUT_COMMIT: &str = "
 
 /// The same of the time, simulations apart. It only shrinks.
 const WITHOUT_TIME: &str = "
-    attached-memcached attached-redis clocked-memcached clocked-memcached-clock
-    clocked-memcached-clock-alone clocked-redis clocked-redis-clock clocked-redis-clock-alone
-    figures-breakwater figures-protego guide-memcached guide-redis guide-sqlite
-    hdsearch-frontier hdsearch-glove hostile kept-memcached mutants profile-causes profile-diff
-    ready ready-hot recommend recorded-memcached-held recorded-redis-held
-    router-failover threads-16-cores tls
+    attached-memcached attached-redis figures-breakwater figures-protego hdsearch-frontier
+    hdsearch-glove hostile kept-memcached mutants profile-diff ready ready-hot recommend
+    recorded-memcached-held recorded-redis-held router-failover threads-16-cores tls
 ";
 
 /// The fewest digits of a commit that git shows.

@@ -216,7 +216,8 @@ mod tests {
     #[test]
     fn a_set_up_that_fails_tells_what_was_said_at_last() {
         let root = std::env::temp_dir().join(format!("tailwater-set-up-{}", std::process::id()));
-        [root.clone(), process::built(&root, "")].map(|folder| fs::create_dir_all(folder).unwrap());
+        fs::create_dir_all(&root).unwrap();
+        fs::create_dir_all(process::built(&root, "")).unwrap();
         let recipe = "setup-ci:\n\t@echo missing apt packages; exit 1\n";
         fs::write(root.join("Makefile"), recipe).unwrap();
         let why = set_up(&root).expect_err("planted");

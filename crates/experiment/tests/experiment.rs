@@ -402,7 +402,7 @@ fn that_most_runs_do_not_count_is_told_once_after_the_first_round() {
     let why = "steal 50.0 % of a core, above 1.0".to_owned();
     let subject = Some(Subject::Steal);
     let round = Spoiled { runs: 4, ended: 4, subject, alike: 4, why };
-    assert_eq!(told(STEADY, noisy(true)), [round.clone()]);
+    assert_eq!(told(STEADY, noisy(true)), std::slice::from_ref(&round));
     // Where nothing drifts a round is all that one capacity serves.
     assert_eq!(told(STEADY, noisy(false)), [Spoiled { runs: 8, ended: 8, alike: 8, ..round }]);
     let found = told(STEADY, Table::of(true, &[100e3, 50e3, 100e3]));

@@ -215,7 +215,8 @@ fn clients_that_never_read_leave_the_server_small_and_at_rest() {
     }
     honest.echoes(b"in the midst of it");
     let each = serving.resident().saturating_sub(before) / pushy.len() as u64;
-    assert!(each < 2 << 20, "{each} bytes for each client that does not read");
+    // `pending_bytes_max` (8 MiB) and `output_high`: a server that seldom has a core reads more before it answers.
+    assert!(each < 9 << 20, "{each} bytes for each client that does not read");
     serving.rests();
     honest.echoes(b"after");
 }

@@ -37,8 +37,9 @@ pub struct FlameBar {
     pub depth: usize,
     /// Its shares of the two graphs, from 0 to 1.
     pub shares: [f64; 2],
-    /// By how much its share is larger in the first; from −1 to 1. Its colour.
-    pub grown: f64,
+    /// By how much what it takes itself is a larger share of the first, without what it calls; from −1 to 1. Its colour: callers
+    /// would all have that of what grew below them.
+    pub self_grown: f64,
     /// Shown on hover.
     pub tip: String,
 }
@@ -75,7 +76,7 @@ const KEYS: [(&str, &str); 7] = [
 
 /// How flame graphs are read.
 const HOW: &str = "A bar is a function as called by the one above it. It is as wide as its share of the time, and coloured by how \
-                   much larger that is in the first graph. Click on a bar to see it larger in both graphs. Keys: arrows go from bar to \
+                   much more of that it takes itself in the first graph. Click on a bar to see it larger in both graphs. Keys: arrows go from bar to \
                    bar, Enter shows one larger, Escape all.";
 
 /// The ids of both graphs on the page.
@@ -163,7 +164,7 @@ impl FlameGraphs {
                 out,
                 "<button type=\"button\" class=\"{}\" style=\"left:{:.4}%;width:{:.4}%;top:{}px\" data-frame=\"{}\" \
                  data-until=\"{}\" data-tip=\"{}\">{}</button>",
-                colour(one.bar.grown),
+                colour(one.bar.self_grown),
                 one.from[at] * 100.0,
                 one.bar.shares[at] * 100.0,
                 (one.bar.depth + 1) * LEVEL,
@@ -210,7 +211,7 @@ mod tests {
 
     fn bar(name: &str, depth: usize, shares: [f64; 2]) -> FlameBar {
         let (name, tip) = (name.to_owned(), format!("{name} <tip>"));
-        FlameBar { name, depth, shares, grown: shares[0] - shares[1], tip }
+        FlameBar { name, depth, shares, self_grown: shares[0] - shares[1], tip }
     }
 
     fn graphs(frames: Vec<FlameBar>) -> FlameGraphs {

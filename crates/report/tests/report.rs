@@ -198,7 +198,7 @@ fn a_page_of_flame_graphs_is_well_formed_and_fetches_nothing() {
         name: hostile.into(),
         depth,
         shares: [0.5, 1.0],
-        grown: -0.5,
+        self_grown: -0.5,
         tip: hostile.into(),
     };
     let graphs =

@@ -272,10 +272,10 @@ fn graphs(flame: &Flame, options: &FlameOptions) -> FlameGraphs {
 
 fn bar(one: &FlameFrame) -> FlameBar {
     let shares = [one.tail.share, one.all.share];
-    let (depth, grown) = (one.depth, one.grown);
+    let (depth, self_grown) = (one.depth, one.self_grown);
     if shares.iter().all(|share| *share <= FlameGraphs::SHARE_MIN) {
         // Of a million paths most are not drawn: they take up room beside others alone.
-        return FlameBar { name: String::new(), depth, shares, grown, tip: String::new() };
+        return FlameBar { name: String::new(), depth, shares, self_grown, tip: String::new() };
     }
     let mut name = one.frame.name.clone();
     shorten([&mut name], PAGE_NAME_MAX);
@@ -293,12 +293,13 @@ fn bar(one: &FlameFrame) -> FlameBar {
         (file, line) => format!(", {}:{line}", near(file)),
     };
     let tip = format!(
-        "{name}{place}\nslow: {}\nall: {}\n{} points in slow ones",
+        "{name}{place}\nslow: {}\nall: {}\n{} points in slow ones; itself {}",
         of(one.tail),
         of(one.all),
-        points(grown)
+        points(one.grown),
+        points(self_grown)
     );
-    FlameBar { name, depth, shares, grown, tip }
+    FlameBar { name, depth, shares, self_grown, tip }
 }
 
 /// A change of a share, in hundredths of the whole.
@@ -331,6 +332,12 @@ mod tests {
     }
 
     /// The lock grew by no more than any other on each of its paths, and by the most in all.
+    /// Or all callers would have the colour of what grew below them, and what grew might have none.
+    #[test]
+    fn a_bar_is_coloured_by_its_own_time() {
+        assert_eq!(bar(&frame("reader", 1, 0.5, 0.25)).self_grown, 0.25);
+    }
+
     #[test]
     fn a_function_of_many_paths_is_told_once_for_each_caller() {
         let paths = ["read", "write", "close"].map(|operation| {

@@ -100,7 +100,7 @@ fn a_page_has_both_graphs_and_fetches_nothing() {
         "1,000 calls of ns::request*, 199 µs each.",
         "class=\"grew-3\" style=\"left:0.0000%;width:99.3976%;top:72px\" data-frame=\"3\" data-until=\"3\"",
         "class=\"grew-3\" style=\"left:0.0000%;width:69.7885%;top:72px\" data-frame=\"3\" data-until=\"3\"",
-        "slow: 9.90 ms of each, 99 %; itself 9.90 ms\nall: 139 µs of each, 70 %; itself 139 µs\n+29.6 points in slow ones",
+        "slow: 9.90 ms of each, 99 %; itself 9.90 ms\nall: 139 µs of each, 70 %; itself 139 µs\n+29.6 points in slow ones; itself +29.6",
         ">ns::request(int; char)</button>",
     ] {
         assert!(page.contains(part), "{part} in {page}");

@@ -44,14 +44,14 @@ pub(crate) fn main(root: &Path, args: &[String]) -> Result {
             let mut all = order::ordered(order::all(root)?, seed);
             let mut name = part.name(seed);
             if rest {
-                all = Outcomes::read(root, &root.join(RESULT))?.untried(all);
+                all = Outcomes::read(&root.join(RESULT))?.untried(all);
                 name = format!("rest-{name}");
             }
             let run = Run::of(root, Some(seed))?;
             try_all(root, &name, (&run, all.len()), &part.of(&all), within)
         }
         Job::Again => {
-            let survivors = Outcomes::read(root, &root.join(RESULT))?.survivors();
+            let survivors = Outcomes::read(&root.join(RESULT))?.survivors();
             let chosen: Vec<Mutant> =
                 order::all(root)?.into_iter().filter(|it| survivors.contains(&it.key())).collect();
             try_all(root, "again", (&Run::of(root, None)?, chosen.len()), &chosen, None)

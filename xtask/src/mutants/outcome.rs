@@ -5,8 +5,7 @@ use super::order::{self, Key, Mutant};
 use crate::Result;
 use crate::process::said;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
-use std::collections::btree_map::{BTreeMap, Entry};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -225,27 +224,23 @@ impl Outcomes {
         fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    pub(super) fn read(root: &Path, path: &Path) -> Result<Self> {
+    pub(super) fn read(path: &Path) -> Result<Self> {
         let wrong = |what: String| format!("{}: {what}", path.display());
         let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        let mut outcomes = Self::parse(&text).map_err(wrong)?;
-        outcomes.fill_lines(|commit, file| source_of(root, commit, file)).map_err(wrong)?;
-        Ok(outcomes)
+        Self::parse(&text).map_err(wrong)
     }
 
     fn parse(text: &str) -> Result<Self> {
         let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        // An older file says of itself what newer ones say of each of their runs.
-        let runs = value["runs"].as_array().map_or_else(|| vec![&value], |it| it.iter().collect());
-        let runs: Option<Vec<Run>> = runs.into_iter().map(Run::read).collect();
+        let runs = value["runs"].as_array();
+        let runs: Option<Vec<Run>> = runs.and_then(|all| all.iter().map(Run::read).collect());
         let of = value["of"].as_u64().and_then(|of| usize::try_from(of).ok());
         let (Some(runs), Some(of)) = (runs, of) else {
             return Err("needed what was run".into());
         };
         let mut outcomes = Self::new(of);
         for one in value["mutants"].as_array().into_iter().flatten() {
-            let run = usize::try_from(one["run"].as_u64().unwrap_or(0));
-            let run = run.ok().and_then(|run| runs.get(run));
+            let run = one["run"].as_u64().and_then(|run| runs.get(usize::try_from(run).ok()?));
             let (Some(run), Some(outcome)) = (run, read(one)) else {
                 return Err(format!("found {one}"));
             };
@@ -253,28 +248,6 @@ impl Outcomes {
         }
         Ok(outcomes)
     }
-
-    /// An older file has lines of survivors alone. Those of others stand in the sources of their commit.
-    fn fill_lines(&mut self, source: impl Fn(&str, &str) -> Result<String>) -> Result {
-        let mut sources: BTreeMap<[String; 2], String> = BTreeMap::new();
-        for (run, one) in self.all.values_mut().filter(|(_, one)| one.mutant.line.is_empty()) {
-            let text = match sources.entry([run.commit.clone(), one.mutant.file.clone()]) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(vacant) => vacant.insert(source(&run.commit, &one.mutant.file)?),
-            };
-            let line = text.lines().nth(one.mutant.number().saturating_sub(1));
-            one.mutant.line = line.unwrap_or_default().trim().to_owned();
-        }
-        Ok(())
-    }
-}
-
-fn source_of(root: &Path, commit: &str, file: &str) -> Result<String> {
-    let text = said(root, "git", &["show", &format!("{commit}:{file}")])?;
-    if text.is_empty() {
-        return Err(format!("found no {file} of {commit}, where its changes were tried"));
-    }
-    Ok(text)
 }
 
 fn shown(one: &Outcome, reasons: &BTreeMap<Key, String>) -> Value {
@@ -296,7 +269,7 @@ fn shown(one: &Outcome, reasons: &BTreeMap<Key, String>) -> Value {
 fn read(value: &Value) -> Option<Outcome> {
     let name = value["name"].as_str()?.to_owned();
     let file = name.split(':').next()?.to_owned();
-    let line = value["line"].as_str().unwrap_or_default().to_owned();
+    let line = value["line"].as_str()?.to_owned();
     let fate = Fate::ALL.into_iter().find(|fate| value["fate"] == fate.word())?;
     let test = value["test"].as_str().map(str::to_owned);
     let witness = test.map(|test| (test, value["asserts"] == true));
@@ -322,14 +295,14 @@ pub(super) fn merge(root: &Path, to: &str) -> Result {
     let mut parts = Vec::new();
     for path in fs::read_dir(root.join(PARTS)).into_iter().flatten().flatten().map(|it| it.path()) {
         let changed = path.metadata().and_then(|data| data.modified());
-        parts.push((changed.map_err(|error| error.to_string())?, Outcomes::read(root, &path)?));
+        parts.push((changed.map_err(|error| error.to_string())?, Outcomes::read(&path)?));
     }
     if parts.is_empty() {
         return Err(format!("found no part in {PARTS}; type `cargo xtask mutants`"));
     }
     parts.sort_by_key(|(changed, _)| *changed);
     let to = root.join(to);
-    let before = if to.exists() { Some(Outcomes::read(root, &to)?) } else { None };
+    let before = if to.exists() { Some(Outcomes::read(&to)?) } else { None };
     let outcomes = union(before, parts.into_iter().map(|(_, part)| part), &now);
     let reasons = reasons(root)?;
     outcomes.write(&to, &reasons)?;
@@ -443,38 +416,20 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let root = std::env::temp_dir();
-        let path = root.join(format!("xtask-mutants-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("xtask-mutants-{}", std::process::id()));
         let mut written = outcomes();
         written.add(&run("def"), vec![outcome(12, Fate::Caught, Some(true))]);
         written.write(&path, &BTreeMap::new()).unwrap();
-        let read = Outcomes::read(&root, &path);
+        let read = Outcomes::read(&path);
         fs::remove_file(&path).unwrap();
         assert_eq!(read, Ok(written));
     }
 
-    /// As `results/mutants.json` of November 2026.
-    const OLDER: &str = r#"{
-        "seed": 1, "of": 9, "cargo_mutants": "cargo-mutants 27", "rustc": "rustc 1", "commit": "abc",
-        "mutants": [
-            { "name": "law.rs:2:7: replace < with <= in law", "fate": "caught", "test": "one", "asserts": true },
-            { "name": "law.rs:5:7: replace < with <= in law", "fate": "missed", "line": "b < c", "reason": null }
-        ]
-    }"#;
-
     #[test]
-    fn lines_that_an_older_file_lacks_are_those_of_its_commit() {
-        let mut older = Outcomes::parse(OLDER).unwrap();
-        let source = |commit: &str, file: &str| {
-            assert_eq!([commit, file], ["abc", "law.rs"]);
-            Ok("fn law() {\n    a < b\n}".to_owned())
-        };
-        older.fill_lines(source).unwrap();
-        let lines: Vec<&str> = older.each().map(|one| one.mutant.line.as_str()).collect();
-        assert_eq!(lines, ["a < b", "b < c"]);
-        assert_eq!(older.runs(), BTreeSet::from([&run("abc")]));
-        let none = Outcomes::parse(OLDER).unwrap().fill_lines(|_, _| Err("no source".into()));
-        assert_eq!(none, Err("no source".to_owned()));
+    fn the_committed_result_is_read_and_says_what_it_holds() {
+        let path = crate::root().unwrap().join("results/mutants.json");
+        let value: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(Outcomes::read(&path).unwrap().sentence(), value["says"]);
     }
 
     #[test]

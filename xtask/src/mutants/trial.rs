@@ -19,17 +19,20 @@ pub(super) enum Tests {
     All,
 }
 
-/// A change that loops for ever may fill what it loops over. Compilers need two million kibibytes.
+/// A change that loops for ever may fill what it loops over.
 const MEMORY_MAX_KIB: u32 = 8_000_000;
 
 /// What the kernel says of a process that has had its time.
 const OUT_OF_TIME: &str = "SIGXCPU";
 
+/// What cargo says of a compiler that a signal has ended.
+const BY_SIGNAL: &str = "(signal: ";
+
 /// Beside busy processes all takes many times as long. What waits for ever without computing ends by this, in seconds.
 const WALL_S: u32 = 1_800;
 
 impl Tests {
-    /// Ten times what the tests compute, and twice what a compiler does, in seconds of one core.
+    /// Ten times what the tests compute, in seconds of one core.
     const fn cpu_s(self) -> u32 {
         match self {
             Self::Quick => 20,
@@ -103,12 +106,11 @@ impl Bench {
     }
 
     fn command(&self, batch: &[Mutant], tests: Tests) -> Command {
-        let mut command = Command::new("sh");
-        let cpu_s = tests.cpu_s();
-        let limited = format!("ulimit -v {MEMORY_MAX_KIB} && ulimit -S -t {cpu_s} && exec \"$@\"");
-        command.args(["-c", &limited, "sh", "cargo", "mutants", "--in-place", "--baseline=skip"]);
+        let mut command = Command::new("cargo");
+        command.args(["mutants", "--in-place", "--baseline=skip"]);
         command.arg(format!("--timeout={WALL_S}")).arg(format!("--build-timeout={WALL_S}"));
         command.arg("--output").arg(&self.output).arg(tests.targets());
+        command.arg("--cargo-arg=--config").arg(format!("--cargo-arg={}", runner(tests.cpu_s())));
         command.arg("--in-diff").arg(self.diff());
         for mutant in batch {
             command.args(["-F", &format!("^{}$", literal(&mutant.name))]);
@@ -118,6 +120,13 @@ impl Bench {
         command.current_dir(&self.tree).stdin(Stdio::null());
         command
     }
+}
+
+/// What tests may compute and keep. Not the compiler: the first build of a tree computes for longer than any of its tests.
+/// What ends it leaves no incremental build, so that each later one would be as long.
+fn runner(cpu_s: u32) -> String {
+    let limited = format!("ulimit -v {MEMORY_MAX_KIB} && ulimit -S -t {cpu_s} && exec \"$@\"");
+    format!("target.'cfg(unix)'.runner={}", serde_json::json!(["sh", "-c", limited, "sh"]))
 }
 
 /// These lines as if they had been added.
@@ -146,19 +155,25 @@ fn literal(text: &str) -> String {
 fn read(folder: &Path, one: &Value, batch: &[Mutant]) -> Option<Outcome> {
     let name = one["scenario"]["Mutant"]["name"].as_str()?;
     let mutant = batch.iter().find(|mutant| mutant.name == name)?.clone();
-    let fate = match one["summary"].as_str()? {
-        "CaughtMutant" => Fate::Caught,
-        "MissedMutant" => Fate::Missed,
-        "Timeout" => Fate::Timeout,
-        "Unviable" => Fate::Unviable,
-        _ => return None,
-    };
     let path = folder.join(one["log_path"].as_str()?);
     let log = String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
-    // Tests that are ended for their time fail; none of them has noticed anything.
-    let fate = if fate == Fate::Caught && log.contains(OUT_OF_TIME) { Fate::Timeout } else { fate };
+    let fate = fate(one["summary"].as_str()?, &log)?;
     let witness = witness(&log).filter(|_| fate == Fate::Caught);
     Some(Outcome { mutant, fate, witness })
+}
+
+fn fate(summary: &str, log: &str) -> Option<Fate> {
+    match summary {
+        // Tests that are ended for their time fail; none of them has noticed anything.
+        "CaughtMutant" if log.contains(OUT_OF_TIME) => Some(Fate::Timeout),
+        "CaughtMutant" => Some(Fate::Caught),
+        "MissedMutant" => Some(Fate::Missed),
+        "Timeout" => Some(Fate::Timeout),
+        // A compiler that something ended has not said that the change does not compile.
+        "Unviable" if log.contains(BY_SIGNAL) => None,
+        "Unviable" => Some(Fate::Unviable),
+        _ => None,
+    }
 }
 
 /// The test that noticed, and whether it did by an assertion: such a test before others.
@@ -221,6 +236,26 @@ assertion `left == right` failed
         assert_eq!(witness("signal: 6, SIGABRT"), None);
         assert!(!is_assertion("Test failed: attempt to add with overflow."));
         assert!(is_assertion("Test failed: assertion failed: `(left == right)`"));
+    }
+
+    #[test]
+    fn what_was_ended_tells_nothing_of_a_change() {
+        assert_eq!(fate("Unviable", "error[E0277]: the trait bound"), Some(Fate::Unviable));
+        let ended =
+            "process didn't exit successfully: `rustc --test` (signal: 24, SIGXCPU: CPU time)";
+        assert_eq!(fate("Unviable", ended), None);
+        assert_eq!(fate("CaughtMutant", ended), Some(Fate::Timeout));
+        assert_eq!(fate("CaughtMutant", LOG), Some(Fate::Caught));
+    }
+
+    #[test]
+    fn tests_alone_are_limited() {
+        let words: toml::Table = runner(7).parse().unwrap();
+        let runner = words["target"]["cfg(unix)"]["runner"].as_array().unwrap();
+        let words: Vec<&str> = runner.iter().filter_map(|it| it.as_str()).collect();
+        let mut limited = Command::new(words[0]);
+        let said = limited.args(&words[1..]).args(["sh", "-c", "ulimit -S -t"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&said.stdout), "7\n");
     }
 
     #[test]

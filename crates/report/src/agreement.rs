@@ -11,6 +11,8 @@ pub const TOLERANCE_POINTS: f64 = 5.0;
 /// Headings and rows, of which the first column is text.
 pub(crate) struct Rows {
     pub(crate) heads: Vec<String>,
+    /// Places of the columns that a phone leaves out at first.
+    pub(crate) dispensable: &'static [usize],
     pub(crate) rows: Vec<Vec<String>>,
 }
 
@@ -83,7 +85,9 @@ pub(crate) fn points(found: &Agreement) -> Rows {
             latency(point.p99_us.1, unit),
         ]
     };
-    Rows { heads, rows: found.points.iter().map(row).collect() }
+    // The second goodput is the first and the difference.
+    let dispensable = &[2, 5, 7, 8];
+    Rows { heads, dispensable, rows: found.points.iter().map(row).collect() }
 }
 
 /// The unit of a table's times: that of its tightest objective, in which no other loses a digit.
@@ -112,7 +116,7 @@ pub(crate) fn onsets(found: &Agreement) -> Rows {
     let heads = ["falls behind at", "clients", "SLO\n", "first", "second"].map(str::to_owned);
     let mut heads = Vec::from(heads);
     heads[2].push_str(unit.name());
-    Rows { heads, rows: found.onsets.iter().map(row).collect() }
+    Rows { heads, dispensable: &[], rows: found.onsets.iter().map(row).collect() }
 }
 
 pub(crate) fn sentence(found: &Agreement) -> String {
@@ -125,14 +129,18 @@ pub(crate) fn sentence(found: &Agreement) -> String {
         _ => false,
     };
     let onsets = found.onsets.iter().filter(same_onset).count();
+    let unmatched = match found.unmatched {
+        0 => String::new(),
+        1 => " 1 configuration has no valid run in one of the two, or in both.".to_owned(),
+        n => format!(" {n} configurations have no valid run in one of the two, or in both."),
+    };
     format!(
         "Goodput agrees within {TOLERANCE_POINTS} points of capacity in {near} of {} configurations, the order \
          of the controllers at {alike} of {all} demands, and where they fall below {} % of what could \
-         be served within 10 % for {onsets} of {}. {} configurations have no valid run in one of the two, or in both.",
+         be served within 10 % for {onsets} of {}.{unmatched}",
         found.points.len(),
         percent(KEEPS_UP),
         found.onsets.len(),
-        found.unmatched,
     )
 }
 
@@ -167,6 +175,15 @@ mod tests {
         let expected = ["0.85×", "0", "84", "+84.0", "!", "–", "213"];
         assert!(cells(row).ends_with(&expected), "{text}");
         assert!(text.contains("Goodput is in % of capacity"), "{text}");
+    }
+
+    /// It said that 0 configurations, or 1 configurations, had no valid run.
+    #[test]
+    fn configurations_without_a_pair_are_counted_in_words_that_fit() {
+        let said = |unmatched| sentence(&Agreement { unmatched, ..Agreement::default() });
+        assert!(said(0).ends_with("of 0."), "{}", said(0));
+        assert!(said(1).contains(" 1 configuration has no valid run"), "{}", said(1));
+        assert!(said(2).contains(" 2 configurations have no valid run"), "{}", said(2));
     }
 
     /// A part of a result was compared as if it were all of it.

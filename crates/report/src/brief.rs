@@ -43,7 +43,7 @@ fn grid_of(group: &Group<'_>, width: Option<u16>) -> String {
         "controller",
         "in time,\n% of capacity",
         &p99,
-        "refused by\nthe server, %",
+        "refused by\nserver, %",
         "runs that\ncount",
     ];
     grid_within(&heads, 2, &rows(group, unit), Some(width.unwrap_or(WIDTH)))

@@ -16,7 +16,7 @@ use tailwater_stats::result::Experiment;
 pub fn comparison(first: &Experiment, second: &Experiment, found: &Agreement) -> String {
     let both = both(first, second);
     let groups = model::groups(&both);
-    let called = format!("{} against {}", called(first, "first"), called(second, "second"));
+    let called = called(first, second);
     let mut body = format!(
         "<header>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n<p class=\"muted\">first: {}<br/>second: {}</p>\n",
         escape(&called),
@@ -56,14 +56,23 @@ fn downloads(found: &Agreement) -> String {
     format!("{json} · {}", download("comparison.csv", "CSV", "text/csv", &comparison_csv(found)))
 }
 
-fn table(Rows { heads, rows }: &Rows) -> String {
-    let heads = heads.iter().map(|head| Head::plain(head)).collect();
+fn table(Rows { heads, dispensable, rows }: &Rows) -> String {
+    let head = |(at, text): (usize, &String)| Head {
+        more: dispensable.contains(&at),
+        ..Head::plain(text)
+    };
+    let heads = heads.iter().enumerate().map(head).collect();
     let rows = rows.iter().cloned().map(Row::plain).collect();
     Sortable { kind: "comparison", heads, rows }.markup()
 }
 
-fn called(experiment: &Experiment, which: &str) -> String {
-    format!("{} on {} ({which})", name(experiment), experiment.driver)
+/// What both are named stands once.
+fn called(first: &Experiment, second: &Experiment) -> String {
+    let (one, two) = (&first.driver, &second.driver);
+    if name(first) == name(second) {
+        return format!("{}: {one} (first) against {two} (second)", name(first));
+    }
+    format!("{} on {one} (first) against {} on {two} (second)", name(first), name(second))
 }
 
 /// One experiment with the runs of both, whose profiles say whose they are.

@@ -74,6 +74,8 @@ struct Block {
     whole: Histogram<u32>,
     /// Without the calls that were seen within.
     itself: Histogram<u32>,
+    /// Of all its calls together.
+    calls_within: u64,
 }
 
 /// A function's calls, block by block.
@@ -88,6 +90,9 @@ pub struct FunctionBlocks {
     pub whole: Quantiles,
     /// How long of that they were in the function itself, and in calls that were not seen.
     pub itself: Quantiles,
+    /// How many calls were seen within one, by the mean of each block with a median. Those that one of them made are not among
+    /// them.
+    pub calls_within: Vec<f64>,
     /// How many calls the blocks with a 99th percentile have: that of few calls is lower than that of many.
     pub tail_calls: Vec<u64>,
 }
@@ -185,21 +190,22 @@ impl Blocks {
         function.blocks[block as usize].get_or_insert_with(Block::new).add(took, within);
     }
 
-    /// How long the calls that it made were together, those that were seen; `None` on a thread too many. A first reading with a set
-    /// of functions says how many such calls there are: it has the same bound.
-    fn within(&mut self, call: &Call) -> Option<Ticks> {
+    /// The calls that it made, those that were seen: how long they were together, and how many. `None` on a thread too many. A first
+    /// reading with a set of functions says how many such calls there are: it has the same bound.
+    fn within(&mut self, call: &Call) -> Option<(Ticks, u64)> {
         let took = Interval { low: call.length(), high: call.length() };
-        self.threads.ended(call, Some(took)).map(|within| within.time.low)
+        self.threads.ended(call, Some(took)).map(|within| (within.time.low, within.calls))
     }
 }
 
 impl Block {
     fn new() -> Self {
         let empty = Histogram::new(2).expect("two digits are within the library's range");
-        Self { whole: empty.clone(), itself: empty }
+        Self { whole: empty.clone(), itself: empty, calls_within: 0 }
     }
 
-    fn add(&mut self, took: Ticks, within: Ticks) {
+    fn add(&mut self, took: Ticks, (within, calls): (Ticks, u64)) {
+        self.calls_within += calls;
         self.whole.record(took).expect("the histogram grows");
         self.itself.record(took.saturating_sub(within)).expect("the histogram grows");
     }
@@ -220,11 +226,13 @@ impl Function {
             };
             Quantiles { p50_ns: told(0.5, MEDIAN_CALLS), p99_ns: told(0.99, TAIL_CALLS) }
         };
+        let mean = |block: &Block| block.calls_within as f64 / block.whole.len() as f64;
         FunctionBlocks {
             calls: self.calls,
             short: self.short,
             whole: quantiles(|block| &block.whole),
             itself: quantiles(|block| &block.itself),
+            calls_within: blocks(MEDIAN_CALLS).map(mean).collect(),
             tail_calls: blocks(TAIL_CALLS).map(|block| block.whole.len()).collect(),
         }
     }
@@ -237,6 +245,7 @@ impl FunctionBlocks {
         self.short += other.short;
         self.whole.append(other.whole);
         self.itself.append(other.itself);
+        self.calls_within.extend(other.calls_within);
         self.tail_calls.extend(other.tail_calls);
     }
 }

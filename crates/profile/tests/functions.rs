@@ -354,8 +354,9 @@ fn a_function_itself_is_without_all_calls_that_were_seen_within() {
     };
     let mut found = read(1);
     let near = |found: &[f64], us: f64| found.iter().all(|ns| (ns / us / 1e3 - 1.0).abs() < 0.01);
-    for (name, whole, itself) in [("outer", 100.0, 40.0), ("inner", 40.0, 30.0)] {
+    for (name, whole, itself, within) in [("outer", 100.0, 40.0, 2.0), ("inner", 40.0, 30.0, 1.0)] {
         let one = found.remove(name).expect("it was to be read");
+        assert_eq!(one.calls_within, [within]);
         assert_eq!((one.calls, one.short, &one.tail_calls[..]), (100, 0, &[100][..]));
         for (quantiles, us) in [(&one.whole, whole), (&one.itself, itself)] {
             assert_eq!((quantiles.p50_ns.len(), quantiles.p99_ns.len()), (1, 1));
@@ -367,6 +368,7 @@ fn a_function_itself_is_without_all_calls_that_were_seen_within() {
         assert!(both.itself.p50_ns.len() == 10 && both.whole.p99_ns.is_empty(), "{both:?}");
         both.append(one);
         assert_eq!((both.calls, both.itself.p50_ns.len(), both.whole.p99_ns.len()), (200, 11, 1));
+        assert_eq!(both.calls_within, [within; 11]);
         assert!(near(&both.itself.p50_ns, itself), "{both:?}");
     }
 }

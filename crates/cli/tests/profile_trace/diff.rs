@@ -138,11 +138,17 @@ fn the_most_called_functions_are_compared_and_none_vanishes() {
 /// A process: `outer` does something itself and calls `inner`, which takes so many times as long. All that it does takes so
 /// many times as long as in other processes of the build.
 fn process(path: &str, seed: u64, slow: f64, luck: f64) -> PathBuf {
-    process_of(path, seed, [20_000.0, 100_000.0 * slow], luck)
+    process_of(path, seed, [20_000.0, 100_000.0 * slow], luck, 10)
 }
 
-/// The same, of so many nanoseconds that `outer` and `inner` do themselves.
-fn process_of(path: &str, seed: u64, [own, within]: [f64; 2], luck: f64) -> PathBuf {
+/// The same, of so many nanoseconds that `outer` and `inner` do themselves. Of ten calls of `inner` so many were seen.
+fn process_of(
+    path: &str,
+    seed: u64,
+    [own, within]: [f64; 2],
+    luck: f64,
+    seen_of_ten: u64,
+) -> PathBuf {
     let mut rng = Rng::from_seed(seed);
     let clock = Clock { ticks: 1 << 40, raw_ns: 1 << 40, real_ns: 1 << 40 };
     let mut records = vec![Record::Clock(clock), function(1, "outer"), function(2, "inner")];
@@ -160,7 +166,8 @@ fn process_of(path: &str, seed: u64, [own, within]: [f64; 2], luck: f64) -> Path
             generation: 2 * nth + 1,
             ..call
         };
-        records.extend([Record::Call(inner), Record::Call(call)]);
+        records.extend((nth % 10 < seen_of_ten).then_some(Record::Call(inner)));
+        records.push(Record::Call(call));
     }
     trace(path, &records, 0)
 }
@@ -203,18 +210,24 @@ fn folders_of_recordings_tell_builds_apart_and_a_callee_from_its_caller() {
 
 /// What `outer` calls takes from one to four times as long, whichever the build.
 #[test]
-fn what_moved_itself_within_calls_that_vary_is_told_apart() {
-    let build = |name: &str, seed: u64, own: f64| {
+fn what_moved_itself_within_calls_that_vary_is_named_unless_fewer_calls_were_seen_within() {
+    let build = |name: &str, seed: u64, own: f64, seen_of_ten: u64| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&folder).expect("the target folder can be written to");
         for nth in 0..12 {
             let within = 100_000.0 * (1 + nth % 4) as f64;
-            process_of(&format!("{name}/{nth:02}.trace"), seed + nth, [own, within], 1.0);
+            let path = format!("{name}/{nth:02}.trace");
+            process_of(&path, seed + nth, [own, within], 1.0, seen_of_ten);
         }
         folder
     };
-    let before = build("diff-varied-before", 500, 40_000.0);
-    let output = diff(&before, &build("diff-varied-after", 600, 60_000.0), &[]);
+    let before = build("diff-varied-before", 500, 40_000.0, 10);
+    let output = diff(&before, &build("diff-varied-after", 600, 60_000.0, 10), &[]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = text(&output);
+    assert!(said.starts_with("1 of 2 functions have moved by themselves"), "{said}");
+    assert!(said.contains("\nouter") && !said.contains("\ninner"), "{said}");
+    let output = diff(&before, &build("diff-unseen-after", 700, 60_000.0, 7), &[]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let said = text(&output);
     assert!(said.starts_with("0 of 2 functions have moved by themselves"), "{said}");

@@ -2,7 +2,7 @@
 
 use super::chosen::Chosen;
 use super::side::UNITS_MIN;
-use super::verdict::{Asked, Change, Moved, Quantile, Verdict};
+use super::verdict::{Asked, CallsWithin, Change, Moved, Quantile, Verdict};
 use crate::blocks::FunctionBlocks;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -81,9 +81,7 @@ fn correct(functions: &mut [Moved], asked: Asked) {
             let is_sure = change.p < 1.0 - asked.confidence;
             change.moved = is_sure && change.ratio.ln().abs() > asked.within.ln_1p();
         }
-        let quantiles = [function.p50, function.p99];
-        function.moved = quantiles.iter().flatten().any(|one| one.whole.moved);
-        function.by_itself = quantiles.iter().flatten().any(Quantile::is_by_itself);
+        function.judge(asked.resolution_ns);
     }
 }
 
@@ -125,6 +123,7 @@ impl Pair<'_> {
             by_itself: false,
             p50,
             p99,
+            calls_within: laws.calls_within([&a.calls_within, &b.calls_within]),
             uneven: tail && many > few * UNEVEN,
         }
     }
@@ -146,12 +145,23 @@ impl Laws {
     ) -> Option<Quantile> {
         // Shifts of logarithms are ratios. A call of no ticks is one of a tick at most.
         let log = |ns: f64| ns.max(0.1).ln();
-        // It may be nothing in one build, so its own ratio would say little. It is a part of the whole.
-        let all = median(whole[0]).max(0.1);
+        // It may be nothing in one build, so its own ratio would say little. It is a part of the whole. Other work on the machine makes
+        // calls longer and never shorter: where that met half of the blocks, the median is of what was disturbed.
+        let all = quarter(whole[0]).max(0.1);
         Some(Quantile {
             whole: self.change(whole, confidence, log, f64::exp)?,
             itself: self.change(itself, confidence, |ns| ns / all, |more| (1.0 + more).max(0.0))?,
+            by_itself: false,
         })
+    }
+
+    fn calls_within(&mut self, [before, after]: [&[f64]; 2]) -> Option<CallsWithin> {
+        if before.len().min(after.len()) < UNITS_MIN {
+            return None;
+        }
+        // Any confidence will do: no interval is told.
+        let found = self.law((before.len(), after.len()))?.shift(before, after, 0.95)?;
+        Some(CallsWithin { before: median(before), after: median(after), p: found.p })
     }
 
     /// Compares values on the scale of `of`; `back` makes a ratio of a shift on it.
@@ -185,6 +195,13 @@ fn median(values: &[f64]) -> f64 {
     f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
 }
 
+/// The lower quartile.
+fn quarter(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted[sorted.len() / 4]
+}
+
 /// Of counts; nothing of none.
 fn middle(counts: &[u64]) -> u64 {
     let mut sorted = counts.to_vec();
@@ -203,7 +220,7 @@ impl Moved {
     fn greatest(&self) -> f64 {
         let (is_alone, is_moved) = (self.is_in_itself(), self.moved);
         let change = |one: &Quantile| match self.by_itself {
-            true => one.is_by_itself().then_some(one.itself),
+            true => one.by_itself.then_some(one.itself),
             false if is_alone => one.is_itself_alone().then_some(one.itself),
             false => (one.whole.moved || !is_moved).then_some(one.whole),
         };
@@ -237,7 +254,8 @@ mod tests {
 
     fn function(whole: Quantiles, itself: Quantiles) -> FunctionBlocks {
         let tail_calls = vec![500; BLOCKS];
-        FunctionBlocks { calls: 10_000, short: 0, whole, itself, tail_calls }
+        let calls_within = vec![];
+        FunctionBlocks { calls: 10_000, short: 0, whole, itself, calls_within, tail_calls }
     }
 
     /// Of a made-up recording. One function takes `slower` times as long, by what it does itself.
@@ -476,6 +494,21 @@ mod tests {
         };
         assert!(!of("f3").moved && of("f3").p < 0.01, "{:?}", of("f3"));
         assert!(of("f0").moved && (1.04..1.05).contains(&of("f0").ratio), "{:?}", of("f0"));
+    }
+
+    /// In one of five pairs of builds of SQLite other work made most calls before ten times as long.
+    #[test]
+    fn a_change_of_a_function_itself_is_a_share_of_calls_that_nothing_disturbed() {
+        let (mut before, mut after) = (recording(1, 1.0), recording(2, 1.0));
+        let disturbed = before.get_mut("f3").expect("a function");
+        disturbed.whole.p50_ns[..12].iter_mut().for_each(|ns| *ns *= 10.0);
+        // Of 4,000 ns.
+        let slower = after.get_mut("f3").expect("a function");
+        slower.itself.p50_ns.iter_mut().for_each(|ns| *ns += 200.0);
+        let verdict = compare(&before, &after, ASKED);
+        let found = verdict.functions.iter().find(|one| one.name == "f3").expect("compared");
+        let itself = found.p50.expect("it was compared").itself;
+        assert!(itself.moved && (1.03..1.07).contains(&itself.ratio), "{itself:?}");
     }
 
     #[test]

@@ -12,4 +12,4 @@ mod compare;
 pub use chosen::Chosen;
 pub use compare::compare;
 pub use side::{Recording, Side, UNITS_MIN, can_be_compared};
-pub use verdict::{Asked, Change, Moved, Outcome, Quantile, Verdict};
+pub use verdict::{Asked, CallsWithin, Change, Moved, Outcome, Quantile, Verdict};

@@ -4,6 +4,9 @@ use super::chosen::Chosen;
 use super::side::Side;
 use serde::Serialize;
 
+/// Where a difference in the calls that were seen within is less likely by chance than this, it may be why a function itself has moved.
+const SEEN_ALIKE: f64 = 0.05;
+
 /// What is to be found out, and of what.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Asked {
@@ -49,14 +52,16 @@ pub struct Moved {
     pub calls_before: u64,
     /// The same after.
     pub calls_after: u64,
-    /// Whether its calls take another time, by the one or the other quantile.
+    /// Whether its calls take another time, by the one or the other quantile, or surely do in the function itself.
     pub moved: bool,
-    /// Whether they do so for what the function does itself.
+    /// Whether they do so for what the function does itself, by the one or the other quantile.
     pub by_itself: bool,
     /// Of its calls' median; none where that is not compared.
     pub p50: Option<Quantile>,
     /// Of their 99th percentile; none where that is not compared.
     pub p99: Option<Quantile>,
+    /// How many calls were seen within one of its own; none where too few blocks tell.
+    pub calls_within: Option<CallsWithin>,
     /// Blocks of one side have more than twice as many calls as those of the other: 99th percentiles differ by that alone.
     pub uneven: bool,
 }
@@ -71,6 +76,19 @@ pub struct Quantile {
     /// changed if nothing else has.
     #[serde(rename = "self")]
     pub itself: Change,
+    /// Whether the function is named for it.
+    pub by_itself: bool,
+}
+
+/// How many calls were seen within one of a function, without those that these made.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct CallsWithin {
+    /// The median of the blocks' means before.
+    pub before: f64,
+    /// The same after.
+    pub after: f64,
+    /// The chance of such a difference where there is none. It is not corrected: by it nothing is named.
+    pub p: f64,
 }
 
 /// How a time has changed.
@@ -139,13 +157,30 @@ impl Verdict {
         self.functions.iter().filter(|one| one.moved && !one.by_itself)
     }
 
-    /// Functions that moved for what they do themselves, and of whose whole calls it is not sure: these vary too much to tell.
+    /// Functions that moved themselves, while whole calls vary too much to tell. It may be for calls that were seen within in one build
+    /// alone, or by no more than looks tell.
     pub fn in_themselves(&self) -> impl Iterator<Item = &Moved> {
         self.functions.iter().filter(|one| one.is_in_itself())
     }
 }
 
 impl Moved {
+    /// Says for which quantiles the function is named, once the chances of all are corrected. It is named, too, for what has surely moved
+    /// in itself within whole calls of which nothing is sure. That must be more than looks tell, and not of calls that
+    /// were seen within in one build alone.
+    pub(super) fn judge(&mut self, resolution_ns: u64) {
+        let within = self.calls_within;
+        for one in self.p50.iter_mut().chain(self.p99.iter_mut()) {
+            let is_own = one.is_itself_alone()
+                && one.itself.is_longer_than(resolution_ns)
+                && within.is_some_and(|within| !within.may_explain(one.itself.ratio));
+            one.by_itself = one.is_by_itself() || is_own;
+        }
+        let quantiles = [self.p50, self.p99];
+        self.by_itself = quantiles.iter().flatten().any(|one| one.by_itself);
+        self.moved = self.by_itself || quantiles.iter().flatten().any(|one| one.whole.moved);
+    }
+
     /// Whether it is one of [`Verdict::in_themselves`].
     pub(super) fn is_in_itself(&self) -> bool {
         let quantiles = [self.p50, self.p99];
@@ -175,5 +210,101 @@ impl Change {
     /// Whether this is between its bounds.
     fn may_be(&self, ratio: f64) -> bool {
         self.low.is_none_or(|low| low <= ratio) && self.high.is_none_or(|high| ratio <= high)
+    }
+
+    /// Whether it has changed by more than so many nanoseconds, up or down.
+    fn is_longer_than(&self, ns: u64) -> bool {
+        (self.after_ns - self.before_ns).abs() > ns as f64
+    }
+}
+
+impl CallsWithin {
+    /// Whether a function itself may take so many times as long for this alone: what is not seen within counts as its own.
+    fn may_explain(&self, ratio: f64) -> bool {
+        // What it does more of, or less, is no work that it took over.
+        let is_against =
+            if ratio > 1.0 { self.after > self.before } else { self.after < self.before };
+        self.p < SEEN_ALIKE && !is_against
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNSURE: Change = Change {
+        before_ns: 800_000.0,
+        after_ns: 850_000.0,
+        ratio: 1.06,
+        low: Some(0.75),
+        high: Some(1.21),
+        p: 0.95,
+        moved: false,
+    };
+
+    /// Of which nothing is sure but that the function itself takes 5 % of a call more, or less.
+    fn varied(ratio: f64, [before, after, p]: [f64; 3]) -> Moved {
+        let ns = [10_000.0, 50_000.0];
+        let [before_ns, after_ns] = if ratio > 1.0 { ns } else { [ns[1], ns[0]] };
+        let itself = Change { before_ns, after_ns, ratio, p: 1e-9, moved: true, ..UNSURE };
+        Moved {
+            name: "f".into(),
+            calls_before: 4_000,
+            calls_after: 4_000,
+            moved: false,
+            by_itself: false,
+            p50: Some(Quantile { whole: UNSURE, itself, by_itself: false }),
+            p99: None,
+            calls_within: Some(CallsWithin { before, after, p }),
+            uneven: false,
+        }
+    }
+
+    fn is_named(mut one: Moved, resolution_ns: u64) -> bool {
+        one.judge(resolution_ns);
+        let quantile = one.p50.expect("compared");
+        assert_eq!((one.moved, one.by_itself), (quantile.by_itself, quantile.by_itself));
+        assert_eq!(one.is_in_itself(), !quantile.by_itself, "it is told in any case");
+        one.by_itself
+    }
+
+    /// In one of five pairs of builds of SQLite whole calls varied by a quarter, and the slower function was not named.
+    #[test]
+    fn a_function_that_surely_moved_itself_is_named_though_whole_calls_vary() {
+        for ratio in [1.05, 1.0 / 1.05] {
+            assert!(is_named(varied(ratio, [1.0, 1.0, 1.0]), 1_000), "{ratio}");
+        }
+    }
+
+    #[test]
+    fn what_was_seen_within_in_one_build_alone_may_explain_it() {
+        // Up with fewer calls seen within, and down with more.
+        for (ratio, after) in [(1.05, 0.7), (1.0 / 1.05, 1.3)] {
+            assert!(!is_named(varied(ratio, [1.0, after, 0.001]), 1_000), "{ratio}");
+            assert!(is_named(varied(ratio, [1.0, after, 0.5]), 1_000), "{ratio} by chance");
+        }
+        assert!(is_named(varied(1.05, [1.0, 1.3, 0.001]), 1_000), "it calls more, and is longer");
+        assert!(!is_named(varied(1.05, [1.0, 1.0, 0.001]), 1_000), "alike by their medians alone");
+        let unknown = Moved { calls_within: None, ..varied(1.05, [1.0; 3]) };
+        assert!(!is_named(unknown, 1_000));
+    }
+
+    #[test]
+    fn a_change_that_is_no_longer_than_looks_tell_does_not_name_a_function() {
+        assert!(!is_named(varied(1.05, [1.0, 1.0, 1.0]), 40_000));
+        assert!(is_named(varied(1.05, [1.0, 1.0, 1.0]), 39_999));
+    }
+
+    #[test]
+    fn where_whole_calls_have_surely_moved_what_was_seen_within_does_not_matter() {
+        let mut one = varied(1.05, [1.0, 0.7, 0.001]);
+        one.p50.as_mut().expect("compared").whole.moved = true;
+        one.judge(1_000);
+        assert!(one.moved && one.by_itself);
+        let mut with = varied(1.05, [1.0, 1.0, 1.0]);
+        let quantile = with.p50.as_mut().expect("compared");
+        (quantile.whole.moved, quantile.itself.moved) = (true, false);
+        with.judge(1_000);
+        assert!(with.moved && !with.by_itself);
     }
 }

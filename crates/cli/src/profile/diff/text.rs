@@ -43,7 +43,9 @@ pub(super) fn text(verdict: &Verdict, builds: &[Build; 2], limit: usize) -> Stri
         out.push_str(&table(&with, limit));
     }
     if !alone.is_empty() {
-        let head = line("In themselves, while whole calls vary too much to tell:");
+        let head = line(
+            "In themselves, while whole calls vary too much to tell, and so may what was seen within:",
+        );
         out.push_str(&format!("\n{head}"));
         out.push_str(&table(&alone, limit));
     }
@@ -90,9 +92,9 @@ fn table(moved: &[&Moved], limit: usize) -> String {
     out
 }
 
-/// Whether the quantile has moved. Of a function that has not, whether that itself has.
+/// Whether the quantile has moved, or the function is named for it. Of a function that has not moved, whether that itself has.
 fn is_told(one: &Moved, quantile: &Quantile) -> bool {
-    if one.moved { quantile.whole.moved } else { quantile.is_itself_alone() }
+    if one.moved { quantile.whole.moved || quantile.by_itself } else { quantile.is_itself_alone() }
 }
 
 /// A row for each quantile that has moved, and below it one of the function itself where that has moved with it or alone.
@@ -101,7 +103,7 @@ fn rows(name: String, one: &Moved) -> Vec<Vec<String>> {
     let quantiles = [("p50", &one.p50), (tail, &one.p99)];
     let told = quantiles.into_iter().filter_map(|(what, found)| Some((what, found.as_ref()?)));
     let cells = told.filter(|(_, found)| is_told(one, found)).flat_map(|(what, found)| {
-        let is_itself = found.is_by_itself() || !one.moved;
+        let is_itself = found.by_itself || !one.moved;
         let itself = is_itself.then(|| cells("  self", &found.itself));
         std::iter::once(cells(what, &found.whole)).chain(itself)
     });

@@ -61,6 +61,8 @@ struct Pair {
     comparisons: u64,
     /// Those that are named, by themselves or with what they call, as `profile diff --json` has them.
     moved: Vec<Value>,
+    /// Those that are not, though the function itself has surely moved.
+    itself: Vec<Value>,
     /// The planted one, named or not.
     function: Option<Value>,
 }
@@ -163,8 +165,12 @@ impl Pair {
         let comparisons = verdict["comparisons"].as_u64().ok_or("it has no comparisons")?;
         let of = |wanted: &dyn Fn(&&Value) -> bool| all.iter().filter(wanted).cloned().collect();
         let moved: Vec<Value> = of(&|one| one["moved"] == true);
-        let planted: Vec<Value> = of(&|one| one["name"] == function);
-        Ok(Self { functions: all.len(), comparisons, moved, function: planted.into_iter().next() })
+        let itself: Vec<Value> = of(&|one| {
+            let has = |quantile: &str| one[quantile]["self"]["moved"] == true;
+            one["moved"] != true && (has("p50") || has("p99"))
+        });
+        let function = of(&|one| one["name"] == function).into_iter().next();
+        Ok(Self { functions: all.len(), comparisons, moved, itself, function })
     }
 
     /// Those that are named; with a mark, those that moved with what they call.
@@ -250,6 +256,11 @@ mod tests {
             "2 functions, 4 comparisons; named: f, g (with its calls)"
         );
         assert_eq!(found.identical[0].function.as_ref().expect("compared")["name"], "f");
+        assert!(found.identical[0].itself.is_empty());
+        let alone = serde_json::json!({ "name": "f", "moved": false, "p50": { "self": { "moved": true } } });
+        let verdict = serde_json::json!({ "comparisons": 4, "functions": [alone] });
+        let pair = Pair::read(&verdict.to_string(), "f").expect("a verdict");
+        assert_eq!((pair.moved.len(), pair.itself.len()), (0, 1));
         assert!(Pair::read("{}", "f").is_err());
     }
 }

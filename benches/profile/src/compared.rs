@@ -59,6 +59,8 @@ struct Pair {
     /// Functions that were compared, and how many comparisons were corrected for.
     functions: usize,
     comparisons: u64,
+    /// Rounds that each recording of either build has made: how far other work disturbed them.
+    rounds: [Vec<u64>; 2],
     /// Those that are named, by themselves or with what they call, as `profile diff --json` has them.
     moved: Vec<Value>,
     /// Those that are not, though the function itself has surely moved.
@@ -103,7 +105,7 @@ fn pair(args: &ComparedArgs, second: &Path, backwards: bool) -> Result<Pair> {
     let folders = ["a", "b"].map(|name| args.of.folder.join(name));
     folders.iter().try_for_each(|folder| empty(folder))?;
     let programs = [args.of.program.as_path(), second];
-    let mut expected = None;
+    let (mut expected, mut rounds) = (None, [vec![], vec![]]);
     for (number, side) in order(args.recordings, backwards).into_iter().enumerate() {
         let trace = folders[side].join(format!("{number:03}.trace"));
         let said = command::output(&mut record(programs[side], &trace, args.seconds))?;
@@ -112,8 +114,9 @@ fn pair(args: &ComparedArgs, second: &Path, backwards: bool) -> Result<Pair> {
         if found != *expected {
             return Err(format!("the builds found {expected} and {found}"));
         }
+        rounds[side].push(made(&said)?);
     }
-    Pair::read(&diff(&folders)?, &args.function)
+    Ok(Pair { rounds, ..Pair::read(&diff(&folders)?, &args.function)? })
 }
 
 /// Which of two is recorded when: A, B, B, A and so on, so that what drifts meets both alike.
@@ -139,6 +142,12 @@ fn record(program: &Path, trace: &Path, seconds: f64) -> Command {
     record.args(["profile", "record", "-o"]).arg(trace).arg("--").arg(program);
     record.arg(seconds.to_string());
     record
+}
+
+/// How many rounds it has made: the first word.
+fn made(said: &str) -> Result<u64> {
+    let made = said.split_whitespace().next().and_then(|word| word.parse().ok());
+    made.ok_or_else(|| format!("a program said `{}`", said.trim()))
 }
 
 /// What each round has found: the second word.
@@ -170,7 +179,8 @@ impl Pair {
             one["moved"] != true && (has("p50") || has("p99"))
         });
         let function = of(&|one| one["name"] == function).into_iter().next();
-        Ok(Self { functions: all.len(), comparisons, moved, itself, function })
+        let rounds = [vec![], vec![]];
+        Ok(Self { functions: all.len(), comparisons, rounds, moved, itself, function })
     }
 
     /// Those that are named; with a mark, those that moved with what they call.
@@ -217,6 +227,15 @@ mod tests {
     fn builds_are_recorded_by_turns_in_which_each_is_first_as_often() {
         assert_eq!(order(3, false), [0, 1, 1, 0, 0, 1]);
         assert_eq!(order(2, true), [1, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_program_says_how_many_rounds_it_made_and_what_it_found() {
+        let said = "412 00000000000000ff\n";
+        assert_eq!((made(said), answer(said)), (Ok(412), Ok("00000000000000ff")));
+        for said in ["", "none found", "-1 ff"] {
+            assert!(made(said).is_err(), "{said}");
+        }
     }
 
     #[test]

@@ -171,6 +171,14 @@ fn callers_stay_during_their_tail_calls_where_that_is_asked_for() {
         let recorded = Recorded::read(&folder.join("x.trace"));
         recorded.calls("tail_caller").next().is_some().then_some(())
     });
+    // Without it the caller is gone by then.
+    in_time(1000, |rounds| {
+        let folder = folder("tail-gone");
+        succeeds(record_program(&folder, ends()).args(["tails", rounds]));
+        let recorded = Recorded::read(&folder.join("x.trace"));
+        assert_eq!(recorded.calls("tail_caller").count(), 0);
+        recorded.calls("callee").next().is_some().then_some(())
+    });
 }
 
 #[test]

@@ -444,6 +444,9 @@ fn each_of_many_threads_has_one_of_several_scanners() {
     let recorded = Recorded::read(&folder.join("x.trace"));
     assert!(recorded.is_finished());
     assert_eq!((recorded.threads(), recorded.lost(LossKind::Threads)), (129, 0));
+    // Each says once what it sees late.
+    let is_scanner = |record: &&Record| matches!(record, Record::Figure(figure) if figure.what == Measured::SeenLateTicks);
+    assert_eq!(recorded.records.iter().filter(is_scanner).count(), 4);
     let calls = recorded.records.iter().filter_map(|record| match record {
         Record::Call(call) => Some(call),
         _ => None,

@@ -169,9 +169,11 @@ impl Moved {
     /// in itself within whole calls of which nothing is sure. That must be more than looks tell, and not of calls that
     /// were seen within in one build alone.
     pub(super) fn judge(&mut self, resolution_ns: u64) {
-        let within = self.calls_within;
-        for one in self.p50.iter_mut().chain(self.p99.iter_mut()) {
+        let (within, uneven) = (self.calls_within, self.uneven);
+        for (one, is_uneven) in [(&mut self.p50, false), (&mut self.p99, uneven)] {
+            let Some(one) = one else { continue };
             let is_own = one.is_itself_alone()
+                && !is_uneven
                 && one.itself.is_longer_than(resolution_ns)
                 && within.is_some_and(|within| !within.may_explain(one.itself.ratio));
             one.by_itself = one.is_by_itself() || is_own;
@@ -293,6 +295,17 @@ mod tests {
     fn a_change_that_is_no_longer_than_looks_tell_does_not_name_a_function() {
         assert!(!is_named(varied(1.05, [1.0, 1.0, 1.0]), 40_000));
         assert!(is_named(varied(1.05, [1.0, 1.0, 1.0]), 39_999));
+    }
+
+    /// The 99th percentile of few calls is lower by that alone.
+    #[test]
+    fn a_tail_of_twice_as_many_calls_does_not_name_a_function() {
+        for uneven in [true, false] {
+            let of = varied(1.05, [1.0; 3]);
+            let mut one = Moved { p50: None, p99: of.p50, uneven, ..of };
+            one.judge(1_000);
+            assert_eq!((one.moved, one.by_itself), (!uneven, !uneven));
+        }
     }
 
     #[test]

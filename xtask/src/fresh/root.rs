@@ -44,9 +44,11 @@ const SETTINGS: &str = "TAILWATER_FRESH_CARGO";
 const CARGO: &str = ".cargo";
 
 /// Run by `sh` in namespaces of its own: `ROOT [FROM TO]… -- COMMAND…`, each FROM mounted at ROOT/TO. The
+/// root is a mount of its own, as `unshare --mount` asks of one: tests fill small disks within. The
 /// shell stays as the namespace's first process, which takes what its children leave behind with it.
 const ENTER: &str = r#"
 root=$1; shift
+mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"

@@ -144,7 +144,7 @@ fn overloaded(clients: u32, repetitions: u32, machine: &str, controller: &str) -
     (mean(|run| run.goodput_of_bound), mean(|run| run.drop_ratio))
 }
 
-/// Without pauses the mean is half a point lower, and of 100 clients' requests twice as many are dropped.
+/// Without pauses goodput is lower, and of 100 clients' requests twice as many are dropped.
 #[test]
 fn pauses_keep_goodput_and_halve_the_drops() {
     let without = format!("{BREAKWATER}\noverride = {{ pause = 0 }}");
@@ -157,7 +157,7 @@ fn pauses_keep_goodput_and_halve_the_drops() {
     assert!(dropped < 0.04, "{dropped:.3}");
 }
 
-/// Stalls as `scenarios/ablations/stalls.toml` has them. The goal of 93 % is missed by a tenth of a point there.
+/// Stalls as `scenarios/ablations/stalls.toml` has them. The goal of 93 % is missed by a hundredth of a point there.
 #[test]
 fn a_machine_that_stalls_five_times_a_second_costs_three_points() {
     let stalls = "[sim]\nstalls = [{ per_second = 5.0, \

@@ -542,4 +542,19 @@ mod tests {
             assert!(stands, "{REASONS}: {file} has no line `{line}` ({change})");
         }
     }
+
+    /// Such a reason claims that nothing changes, where a test sees that something does.
+    #[test]
+    fn no_reason_is_of_a_change_that_the_committed_result_has_as_caught() {
+        let root = crate::root().unwrap();
+        let result = Outcomes::read(&root.join("results/mutants.json")).unwrap();
+        let caught = result.each().filter(|one| one.fate == Fate::Caught);
+        let caught: BTreeSet<Key> = caught.map(|one| one.mutant.key()).collect();
+        // Two changes of one line may share a key.
+        let survivors = result.survivors();
+        for key in reasons(&root).unwrap().into_keys() {
+            let is_needless = caught.contains(&key) && !survivors.contains(&key);
+            assert!(!is_needless, "{REASONS}: a test catches {key:?}");
+        }
+    }
 }

@@ -12,6 +12,9 @@ const ORDINARY: &str = "none";
 /// What speaks of given controllers: programs that compare them.
 const SPEAKERS: &[&str] = &["tests/", "benches/", "fuzz/", "examples/"];
 
+/// What scenario files may say. Its examples are drawn into `docs/scenarios.md`, and documents may name controllers.
+const REFERENCE: &str = "crates/workload/src/scenario/keys/";
+
 /// A file that names a controller's folder by a path, that folder, and why.
 type Exception = (&'static str, &'static str, &'static str);
 
@@ -92,7 +95,7 @@ fn of_file(path: &str, text: &str, families: &[Family<'_>]) -> Vec<Problem> {
     let spoken = shipped(text).zip(1..).filter(|(line, _)| !is_comment(line));
     spoken
         .filter_map(|(line, number)| {
-            let named = |family: &&Family<'_>| line.contains(&format!("\"{}\"", family.name));
+            let named = |family: &&Family<'_>| names(path, line, family.name);
             let family = families.iter().find(named)?;
             (!path.starts_with(&family.folder)).then(|| {
                 let mend = format!(
@@ -104,6 +107,12 @@ fn of_file(path: &str, text: &str, families: &[Family<'_>]) -> Vec<Problem> {
             })
         })
         .collect()
+}
+
+/// In quotes, also in those of a text within a text.
+fn names(path: &str, line: &str, controller: &str) -> bool {
+    let within = || line.contains(&format!("\\\"{controller}\\\""));
+    line.contains(&format!("\"{controller}\"")) || (!path.starts_with(REFERENCE) && within())
 }
 
 /// The controllers' folders that paths into their crate begin with, each with its line.
@@ -190,6 +199,13 @@ mod tests {
         let special = "// One controller is special.\nif name == \"fair\" {\n";
         assert_eq!(places("crates/sim/src/swarm.rs", special), ["crates/sim/src/swarm.rs:2"]);
         assert_eq!(places("crates/control/src/other/mod.rs", special).len(), 1);
+    }
+
+    #[test]
+    fn so_is_one_in_a_text_within_a_text_but_for_the_examples_of_the_reference() {
+        let example = "key(\"{ name = \\\"fair\\\" }\");\n";
+        assert_eq!(places("crates/sim/src/a.rs", example), ["crates/sim/src/a.rs:1"]);
+        assert!(places("crates/workload/src/scenario/keys/top.rs", example).is_empty());
     }
 
     /// README.md spoke of eight controllers, and named three.

@@ -195,7 +195,7 @@ impl Quantile {
     /// work of those that it calls. Or more of their calls were too short to be seen.
     #[must_use]
     pub fn is_by_itself(&self) -> bool {
-        let Self { whole, itself } = self;
+        let Self { whole, itself, .. } = self;
         whole.moved && itself.moved && (whole.ratio > 1.0) == (itself.ratio > 1.0)
     }
 
@@ -203,7 +203,7 @@ impl Quantile {
     /// taken over work of those that it calls.
     #[must_use]
     pub fn is_itself_alone(&self) -> bool {
-        let Self { whole, itself } = self;
+        let Self { whole, itself, .. } = self;
         itself.moved && !whole.moved && whole.may_be(itself.ratio)
     }
 }

@@ -147,9 +147,15 @@ impl SpecError {
         Self::new(found, format!("{what} '{found}' is unknown; {hint} {}", known.join(", ")))
     }
 
-    /// A name of the literature leads to the controller that has it in its summary.
+    /// A name of the literature leads to the controller that has it in its summary, unless it is a controller's own in
+    /// other letters: `Breakwater` is named in the summary of `aqm-only`.
     fn no_controller(found: &str) -> Self {
         let names: Vec<_> = FAMILIES.iter().map(|family| family.name()).collect();
+        let known = names.join(", ");
+        if let Some(own) = names.iter().find(|name| name.eq_ignore_ascii_case(found)) {
+            let meant = format!("did you mean {own}? Known are {known}");
+            return Self::new(found, format!("controller '{found}' is unknown; {meant}"));
+        }
         let is_meant = |word: &&str| word.eq_ignore_ascii_case(found);
         let by_summary = FAMILIES.iter().find_map(|family| {
             let mut words = family.summary().split(|c: char| !c.is_alphanumeric());
@@ -159,7 +165,6 @@ impl SpecError {
         let Some((word, name)) = by_summary else {
             return Self::unknown("controller", found, &names);
         };
-        let known = names.join(", ");
         Self::new(
             found,
             format!("controller '{found}' is unknown; {word} is {name}. Known are {known}"),

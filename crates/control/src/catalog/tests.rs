@@ -88,6 +88,11 @@ fn what_is_meant_by_another_name_is_told() {
             .starts_with("controller 'protego' is unknown; Protego is efficiency. Known are none,"),
         "{protego}"
     );
+    // Its name stands in the summary of another, too.
+    for (found, own) in [("Breakwater", "breakwater"), ("AQM-Only", "aqm-only")] {
+        let start = format!("controller '{found}' is unknown; did you mean {own}? Known are none,");
+        assert!(said(found, "x").starts_with(&start), "{}", said(found, "x"));
+    }
     let near = said("breakwater", "target");
     let own = "setting 'target' does not apply to breakwater, whose own is target_delay; it is one of codel,";
     assert!(near.starts_with(own), "{near}");

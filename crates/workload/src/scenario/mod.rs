@@ -166,7 +166,8 @@ impl Scenario {
                 let found = text.get(span.clone()).filter(|found| !found.trim().is_empty());
                 let found = found.map(|found| format!(", found {}", clip(found)));
                 let found = found.unwrap_or_default() + &twice(error.message(), text, &span);
-                report.push(span.start, format!("this is not TOML: {}{found}", error.message()));
+                let (why, mend) = (error.message(), another(file));
+                report.push(span.start, format!("this is not TOML: {why}{found}{mend}"));
                 return Err(report.into_error(file));
             }
         };
@@ -436,19 +437,28 @@ fn duration(top: &Section<'_>, demand: &Demand) -> Duration {
     length
 }
 
-/// What mends a table that is written like a single one, and stands several times.
+/// What mends a key that stands several times, or a table that is written like a single one and does.
 fn twice(why: &str, text: &str, span: &Range<usize>) -> String {
+    if why != "duplicate key" {
+        return String::new();
+    }
     let found = text.get(span.clone()).unwrap_or_default();
     let head = |table: &'static keys::Table| match &table.key(found)?.kind {
         keys::ValueKind::Tables(inner) if inner.head.starts_with("[[") => Some(inner.head),
         _ => None,
     };
-    match keys::tables().into_iter().find_map(head).filter(|_| why == "duplicate key") {
+    match keys::tables().into_iter().find_map(head) {
         Some(head) => {
             format!("; two brackets are needed around what may stand several times, as in {head}")
         }
-        None => String::new(),
+        None => "; leave one of the two out".into(),
     }
+}
+
+/// What is needed in place of a file that is not even named like one of ours, such as a page of text.
+fn another(file: &str) -> &'static str {
+    let is_ours = file == "-" || file.strip_suffix(".toml").is_some();
+    if is_ours { "" } else { "; a scenario file is needed, and tailwater new NAME writes one" }
 }
 
 /// `scenarios/overload.toml` → `overload`.

@@ -4,7 +4,7 @@ use super::error::Report;
 use super::item::Item;
 use super::keys::{Key, Table, ValueKind, tables};
 use std::time::Duration;
-use tailwater_core::words::{clip, suggestion};
+use tailwater_core::words::{clip, nearest, suggestion};
 use toml::de::{DeTable, DeValue};
 
 /// A table whose keys are known.
@@ -19,7 +19,19 @@ pub(super) struct Section<'a> {
     broken: bool,
 }
 
-/// The one or two tables that have a key of this name, before what is known here.
+/// What may be meant by a key that is not known here, and leads into what is: a key that is spelt almost so, and the tables
+/// that have one of this name.
+fn meant(key: &str, known: &[&str]) -> String {
+    match (elsewhere(key), &nearest(key, known)[..]) {
+        (None, _) => suggestion(key, known),
+        (Some(other), []) => format!("it {other}; known here are"),
+        (Some(other), near) => {
+            format!("did you mean {}? Else it {other}; known here are", near.join(" or "))
+        }
+    }
+}
+
+/// The one or two tables that have a key of this name.
 fn elsewhere(key: &str) -> Option<String> {
     let holders: Vec<&str> = tables()
         .into_iter()
@@ -27,8 +39,8 @@ fn elsewhere(key: &str) -> Option<String> {
         .map(|table| if table.head.is_empty() { "the top of the file" } else { table.head })
         .collect();
     match holders[..] {
-        [one] => Some(format!("it belongs to {one}; known here are")),
-        [one, other] => Some(format!("it belongs to {one} or {other}; known here are")),
+        [one] => Some(format!("belongs to {one}")),
+        [one, other] => Some(format!("belongs to {one} or {other}")),
         _ => None,
     }
 }
@@ -62,8 +74,7 @@ impl<'a> Section<'a> {
         for key in table.keys() {
             if !known.contains(&&**key.get_ref()) {
                 let path = section.path(&clip(key.get_ref()));
-                let hint =
-                    elsewhere(key.get_ref()).unwrap_or_else(|| suggestion(key.get_ref(), &known));
+                let hint = meant(key.get_ref(), &known);
                 report.push(
                     key.span().start,
                     format!("unknown key {path}; {hint}: {}", known.join(", ")),

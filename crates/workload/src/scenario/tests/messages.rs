@@ -47,6 +47,20 @@ empty.toml:1:1: slo is missing; it is needed, for example slo = \"400us\"";
     assert_eq!(error.to_string(), expected);
 }
 
+/// A page of text was only told where its first line is no TOML.
+#[test]
+fn a_file_that_is_named_like_no_scenario_is_told_what_is_needed() {
+    let said = |file: &str| {
+        Scenario::parse(file, "# Words\n\nAn RPC runtime").expect_err("no TOML").to_string()
+    };
+    let mend = "; a scenario file is needed, and tailwater new NAME writes one";
+    assert!(said("README.md").ends_with(mend), "{}", said("README.md"));
+    for ours in ["x.toml", "-"] {
+        assert!(said(ours).starts_with(&format!("{ours}:3:")), "{}", said(ours));
+        assert!(!said(ours).contains(mend), "{}", said(ours));
+    }
+}
+
 #[test]
 fn a_file_or_text_that_is_too_long_is_refused_with_its_limit() {
     let huge = "#".repeat(limits::FILE_BYTES_MAX + 1);

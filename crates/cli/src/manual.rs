@@ -14,7 +14,10 @@ pub(crate) fn manual(options: &ManualOptions) -> Result<(), Failure> {
     if let Some(folder) = &options.all {
         return write_all(folder, &command);
     }
-    let asked = match options.verb.as_deref() {
+    // As `man` calls its page.
+    let of_page = |said: &str| said.strip_prefix("tailwater-").unwrap_or(said).to_owned();
+    let said = options.verb.as_deref().filter(|said| *said != "tailwater").map(of_page);
+    let asked = match said.as_deref() {
         None => &command,
         Some("scenario") => return say(keys::manual().trim_end()),
         Some(verb) => command.find_subcommand(verb).ok_or_else(|| {
@@ -24,7 +27,7 @@ pub(crate) fn manual(options: &ManualOptions) -> Result<(), Failure> {
             Failure::usage(format!("'{verb}' found, a verb or scenario is needed: one of {known}"))
         })?,
     };
-    let verb = options.verb.iter().map(|verb| format!("-{verb}"));
+    let verb = said.iter().map(|verb| format!("-{verb}"));
     let name = std::iter::once("tailwater".to_owned()).chain(verb).collect::<String>();
     say(String::from_utf8_lossy(&rendered(name, asked)?).trim_end())
 }

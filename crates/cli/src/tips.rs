@@ -6,6 +6,8 @@ use crate::quoted::quoted;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _, Error, Parser as _};
+use std::error::Error as _;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::path::Path;
 
 /// Reads the command line, or says what is wrong with it, with a tip, and ends the process.
@@ -38,10 +40,26 @@ fn tip(error: &Error, words: &[String]) -> Option<String> {
                 return None;
             };
             match &**verb {
+                "controllers" => Some("it takes no name, and lists all with their settings".into()),
                 "run" => instead_of_argument(unknown, &words[1..]),
                 "data" | "suite" if unknown == "--from" => own_file(&words[1..]),
                 _ => None,
             }
+        }
+        (ErrorKind::ValueValidation, _) => number(error).map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// What is needed where a number is: the reason of the parser's is what it did not find ("invalid digit found in string").
+fn number(error: &Error) -> Option<&'static str> {
+    let why = error.source()?;
+    if why.is::<ParseFloatError>() {
+        return Some("a number is needed, such as 0.5");
+    }
+    match why.downcast_ref::<ParseIntError>()?.kind() {
+        IntErrorKind::Empty | IntErrorKind::InvalidDigit => {
+            Some("a whole number is needed, in digits alone")
         }
         _ => None,
     }
@@ -146,6 +164,10 @@ mod tests {
             ("run a.toml b.toml", "type: tailwater run a.toml && tailwater run b.toml\n"),
             ("data make hdsearch --from glove.txt", "type: --set vectors=FILE\n"),
             ("suite run recommend --from=r.csv", "type: --set ratings=FILE\n"),
+            ("run a.toml --seed -1", "a whole number is needed, in digits alone\n"),
+            ("run a.toml --threads 2.5", "a whole number is needed, in digits alone\n"),
+            ("run a.toml --threads two", "a whole number is needed, in digits alone\n"),
+            ("controllers breakwater", "it takes no name, and lists all with their settings\n"),
         ];
         for (line, tip) in tips {
             let printed = printed(line);

@@ -39,6 +39,15 @@ fn a_table_or_a_key_is_found_by_name() {
     assert_eq!(refused.status.code(), Some(2));
     let why = String::from_utf8_lossy(&refused.stderr);
     assert!(why.contains("'sever' found") && why.contains("server.path.steps"), "{why}");
+    for (said, meant) in [("demnd", "demand"), ("clients.conut", "count"), ("sever", "server")] {
+        let refused = tailwater(&["keys", said]);
+        let why = String::from_utf8_lossy(&refused.stderr);
+        let start = format!("'{said}' found; did you mean {meant}? A key or a table of");
+        assert!(why.contains(&start), "{why}");
+    }
+    let refused = tailwater(&["keys", "zzzzzzzz"]);
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert!(why.contains("'zzzzzzzz' found, a key or a table of"), "{why}");
 }
 
 #[test]
@@ -52,6 +61,15 @@ fn the_manual_page_is_of_section_5_and_has_every_table() {
         assert!(page.contains(head), "{head}: {page}");
     }
     assert!(page.contains("\ncount = 100\n"), "a whole file: {page}");
+}
+
+/// `man 5 tailwater-scenario` finds a page, and `tailwater man tailwater-scenario` was refused.
+#[test]
+fn a_page_is_found_by_its_own_name_as_well() {
+    for (page, verb) in [("tailwater-scenario", "scenario"), ("tailwater-run", "run")] {
+        assert_eq!(said(&["man", page]), said(&["man", verb]), "{page}");
+    }
+    assert_eq!(said(&["man", "tailwater"]), said(&["man"]));
 }
 
 /// The page of section 5 could be printed and nothing else: `man 5 tailwater-scenario` found none.

@@ -8,6 +8,7 @@ pub(crate) use manual::manual;
 
 use crate::failure::{Failure, say};
 use clap::Args;
+use tailwater_core::words::nearest;
 use tailwater_workload::scenario::keys::{Key, Table, tables};
 
 /// What every form of the reference says first.
@@ -67,14 +68,27 @@ fn named(name: &str) -> Result<Vec<&'static Table>, Failure> {
     };
     let holding: Vec<_> = tables().into_iter().filter(holds).collect();
     if holding.is_empty() {
-        let known: Vec<&str> =
-            tables().into_iter().map(path).filter(|path| !path.is_empty()).collect();
-        let known = known.join(", ");
-        return Err(Failure::usage(format!(
-            "'{name}' found, a key or a table of scenario files is needed: one of {known}, or what these hold"
-        )));
+        return Err(Failure::usage(unknown(name, last)));
     }
     Ok(holding)
+}
+
+/// What is needed in place of a name that nothing has, and what it is almost: a table's path, or a key's name, which is
+/// the `last` part.
+fn unknown(name: &str, last: &str) -> String {
+    let heads: Vec<&str> =
+        tables().into_iter().map(path).filter(|path| !path.is_empty()).collect();
+    let keys = tables().into_iter().flat_map(|table| table.keys).map(|key| key.name);
+    let mut keys: Vec<&str> = keys.collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let near = [nearest(name, &heads), nearest(last, &keys)].concat();
+    let meant = near.first().map(|near| format!("; did you mean {near}? A"));
+    let meant = meant.unwrap_or_else(|| ", a".to_owned());
+    let heads = heads.join(", ");
+    format!(
+        "'{name}' found{meant} key or a table of scenario files is needed: one of {heads}, or what these hold"
+    )
 }
 
 /// `server.locks` for `[server.locks]`.

@@ -43,6 +43,9 @@ impl Said {
     }
 }
 
+/// How a scenario file begins.
+const BEGINNING: &str = "tailwater new NAME writes one to begin with";
+
 /// The text of a scenario file, with an error that names it.
 pub(crate) fn read(file: &Path) -> Result<String, Failure> {
     text_of(file).map_err(|error| {
@@ -50,17 +53,30 @@ pub(crate) fn read(file: &Path) -> Result<String, Failure> {
     })
 }
 
+/// The same of another file in TOML or JSON, and where one to begin with is found.
+pub(crate) fn read_other(file: &Path, beginning: &str) -> Result<String, Failure> {
+    text_of(file).map_err(|error| {
+        Failure::usage(format!("{}: {}", file.display(), why(file, &error, "a file", beginning)))
+    })
+}
+
 /// Why a scenario file cannot be read, and what may have been meant.
 pub(crate) fn unreadable(file: &Path, error: &io::Error) -> String {
+    why(file, error, "a scenario file", BEGINNING)
+}
+
+fn why(file: &Path, error: &io::Error, needed: &str, beginning: &str) -> String {
     match error.kind() {
-        ErrorKind::NotFound => format!("there is no such file; {}", meant(file)),
-        ErrorKind::IsADirectory => "it is a folder; a scenario file in it is needed".to_owned(),
+        ErrorKind::NotFound => format!("there is no such file; {}", meant(file, beginning)),
+        ErrorKind::IsADirectory => format!("it is a folder; {needed} in it is needed"),
+        ErrorKind::InvalidData => format!("it is no text; {needed} is needed, in UTF-8"),
+        ErrorKind::PermissionDenied => format!("{error}; it must be readable for this user"),
         _ => error.to_string(),
     }
 }
 
 /// The nearest of the folder's names, or how a file begins.
-fn meant(file: &Path) -> String {
+fn meant(file: &Path, beginning: &str) -> String {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
     let names = entries.filter(|entry| entry.path().is_file());
@@ -72,7 +88,7 @@ fn meant(file: &Path) -> String {
     let said = file.with_extension("");
     let said = said.file_name().unwrap_or_default().to_string_lossy();
     nearest(&said, &known).first().map_or_else(
-        || "tailwater new NAME writes one to begin with".to_owned(),
+        || beginning.to_owned(),
         |name| format!("did you mean {}?", file.with_file_name(format!("{name}.toml")).display()),
     )
 }
@@ -92,7 +108,13 @@ pub(crate) fn parsed(file: &Path, text: &str) -> Result<Scenario, ScenarioError>
 /// The text of a file in this folder, if it is neither too long nor something else than text.
 pub(crate) fn beside(folder: &Path, name: &str) -> Result<String, String> {
     let path = folder.join(name);
-    let trouble = |error: std::io::Error| format!("{}: {error}", path.display());
+    let trouble = |error: io::Error| match error.kind() {
+        ErrorKind::NotFound => {
+            format!("there is no {}; a name is relative to the file that has it", path.display())
+        }
+        ErrorKind::InvalidData => format!("{} is no text", path.display()),
+        _ => format!("{}: {error}", path.display()),
+    };
     let most = limits::TIMES_BYTES_MAX as u64;
     let mut text = String::new();
     let file = File::open(&path).map_err(trouble)?;

@@ -105,6 +105,12 @@ fn what_is_wrong_with_a_file_ends_with_exit_code_two_and_a_mend() {
     }
     let output = tailwater(&["accelerate", "model", "none.toml", "--need", "much"]);
     assert_eq!(output.status.code(), Some(2));
+    // What begins a scenario was named.
+    let missing = folder.0.join("missing.toml").display().to_string();
+    let output = tailwater(&["accelerate", "model", &missing]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told.contains("there is no such file; examples/accelerators/ has"), "{told}");
 }
 
 #[test]

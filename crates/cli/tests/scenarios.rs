@@ -118,6 +118,8 @@ fn a_file_that_is_not_there_or_no_text_is_refused_by_name() {
         let said = String::from_utf8(output.stderr).expect("text");
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(&file.display().to_string()), "{said}");
+        let mends = ["tailwater new NAME", "it is no text; a scenario", "a folder; a scenario"];
+        assert!(mends.iter().any(|mend| said.contains(mend)), "{said}");
     }
 }
 
@@ -160,7 +162,8 @@ fn a_comparison_that_is_refused_makes_no_folder() {
         command.output().expect("it runs")
     };
     for (first, why) in [
-        (folder.0.join("mistyped.json"), "mistyped.json"),
+        (folder.0.join("mistyped.json"), "mistyped.json: there is no such file; a folder of"),
+        (folder.0.clone(), "result.json: there is no such file; a folder of tailwater run --out"),
         (folder.0.join("tiny.toml"), "this is no result of tailwater run"),
         (other, "give two results of the same scenario"),
     ] {

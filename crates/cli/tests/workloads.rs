@@ -37,6 +37,7 @@ fn measured_times_lie_beside_the_scenario_and_both_drivers_draw_them() {
     let said = text(missing.stderr);
     assert_eq!(missing.status.code(), Some(2), "{said}");
     assert!(said.contains(":6:55: server.service.file is \"times/measured.csv\""), "{said}");
+    assert!(said.contains("a name is relative to the file that has it"), "{said}");
     std::fs::create_dir(folder.0.join("times")).expect("a folder");
     folder.write("times/measured.csv", "us\n12\ntwelve\n");
     let said = text(tailwater(&["run", &file, "--on", "sim"]).stderr);

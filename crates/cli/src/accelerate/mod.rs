@@ -53,7 +53,7 @@ pub(crate) fn accelerate(verb: &AccelerateVerb) -> Result<(), Failure> {
 
 /// The cases of a file; the files that it names lie beside it.
 fn read(file: &Path) -> Result<Described, Failure> {
-    let text = scenarios::read(file)?;
+    let text = scenarios::read_other(file, "examples/accelerators/ has files to begin with")?;
     let folder = file.parent().unwrap_or(Path::new(""));
     let read = |name: &str| scenarios::beside(folder, name);
     parse(&file.display().to_string(), &text, &read).map_err(Failure::usage)

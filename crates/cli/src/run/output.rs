@@ -4,6 +4,7 @@ use crate::failure::{Failure, say};
 use crate::folder::{Folder, RESULT, SERIES, TIERS};
 use crate::input::text_of;
 use crate::terminal;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use tailwater_report::{
     Look, html, line_summary, plots, runs_csv, series_csv, table, tiers_csv, wrap,
@@ -63,6 +64,16 @@ fn write_all(
     folder.clear_but(&written)
 }
 
+/// Why a result cannot be read, and what is one.
+fn unreadable(error: &io::Error) -> String {
+    let why = match error.kind() {
+        ErrorKind::NotFound => "there is no such file",
+        ErrorKind::InvalidData => "it is no text",
+        _ => return error.to_string(),
+    };
+    format!("{why}; a folder of tailwater run --out is needed, or what run --json printed")
+}
+
 /// A result: what `run --json` printed, here or on standard input, or a folder of `run --out`.
 pub(crate) fn read(path: &Path) -> Result<Experiment, Failure> {
     read_with_text(path).map(|(experiment, _)| experiment)
@@ -72,7 +83,7 @@ pub(crate) fn read(path: &Path) -> Result<Experiment, Failure> {
 pub(crate) fn read_with_text(path: &Path) -> Result<(Experiment, String), Failure> {
     let file = if path.is_dir() { path.join(RESULT) } else { path.to_owned() };
     let trouble = |why: String| Failure::usage(format!("{}: {why}", file.display()));
-    let text = text_of(&file).map_err(|error| trouble(error.to_string()))?;
+    let text = text_of(&file).map_err(|error| trouble(unreadable(&error)))?;
     let experiment = serde_json::from_str(&text).map_err(|error| {
         trouble(format!("this is no result of tailwater run --json or --out: {error}"))
     })?;

@@ -17,6 +17,8 @@ use tailwater_stats::anytime::Level;
 use tailwater_tune::ab::{Better, ComparisonRules};
 use tailwater_tune::factorial::FACTORS_MAX;
 
+/// What such a file says.
+const KEYS: &str = "docs/knobs.md lists the keys of one";
 /// Values of one knob beside stock.
 const VALUES_MAX: usize = 16;
 /// Times that the design is played.
@@ -127,7 +129,7 @@ pub(super) struct Described {
 
 impl Described {
     pub(super) fn read(file: &Path) -> Result<Self, Failure> {
-        Self::parse(file.to_owned(), &scenarios::read(file)?, None)
+        Self::parse(file.to_owned(), &scenarios::read_other(file, KEYS)?, None)
     }
 
     /// One that comes with the program.
@@ -151,7 +153,7 @@ impl Described {
                 self.text.rival.push(RivalText { name: said.clone(), set, optional: false });
                 continue;
             }
-            let text = scenarios::read(Path::new(said))?;
+            let text = scenarios::read_other(Path::new(said), KEYS)?;
             let found: RivalsText = toml::from_str(&text).map_err(|error| {
                 Failure::usage(format!("--rival {said}: {}", error.to_string().trim_end()))
             })?;

@@ -1,7 +1,7 @@
 //! Plain rows under headings, for whatever is no experiment.
 
 use crate::format::printable;
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width};
 
 /// A table without colour: headings, a rule, rows; the first `left` columns are flush left, the
 /// others flush right. As wide as its content; ends without a newline.
@@ -10,7 +10,11 @@ pub fn grid<H: AsRef<str>>(heads: &[H], left: usize, rows: &[Vec<String>]) -> St
     grid_within(heads, left, rows, None)
 }
 
-/// The same in at most so many columns of the terminal: cells break over lines where they must.
+/// What a column has beside its content.
+const PADDING: (u16, u16) = (0, 1);
+
+/// The same in at most so many columns of the terminal: cells break over lines where they must. A name in the first column
+/// breaks within a word only where that takes more than a quarter of the width.
 #[must_use]
 pub fn grid_within<H: AsRef<str>>(
     heads: &[H],
@@ -31,11 +35,29 @@ pub fn grid_within<H: AsRef<str>>(
         table.add_row(row.iter().map(|cell| printable(cell)));
     }
     for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 1));
+        column.set_padding(PADDING);
         if at >= left {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
+    let text = lines(&table);
+    let head: Option<&str> = heads.first().map(AsRef::as_ref);
+    let names = rows.iter().filter_map(|row| row.first()).map(String::as_str);
+    let words = head.into_iter().chain(names).flat_map(str::split_whitespace);
+    let broken = words.filter(|word| !text.contains(*word));
+    let longest = broken.filter_map(|word| u16::try_from(word.chars().count()).ok()).max();
+    let longest = longest.filter(|longest| width.is_some_and(|width| *longest <= width / 4));
+    match (longest, table.column_mut(0)) {
+        (Some(longest), Some(column)) => {
+            let least = Width::Fixed(longest + PADDING.1);
+            column.set_constraint(ColumnConstraint::LowerBoundary(least));
+            lines(&table)
+        }
+        _ => text,
+    }
+}
+
+fn lines(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
@@ -52,5 +74,26 @@ mod tests {
         assert_eq!(lines[2].split_whitespace().last(), Some("1"));
         assert_eq!(lines[2].chars().count(), lines[3].chars().count());
         assert!(!text.contains('\u{1b}'));
+    }
+
+    /// `breakwater` stood as `breakwate` above `r`.
+    #[test]
+    fn names_of_the_first_column_stay_whole_and_lines_fit() {
+        let heads = ["controller", "clients", "SLO\nµs", "demand", "goodput\nfirst"];
+        let more = ["goodput\nsecond", "differs\nby", "p99\nfirst, µs", "p99\nsecond, µs"];
+        let heads = [&heads[..], &more[..]].concat();
+        let numbers = ["1000", "400", "1.2×", "88", "82", "-15.4 !", "388", "397"];
+        let row = |name: &str| -> Vec<String> {
+            std::iter::once(name).chain(numbers).map(str::to_owned).collect()
+        };
+        let rows = [row("none (default)"), row("breakwater (default)")];
+        let text = grid_within(&heads, 1, &rows, Some(80));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        for whole in ["controller", "breakwater", "goodput", "second", "-15.4 !"] {
+            assert!(text.contains(whole), "{whole}: {text}");
+        }
+        let long = [row(&"x".repeat(90))];
+        let text = grid_within(&heads, 1, &long, Some(80));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

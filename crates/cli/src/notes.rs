@@ -6,7 +6,8 @@ use tailwater_workload::scenario::{FreeLock, Server, SocketOptions, Transport};
 use tailwater_workload::{Scenario, Work};
 
 /// Locks that no request finds taken where the scenario is to run, and options that change nothing there. An objective
-/// that is long beside steps of demand is told, too, as is a sleep for which the simulator computes.
+/// that is long beside steps of demand is told, too, as is a sleep for which the simulator computes, and an objective that
+/// the service alone takes up.
 pub(crate) fn of(scenario: &Scenario, (on_sockets, simulated): (bool, bool)) -> Vec<String> {
     let told = |FreeLock { name, on_sockets: mend, simulated: other }: FreeLock| {
         const ONE_LOOP: &str = "one loop without workers";
@@ -42,6 +43,15 @@ pub(crate) fn of(scenario: &Scenario, (on_sockets, simulated): (bool, bool)) -> 
             format_duration(step)
         )
     });
+    let mean = scenario.server.service.mean;
+    let tightest = scenario.slo.iter().copied().min().filter(|slo| *slo <= mean);
+    let late = tightest.map(|slo| {
+        format!(
+            "slo {} is not longer than the mean of server.service, {}: such an answer is late before it has waited anywhere",
+            format_duration(slo),
+            format_duration(mean)
+        )
+    });
     let locks = scenario.free_locks().into_iter().filter_map(told);
-    locks.chain(options).chain(computed).chain(steps).collect()
+    locks.chain(options).chain(computed).chain(steps).chain(late).collect()
 }

@@ -280,6 +280,20 @@ fn a_sleep_for_which_the_simulator_computes_is_a_note() {
     assert!(!told(&["--on", "loopback"]));
 }
 
+/// It was sound without a word, and no answer of it could be in time.
+#[test]
+fn an_objective_that_the_service_takes_up_is_a_note() {
+    let folder = Folder::new("check-late");
+    let late = SOUND.replace("slo = [\"50ms\", \"20ms\"]", "slo = [\"50ms\", \"10us\"]");
+    for (scenario, is_told) in [(late, true), (SOUND.to_owned(), false)] {
+        let output = check(&[], &[&folder.write("late.toml", &scenario)]);
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let note = "slo 10us is not longer than the mean of server.service, 10us";
+        assert_eq!(said.contains(note), is_told, "{said}");
+    }
+}
+
 #[test]
 fn a_run_says_first_what_is_most_likely_not_meant() {
     let folder = Folder::new("check-notes");

@@ -10,10 +10,12 @@ use crate::prepare::prepare;
 use crate::scenarios::{self, Said};
 use crate::terminal;
 use std::cell::{OnceCell, RefCell};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::Spec;
 use tailwater_core::Nanos;
+use tailwater_core::duration::format_duration;
 use tailwater_experiment::{capacity, drain};
 use tailwater_load::EarlyEnd;
 use tailwater_load::application::Whose;
@@ -22,6 +24,7 @@ use tailwater_program::interrupt::Interrupt;
 use tailwater_report::table;
 use tailwater_stats::result::{DataUsed, Experiment, LoadMark, Manifest};
 use tailwater_stats::{Rules, discard, judge};
+use tailwater_workload::limits;
 use tailwater_workload::scenario::Capacity;
 
 pub(crate) fn load(options: &LoadOptions) -> Result<(), Failure> {
@@ -67,8 +70,24 @@ fn cut(interrupt: &OnceCell<Arc<Interrupt>>) -> Result<EarlyEnd, Failure> {
     Ok(EarlyEnd::when(move || noted.signal().is_some()))
 }
 
+/// Times are held to the limits of scenario files: in a window of no length nothing is measured.
+fn check_times(options: &LoadOptions) -> Result<(), Failure> {
+    within("--slo", options.controller.slo, &limits::SLO)?;
+    within("--warm-up", options.warm_up, &(Duration::ZERO..=limits::DURATION_MAX))?;
+    within("--duration", options.duration, &(limits::DURATION_MIN..=limits::DURATION_MAX))
+}
+
+fn within(flag: &str, found: Duration, known: &RangeInclusive<Duration>) -> Result<(), Failure> {
+    if known.contains(&found) {
+        return Ok(());
+    }
+    let [found, least, most] = [found, *known.start(), *known.end()].map(format_duration);
+    Err(Failure::usage(format!("{flag} is {found}; a time from {least} to {most} is needed")))
+}
+
 /// With what a result must tell of the data that it is made with.
 fn job(options: &LoadOptions) -> Result<(Job, Vec<DataUsed>), Failure> {
+    check_times(options)?;
     let LoadOptions { pace, scheduling, .. } = *options;
     if let Some(why) = scheduling.conflict(pace) {
         return Err(Failure::usage(format!(

@@ -40,6 +40,9 @@ fn tip(error: &Error, words: &[String]) -> Option<String> {
                 return None;
             };
             match &**verb {
+                _ if is_below_zero(unknown) => {
+                    Some("a number below zero is taken nowhere here".into())
+                }
                 "controllers" => Some("it takes no name, and lists all with their settings".into()),
                 "run" => instead_of_argument(unknown, &words[1..]),
                 "data" | "suite" if unknown == "--from" => own_file(&words[1..]),
@@ -49,6 +52,12 @@ fn tip(error: &Error, words: &[String]) -> Option<String> {
         (ErrorKind::ValueValidation, _) => number(error).map(str::to_owned),
         _ => None,
     }
+}
+
+/// Of an option that takes no such number the parser thinks that it is another option.
+fn is_below_zero(word: &str) -> bool {
+    let digits = word.strip_prefix('-');
+    digits.is_some_and(|digits| digits.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// What is needed where a number is: the reason of the parser's is what it did not find ("invalid digit found in string").
@@ -165,6 +174,7 @@ mod tests {
             ("data make hdsearch --from glove.txt", "type: --set vectors=FILE\n"),
             ("suite run recommend --from=r.csv", "type: --set ratings=FILE\n"),
             ("run a.toml --seed -1", "a whole number is needed, in digits alone\n"),
+            ("load --connect 127.0.0.1:1 --rate -5", "a number below zero is taken nowhere here\n"),
             ("run a.toml --threads 2.5", "a whole number is needed, in digits alone\n"),
             ("run a.toml --threads two", "a whole number is needed, in digits alone\n"),
             ("controllers breakwater", "it takes no name, and lists all with their settings\n"),

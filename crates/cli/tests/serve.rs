@@ -271,3 +271,21 @@ fn a_load_without_clients_or_threads_is_refused_before_it_connects() {
         assert!(said.contains(flag), "{said}");
     }
 }
+
+/// It connected first, and measured a window of no length.
+#[test]
+fn a_load_of_no_length_is_refused_before_it_connects() {
+    for (flag, value, needed) in [
+        ("--duration", "0s", "--duration is 0s; a time from 1ms to 3600s is needed"),
+        ("--duration", "61min", "a time from 1ms to 3600s is needed"),
+        ("--warm-up", "61min", "a time from 0s to 3600s is needed"),
+        ("--slo", "0us", "a time from 1us to 60s is needed"),
+    ] {
+        let mut command = Command::new(TAILWATER);
+        command.args(["load", "--connect", "127.0.0.1:1", "--rate", "100", flag, value]);
+        let output = command.output().expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(needed), "{said}");
+    }
+}

@@ -15,8 +15,22 @@ pub struct PinError {
 impl fmt::Display for PinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { core, said } = self;
-        write!(f, "cannot pin to core {core}: {said}; this process may use {} cores", count())
+        write!(f, "cannot pin to core {core}: {said}; one of {} is needed", usable())
     }
+}
+
+/// The cores that this thread may use, for people; of many the first.
+fn usable() -> String {
+    const TOLD_MAX: usize = 16;
+    // Where the kernel does not tell, it refuses to pin, too, and says why.
+    let set = rustix::thread::sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect();
+    let mut told: Vec<String> = cores.iter().take(TOLD_MAX).map(usize::to_string).collect();
+    let more = cores.len() - told.len();
+    if more > 0 {
+        told.push(format!("{more} more"));
+    }
+    told.join(", ")
 }
 
 impl std::error::Error for PinError {}
@@ -243,6 +257,11 @@ mod tests {
         for core in [CpuSet::MAX_CPU - 1, CpuSet::MAX_CPU, usize::MAX] {
             let said = pin(core).expect_err("no machine of tests has so many").to_string();
             assert!(said.starts_with(&format!("cannot pin to core {core}: ")), "{said}");
+            // It was only told how many there are.
+            let (_, usable) = said.split_once("; one of ").expect("the cores that are there");
+            let first = usable.split([',', ' ']).next().expect("the first");
+            assert!(first.parse::<usize>().is_ok_and(|core| core < CpuSet::MAX_CPU), "{said}");
+            assert!(said.ends_with(" is needed"), "{said}");
         }
     }
 

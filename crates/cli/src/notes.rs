@@ -6,7 +6,7 @@ use tailwater_workload::scenario::{FreeLock, Server, SocketOptions, Transport};
 use tailwater_workload::{Scenario, Work};
 
 /// Locks that no request finds taken where the scenario is to run, and options that change nothing there. An objective
-/// that is long beside steps of demand is told, too, as is a sleep for which the simulator computes, and an objective that
+/// that is long beside steps of demand is told, too, as is a sleep for which the simulator computes. So is an objective that
 /// the service alone takes up.
 pub(crate) fn of(scenario: &Scenario, (on_sockets, simulated): (bool, bool)) -> Vec<String> {
     let told = |FreeLock { name, on_sockets: mend, simulated: other }: FreeLock| {

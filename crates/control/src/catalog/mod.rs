@@ -147,8 +147,8 @@ impl SpecError {
         Self::new(found, format!("{what} '{found}' is unknown; {hint} {}", known.join(", ")))
     }
 
-    /// A name of the literature leads to the controller that has it in its summary, unless it is a controller's own in
-    /// other letters: `Breakwater` is named in the summary of `aqm-only`.
+    /// A name of the literature leads to the controller that has it in its summary. A controller's own name in other letters
+    /// comes before that, as summaries of others have it, too.
     fn no_controller(found: &str) -> Self {
         let names: Vec<_> = FAMILIES.iter().map(|family| family.name()).collect();
         let known = names.join(", ");

@@ -3,7 +3,7 @@
 //! Two passes: [`Calls`] finds out how long a tick lasts, and when which thread worked for which request. The [`Rows`] that
 //! it turns into say of each call of a second reading what is known of it.
 
-use crate::clock::Clocks;
+use crate::clock::{Clocks, TickRate};
 use crate::hash::Map;
 use crate::names::Names;
 use crate::quality::Quality;
@@ -110,6 +110,12 @@ impl Calls {
 }
 
 impl Rows {
+    /// How long a tick lasts.
+    #[must_use]
+    pub fn rate(&self) -> TickRate {
+        self.clocks.rate()
+    }
+
     /// What functions and threads are called.
     #[must_use]
     pub const fn names(&self) -> &Names {

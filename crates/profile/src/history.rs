@@ -1,6 +1,6 @@
 //! What each thread did when: calls, waits and marks in order of time.
 
-use crate::clock::Clocks;
+use crate::clock::{Clocks, TickRate};
 use crate::functions::{Bounds, Interval, bounds, wait_name};
 use crate::names::Names;
 use crate::quality::Quality;
@@ -38,6 +38,8 @@ pub struct History {
 pub struct Report {
     /// Records read.
     pub records: u64,
+    /// How long a tick lasts.
+    pub rate: TickRate,
     /// What the trace does not tell.
     pub quality: Quality,
     /// Calls that are left out, since others were longer.
@@ -226,6 +228,7 @@ impl History {
         };
         Report {
             records: self.records,
+            rate,
             quality: self.quality,
             left_out: self.short.0,
             left_out_max_ns: rate.ns(self.short.1),

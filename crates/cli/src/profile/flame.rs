@@ -10,7 +10,6 @@ use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tailwater_profile::clock::TickRate;
 use tailwater_profile::names::shorten;
 use tailwater_profile::quality::Quality;
 use tailwater_profile::stacks::{
@@ -99,8 +98,7 @@ pub(super) fn flame(options: &FlameOptions) -> Result<(), Failure> {
         (slow.calls, every.calls) = (of_slow, of_all);
     }
     let flame = Flame::of(&slow, &every);
-    let rate = TickRate { ns_per_tick: 1.0, measured: true };
-    let footer = footer(every.records, rate, &every.quality);
+    let footer = footer(every.records, every.rate, &every.quality);
     let program = near(&header.program);
     let text = text(&flame, program, options, &footer);
     if let Some(path) = &options.page {

@@ -70,6 +70,24 @@ fn a_file_is_written_where_it_is_asked_for_and_what_is_missing_told() {
     assert_eq!(refused.status.code(), Some(2));
 }
 
+/// Its times are ticks, which nothing in the file of another tool says.
+#[test]
+fn a_trace_that_does_not_tell_how_long_ticks_are_is_exported_with_that_said() {
+    let records = [function(1, "main"), Record::Call(vague(1, (0, 0), (100, 0), 0))];
+    let path = trace("unmeasured-export.trace", &records, 0);
+    let untold = "The trace holds no two clock readings: a tick is shown as a nanosecond.";
+    for format in ["folded", "perfetto"] {
+        let done = profile("export", &path, &["--to", format]);
+        assert!(done.status.success(), "{done:?}");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(said.contains(untold), "{format}: {said}");
+    }
+    let done = profile("export", &requests("measured-export.trace"), &["--to", "folded"]);
+    assert!(done.status.success(), "{done:?}");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(!said.contains(untold), "{said}");
+}
+
 #[test]
 fn a_trace_is_never_written_over_and_what_was_there_stays_where_an_export_fails() {
     let path = requests("kept.trace");

@@ -151,6 +151,7 @@ impl<'a> Node<'a> {
 mod tests {
     use super::super::Stack;
     use super::*;
+    use crate::clock::TickRate;
     use crate::quality::Quality;
 
     /// Of functions by their names, and of stacks by places in these, calls and time.
@@ -164,6 +165,7 @@ mod tests {
         let stacks: Vec<Stack> = stacks.iter().map(stack).collect();
         Report {
             records: 0,
+            rate: TickRate { ns_per_tick: 1.0, measured: true },
             quality: Quality::default(),
             calls,
             total_ns: stacks.iter().map(|one| one.ns).sum(),

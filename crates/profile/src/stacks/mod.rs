@@ -41,6 +41,8 @@ pub struct Stacks {
 pub struct Report {
     /// Records read.
     pub records: u64,
+    /// How long a tick lasts.
+    pub rate: TickRate,
     /// What the trace does not tell.
     pub quality: Quality,
     /// Calls that were chosen, and not within others that were.
@@ -143,6 +145,7 @@ impl Stacks {
         let total_ns = in_ns(&mut stacks, rate);
         Report {
             records: self.records,
+            rate,
             quality: self.quality,
             calls: walk.calls,
             total_ns,

@@ -20,7 +20,6 @@ use crate::failure::{Failure, tell};
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use tailwater_profile::clock::TickRate;
 use tailwater_profile::history::History;
 use tailwater_profile::kernel::{Lanes, LanesReport};
 use tailwater_profile::stacks::{Choice, Report, Stacks};
@@ -169,8 +168,7 @@ fn timeline(trace: Trace, options: &ExportOptions, to: &mut impl Write) -> Resul
     let calls = count(report.calls.len() as u64);
     let (waits, marks) = (count(report.waits.len() as u64), count(report.marks.len() as u64));
     let kernel = of_kernel(&lanes, damaged);
-    let rate = TickRate { ns_per_tick: 1.0, measured: true };
-    let footer = footer(report.records, rate, &report.quality);
+    let footer = footer(report.records, report.rate, &report.quality);
     Ok(format!("{calls} calls, {waits} waits, {marks} marks.{shorter}{kernel}\n{footer}"))
 }
 
@@ -190,14 +188,13 @@ fn of_kernel(lanes: &LanesReport, damaged: u64) -> String {
 }
 
 fn told(report: &Report) -> String {
-    let rate = TickRate { ns_per_tick: 1.0, measured: true };
     format!(
         "{} of {} calls in {} stacks. Each has the time that its last function took itself, calls too short to be \
          seen included; threads add up.\n{}",
         time(report.total_ns as f64 / 1e3),
         count(report.calls),
         count(report.stacks.len() as u64),
-        footer(report.records, rate, &report.quality)
+        footer(report.records, report.rate, &report.quality)
     )
 }
 

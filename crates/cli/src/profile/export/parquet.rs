@@ -16,7 +16,6 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 use tailwater_profile::calls::{Calls, Row, Rows};
-use tailwater_profile::clock::TickRate;
 use tailwater_profile::record::{FunctionId, Record, ThreadId};
 use tailwater_profile::trace::Header;
 use tailwater_report::count;
@@ -57,8 +56,8 @@ pub(super) fn export(
     let rows = calls.finish(&ending);
     let again = Trace::open(&options.trace)?;
     let written = filled(again, &rows, &header, to).map_err(|error| trouble(options, &error))?;
-    let rate = TickRate { ns_per_tick: 1.0, measured: true };
-    Ok(format!("{} calls.\n{}", count(written), footer(rows.records, rate, &rows.quality)))
+    let footer = footer(rows.records, rows.rate(), &rows.quality);
+    Ok(format!("{} calls.\n{footer}", count(written)))
 }
 
 /// How many rows were written.

@@ -19,32 +19,56 @@ const SELDOM: &str = "The scanner came so seldom that short calls are missing an
 
 /// Sentences, each on a line of its own; the first is always there.
 pub(crate) fn footer(records: u64, rate: TickRate, quality: &Quality) -> String {
-    let [records, waits, marks] = [records, quality.lost_waits, quality.lost_marks].map(count);
-    let mut lines = vec![if quality.unscanned {
-        format!("{records} records. {UNSCANNED} Lost: {waits} waits, {marks} marks.")
-    } else {
-        format!(
-            "{records} records. Lost: {} calls at most (too short to be seen), {waits} waits, {marks} marks. Scanner away: {} \
-             times, {} in all.",
-            count(quality.lost_calls),
-            count(quality.gaps),
-            time(quality.gap_ns as f64 / 1e3),
-        )
-    }];
-    if quality.looks > 0 {
-        lines.push(format!(
-            "Looks at a thread: {} after one another on average, 99.9 % of them within {}.",
-            time(quality.look_ns / 1e3),
-            time(quality.look_p999_ns as f64 / 1e3),
-        ));
-        if quality.look_ns >= SELDOM_NS {
-            lines.push(SELDOM.into());
-        }
-    }
+    let mut lines = vec![lost(records, quality)];
+    lines.extend(looks(quality));
     if !rate.measured {
         lines
             .push("The trace holds no two clock readings: a tick is shown as a nanosecond.".into());
     }
+    lines.extend(unseen(quality));
+    lines.extend(forked(quality));
+    lines.extend(kept(quality));
+    lines.extend(ending(quality.ending));
+    if quality.beyond_bounds > 0 {
+        let beyond = count(quality.beyond_bounds);
+        lines.push(format!("{beyond} facts were left out for want of memory."));
+    }
+    lines.extend(damaged(quality));
+    lines.join("\n")
+}
+
+/// How much was read, and how much is surely missing.
+fn lost(records: u64, quality: &Quality) -> String {
+    let [records, waits, marks] = [records, quality.lost_waits, quality.lost_marks].map(count);
+    if quality.unscanned {
+        return format!("{records} records. {UNSCANNED} Lost: {waits} waits, {marks} marks.");
+    }
+    format!(
+        "{records} records. Lost: {} calls at most (too short to be seen), {waits} waits, {marks} marks. Scanner away: {} \
+         times, {} in all.",
+        count(quality.lost_calls),
+        count(quality.gaps),
+        time(quality.gap_ns as f64 / 1e3),
+    )
+}
+
+/// How often the scanner looked, and what helps where that was seldom.
+fn looks(quality: &Quality) -> Vec<String> {
+    if quality.looks == 0 {
+        return vec![];
+    }
+    let told = format!(
+        "Looks at a thread: {} after one another on average, 99.9 % of them within {}.",
+        time(quality.look_ns / 1e3),
+        time(quality.look_p999_ns as f64 / 1e3),
+    );
+    let seldom = (quality.look_ns >= SELDOM_NS).then(|| SELDOM.to_owned());
+    std::iter::once(told).chain(seldom).collect()
+}
+
+/// What the recorder could not watch, or mixed up.
+fn unseen(quality: &Quality) -> Vec<String> {
+    let mut lines = vec![];
     if quality.lost_clocked > 0 {
         lines.push(format!(
             "{} calls of clocked functions are missing: the recorder came too late for them, or they were more than 384 deep \
@@ -67,53 +91,62 @@ pub(crate) fn footer(records: u64, rate: TickRate, quality: &Quality) -> String 
             count(quality.mixed_stacks)
         ));
     }
-    if quality.children > 0 {
-        let forked = match quality.children {
-            1 => "1 process was".to_owned(),
-            more => format!("{} processes were", count(more)),
-        };
-        lines.push(format!(
-            "{forked} forked: at least the first 20 ms of each are not recorded. One that lived longer has a \
-             trace of its own, with its number after this one's name, or has said on standard error why not; `attach` \
-             records none of them."
-        ));
-    }
-    if let Some(kept) = quality.kept {
-        let (requests, above) = (count(kept.requests), time(kept.above_ns as f64 / 1e3));
-        lines.push(format!(
-            "Kept: of {requests} requests those of {above} and longer, with what happened meanwhile. Other calls, waits \
-             and marks are not in this trace."
-        ));
-        if kept.incomplete > 0 {
-            let incomplete = count(kept.incomplete);
-            lines.push(format!(
-                "{incomplete} of these lack something: told of more than a second late, lost, or given up when too many were open."
-            ));
-        }
-    }
-    match quality.ending {
-        FileEnd::Finished => {}
+    lines
+}
+
+fn forked(quality: &Quality) -> Option<String> {
+    let forked = match quality.children {
+        0 => return None,
+        1 => "1 process was".to_owned(),
+        more => format!("{} processes were", count(more)),
+    };
+    Some(format!(
+        "{forked} forked: at least the first 20 ms of each are not recorded. One that lived longer has a \
+         trace of its own, with its number after this one's name, or has said on standard error why not; `attach` \
+         records none of them."
+    ))
+}
+
+/// Of which requests alone the trace is.
+fn kept(quality: &Quality) -> Vec<String> {
+    let Some(kept) = quality.kept else { return vec![] };
+    let (requests, above) = (count(kept.requests), time(kept.above_ns as f64 / 1e3));
+    let told = format!(
+        "Kept: of {requests} requests those of {above} and longer, with what happened meanwhile. Other calls, waits \
+         and marks are not in this trace."
+    );
+    let incomplete = (kept.incomplete > 0).then(|| {
+        let incomplete = count(kept.incomplete);
+        format!(
+            "{incomplete} of these lack something: told of more than a second late, lost, or given up when too many were open."
+        )
+    });
+    std::iter::once(told).chain(incomplete).collect()
+}
+
+fn ending(ending: FileEnd) -> Option<String> {
+    let told = match ending {
+        FileEnd::Finished => return None,
         FileEnd::Unfinished => {
-            lines.push(
-                "The recording did not come to its end: its last moments are missing.".into(),
-            );
+            "The recording did not come to its end: its last moments are missing."
         }
-        FileEnd::Cut => lines.push("The file is cut: its last moments are missing.".into()),
+        FileEnd::Cut => "The file is cut: its last moments are missing.",
+    };
+    Some(told.to_owned())
+}
+
+fn damaged(quality: &Quality) -> Vec<String> {
+    if quality.damages == 0 {
+        return vec![];
     }
-    if quality.beyond_bounds > 0 {
-        let beyond = count(quality.beyond_bounds);
-        lines.push(format!("{beyond} facts were left out for want of memory."));
-    }
-    if quality.damages > 0 {
-        lines.push(format!(
-            "Damaged parts: {}; {} bytes with {} known records passed over.",
-            count(quality.damages),
-            count(quality.damaged_bytes),
-            count(quality.damaged_records)
-        ));
-        lines.extend(quality.damage.iter().map(|one| format!("  {one}")));
-    }
-    lines.join("\n")
+    let told = format!(
+        "Damaged parts: {}; {} bytes with {} known records passed over.",
+        count(quality.damages),
+        count(quality.damaged_bytes),
+        count(quality.damaged_records)
+    );
+    let each = quality.damage.iter().map(|one| format!("  {one}"));
+    std::iter::once(told).chain(each).collect()
 }
 
 #[cfg(test)]

@@ -329,13 +329,13 @@ mod tests {
         }
     }
 
-    /// The lock grew by no more than any other on each of its paths, and by the most in all.
     /// Or all callers would have the colour of what grew below them, and what grew might have none.
     #[test]
     fn a_bar_is_coloured_by_its_own_time() {
         assert_eq!(bar(&frame("reader", 1, 0.5, 0.25)).self_grown, 0.25);
     }
 
+    /// The lock grew by no more than any other on each of its paths, and by the most in all.
     #[test]
     fn a_function_of_many_paths_is_told_once_for_each_caller() {
         let paths = ["read", "write", "close"].map(|operation| {

@@ -3,13 +3,13 @@
 //! | request | | answer | |
 //! |---|---|---|---|
 //! | tag | 8 bytes, repeated in the answer | tag | 8 bytes |
-//! | hits | 2 bytes, 1 to [`HITS_MAX`] | hits | 2 bytes |
+//! | hits | 2 bytes, 1 to [`HITS_MAX`](crate::query::HITS_MAX) | hits | 2 bytes |
 //! | mode | 1 byte: 0 any, 1 all | of each hit: document | 4 bytes |
 //! | terms | 1 byte, 1 to [`TERMS_MAX`] | and score | 4 bytes, IEEE 754 |
 //! | of each term: bytes | 1 byte, 1 to [`TERM_BYTES_MAX`] | | |
 //! | and the term | UTF-8, as [`tailwater_data::text::tokens`] makes it | | |
 
-use crate::query::{HITS_MAX, Mode, Query, QueryError, TERMS_MAX};
+use crate::query::{Mode, Query, QueryError, TERMS_MAX};
 use crate::top::Hit;
 use std::fmt;
 use tailwater_core::MethodId;
@@ -17,9 +17,6 @@ use tailwater_data::text::tokens::TERM_BYTES_MAX;
 
 /// The method's number.
 pub const SEARCH: MethodId = MethodId(1);
-
-/// The longest answer in bytes.
-pub const ANSWER_BYTES_MAX: usize = 10 + 8 * HITS_MAX as usize;
 
 /// A request that is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -66,44 +66,14 @@ impl Job {
         let schedule = self.schedule(job, &service)?;
         check_count(&*application, schedule.entries.len() as f64).map_err(Failure::usage)?;
         let parts = split(&schedule, self.clients, self.threads);
-        let (servers, retry) = (self.servers()?, self.asks.retry()?);
-        let mut fleets = Vec::new();
-        // One thread watches the nodes for all.
-        let mut watched = self.nodes()?;
-        let threads = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-        for (thread, (clients, _)) in (0..).zip(&parts) {
-            let nodes = std::mem::take(&mut watched);
-            let whose = ThreadClients { clients: *clients, threads, thread };
-            let of = (&*application, whose);
-            fleets.push(self.connect(of, (&servers, retry), controller, &nodes)?);
-        }
+        let mut fleets = self.fleets(&*application, controller, &parts)?;
         let cut = Arc::new(cut()?);
         let start = now() + job.rest()?;
         let from = start + Duration::from_nanos(job.warm_up_ns);
         tell(Begins { measured_from_ns: from.as_nanos() })?;
         let watch =
             self.watching.opens_events().then(|| Watch::begin(self.watched(job, start, &schedule)));
-        let mut findings = Vec::new();
-        std::thread::scope(|scope| {
-            let running: Vec<_> = (0..)
-                .zip(fleets.iter_mut().zip(parts))
-                .map(|(index, (fleet, (_, schedule)))| {
-                    let seeds = Seeds { run: self.request_seed(), threads, thread: index };
-                    let with = (application.clone(), cut.clone());
-                    let plan = self.open_plan(job, schedule, with, seeds);
-                    scope.spawn(move || {
-                        self.take_place(index)?;
-                        open::run(fleet, &plan, start)
-                            .ok_or_else(|| Failure::work("its measured window had not begun"))
-                    })
-                })
-                .collect();
-            for thread in running {
-                let result = thread.join().map_err(|_| Failure::work("the generator panicked"));
-                findings.push(result.and_then(|result| result));
-            }
-        });
-        let mut findings: Vec<open::Findings> = findings.into_iter().collect::<Result<_, _>>()?;
+        let mut findings = self.ask(job, start, &mut fleets, parts, (&application, &cut))?;
         let job = &job.until(cut.at(), from);
         let to = from + Duration::from_nanos(job.measure_ns);
         findings.iter_mut().for_each(|part| part.tally.end_at(to));
@@ -119,35 +89,86 @@ impl Job {
         // Clients of a protocol of others do not connect again: a lost one asks nothing to the end of the run.
         let are_remade = application.foreign_front().is_none();
         run.connections = self.loses.trouble_of(connections, are_remade);
+        self.tell_replicas(fleets.first_mut(), &*application, &mut outcome);
+        outcome.run.traits = traits(seen, watch, outcome.run.tiers.len())?;
+        Ok(Outcome::Open(Box::new(outcome)))
+    }
+
+    /// The connected clients of each thread. That of the first watches the nodes for all.
+    fn fleets(
+        &self,
+        application: &dyn Application,
+        controller: &Controller,
+        parts: &[(u32, Schedule)],
+    ) -> Result<Vec<Fleet>, Failure> {
+        let (servers, retry) = (self.servers()?, self.asks.retry()?);
+        let mut fleets = Vec::new();
+        let mut watched = self.nodes()?;
+        let threads = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        for (thread, (clients, _)) in (0..).zip(parts) {
+            let nodes = std::mem::take(&mut watched);
+            let of = (application, ThreadClients { clients: *clients, threads, thread });
+            fleets.push(self.connect(of, (&servers, retry), controller, &nodes)?);
+        }
+        Ok(fleets)
+    }
+
+    /// Each fleet asks its part of the schedule, on a thread of its own.
+    fn ask(
+        &self,
+        job: &OpenJob,
+        start: Instant,
+        fleets: &mut [Fleet],
+        parts: Vec<(u32, Schedule)>,
+        (application, cut): (&Arc<dyn Application>, &Arc<EarlyEnd>),
+    ) -> Result<Vec<open::Findings>, Failure> {
+        let threads = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        let mut findings = Vec::new();
+        std::thread::scope(|scope| {
+            let running: Vec<_> = (0..)
+                .zip(fleets.iter_mut().zip(parts))
+                .map(|(index, (fleet, (_, schedule)))| {
+                    let seeds = Seeds { run: self.request_seed(), threads, thread: index };
+                    let with = (Arc::clone(application), Arc::clone(cut));
+                    let plan = self.open_plan(job, schedule, with, seeds);
+                    scope.spawn(move || {
+                        self.take_place(index)?;
+                        open::run(fleet, &plan, start)
+                            .ok_or_else(|| Failure::work("its measured window had not begun"))
+                    })
+                })
+                .collect();
+            for thread in running {
+                let result = thread.join().map_err(|_| Failure::work("the generator panicked"));
+                findings.push(result.and_then(|result| result));
+            }
+        });
+        findings.into_iter().collect()
+    }
+
+    /// Tells what became of replicas, and compares what they hold now.
+    fn tell_replicas(
+        &self,
+        fleet: Option<&mut Fleet>,
+        application: &dyn Application,
+        outcome: &mut OpenOutcome,
+    ) {
+        let run = &mut outcome.run;
         let ReplicaCounts { lost, returned, gets } = application.replicas();
         (run.replicas_lost, run.replicas_returned) = (lost, returned);
-        if let Some(fleet) = fleets.first_mut() {
-            let compared = compare(fleet, self.pace, &*application);
-            let [keys, untold, differ] =
-                [compared.keys, compared.untold, compared.differ.len()].map(|count| count as u64);
-            outcome.uneven = application.uneven_replicas();
-            run.wrong_answers += differ;
-            run.replicas_compared = (keys > 0 || !gets.is_empty()).then_some(ReplicasCompared {
-                keys,
-                untold,
-                differ,
-                gets,
-            });
-            outcome.differences = compared.differ;
-        }
-        run.traits = match seen {
-            Some((mean_us, latency)) => {
-                let told = match watch {
-                    Some(watch) => {
-                        watch.finish().ok_or_else(|| Failure::work("the watch panicked"))?
-                    }
-                    None => unwatched(run.tiers.len()),
-                };
-                Some(Traits { mean_us, latency, ..told })
-            }
-            None => None,
-        };
-        Ok(Outcome::Open(Box::new(outcome)))
+        let Some(fleet) = fleet else { return };
+        let compared = compare(fleet, self.pace, application);
+        let [keys, untold, differ] =
+            [compared.keys, compared.untold, compared.differ.len()].map(|count| count as u64);
+        run.wrong_answers += differ;
+        run.replicas_compared = (keys > 0 || !gets.is_empty()).then_some(ReplicasCompared {
+            keys,
+            untold,
+            differ,
+            gets,
+        });
+        outcome.uneven = application.uneven_replicas();
+        outcome.differences = compared.differ;
     }
 
     /// The servers in the measured window.
@@ -310,6 +331,20 @@ impl Job {
             offered_min: 0.98,
         }
     }
+}
+
+/// How the service behaved: what was `seen` of its answers, and what the watch saw of its processes; `None` where nothing was watched.
+fn traits(
+    seen: Option<(f64, Vec<(f64, f64)>)>,
+    watch: Option<Watch>,
+    tiers: usize,
+) -> Result<Option<Traits>, Failure> {
+    let Some((mean_us, latency)) = seen else { return Ok(None) };
+    let told = match watch {
+        Some(watch) => watch.finish().ok_or_else(|| Failure::work("the watch panicked"))?,
+        None => unwatched(tiers),
+    };
+    Ok(Some(Traits { mean_us, latency, ..told }))
 }
 
 /// Of a run whose front and tiers, so many together, were not watched.

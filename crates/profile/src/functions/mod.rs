@@ -35,6 +35,7 @@ use contended::Contended;
 use holds::Holds;
 use interval::within_recording;
 use locks::Locks;
+use report::Gathered;
 use std::collections::HashSet;
 use together::Set;
 
@@ -167,20 +168,20 @@ impl Functions {
         let left_out = [self.locks.beyond(), self.contended.beyond(), self.holds.beyond()];
         let locks_left_out = left_out.into_iter().fold(0, u64::saturating_add);
         self.quality.end(ending, rate);
-        let length = self.until - self.began;
-        let locks = self.contended.rows(&self.names, rate);
-        let holds = self.holds.rows(&self.names, rate);
-        let together = self.set.map(|set| set.finish(&self.pairs, rate));
-        let report = report::build(
-            self.pairs,
-            self.locks,
-            self.names,
+        report::build(Gathered {
+            records: self.records,
             rate,
-            length,
-            self.quality,
-            self.records,
-        );
-        Report { locks, holds, locks_left_out, together, unplaced: self.unplaced, ..report }
+            quality: self.quality,
+            unplaced: self.unplaced,
+            locks: self.contended.rows(&self.names, rate),
+            holds: self.holds.rows(&self.names, rate),
+            locks_left_out,
+            together: self.set.map(|set| set.finish(&self.pairs, rate)),
+            length: self.until - self.began,
+            names: self.names,
+            pairs: self.pairs,
+            waits: self.locks,
+        })
     }
 
     fn call(&mut self, call: &Call) {

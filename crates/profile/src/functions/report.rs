@@ -59,16 +59,28 @@ pub struct Report {
     pub names: Names,
 }
 
+/// What a reading has gathered by its end. Fields have the names that they have in the result.
+pub(super) struct Gathered {
+    pub(super) records: u64,
+    pub(super) rate: TickRate,
+    pub(super) quality: Quality,
+    pub(super) unplaced: u64,
+    pub(super) locks: Vec<ContendedRow>,
+    pub(super) holds: Vec<HoldRow>,
+    pub(super) locks_left_out: u64,
+    pub(super) together: Option<Together>,
+    pub(super) names: Names,
+    /// From the beginning of the recording to the last end of a call.
+    pub(super) length: Ticks,
+    /// Of which the rows of functions are made.
+    pub(super) pairs: Vec<Pair>,
+    /// The waits within calls of functions.
+    pub(super) waits: Locks,
+}
+
 /// Puts the result together.
-pub(super) fn build(
-    pairs: Vec<Pair>,
-    locks: Locks,
-    names: Names,
-    rate: TickRate,
-    length: Ticks,
-    quality: Quality,
-    records: u64,
-) -> Report {
+pub(super) fn build(gathered: Gathered) -> Report {
+    let Gathered { pairs, waits: within, names, rate, .. } = gathered;
     let mut left_out = LeftOut::default();
     pairs.iter().for_each(|pair| left_out.add(pair.left_out));
     let mut by_function: BTreeMap<FunctionId, Pairs<'_>> = BTreeMap::new();
@@ -79,7 +91,7 @@ pub(super) fn build(
         }
     }
     let mut waits: BTreeMap<FunctionId, Vec<(Key, Sum)>> = BTreeMap::new();
-    for (key, sum) in locks.sums() {
+    for (key, sum) in within.sums() {
         waits.entry(key.function).or_default().push((key, sum));
     }
     let functions = by_function
@@ -91,21 +103,19 @@ pub(super) fn build(
         })
         .collect();
     let (left_out, left_out_max_ns) = (left_out.count, rate.ns(left_out.longest));
-    let length_ns = rate.ns(length);
-    let locks = Vec::new();
     Report {
-        records,
+        records: gathered.records,
         rate,
-        length_ns,
-        quality,
+        length_ns: rate.ns(gathered.length),
+        quality: gathered.quality,
         left_out,
         left_out_max_ns,
-        unplaced: 0,
+        unplaced: gathered.unplaced,
         functions,
-        locks,
-        holds: Vec::new(),
-        locks_left_out: 0,
-        together: None,
+        locks: gathered.locks,
+        holds: gathered.holds,
+        locks_left_out: gathered.locks_left_out,
+        together: gathered.together,
         samples: None,
         sampled: None,
         slow_lines: Vec::new(),

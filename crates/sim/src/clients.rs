@@ -386,7 +386,7 @@ mod tests {
         let (mut tried, mut refusals) = (Vec::new(), refusals.iter());
         while let Some((arrived, event)) = space.calendar.pop() {
             let Event::Packet(Packet::Request(key)) = event else { continue };
-            tried.extend(space.requests.get(key).map(|request| request.connection));
+            tried.extend(space.connection_of(key));
             if let Some(&(reason, after_us)) = refusals.next() {
                 let now = arrived + us(after_us);
                 refuse(now, key, reason, &mut space);
@@ -411,7 +411,7 @@ mod tests {
         let mut tried = Vec::new();
         while let Some((now, event)) = space.calendar.pop() {
             let Event::Packet(Packet::Request(key)) = event else { continue };
-            tried.extend(space.requests.get(key).map(|request| request.connection));
+            tried.extend(space.connection_of(key));
             if tried.last() == Some(&second) {
                 refuse(now, key, Reason::Lock, &mut space);
                 clients.on_reply(now, key, &mut space);

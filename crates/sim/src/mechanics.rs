@@ -178,14 +178,12 @@ impl<'a> Mechanics<'a> {
                 topology.nodes[usize::from(node)].on_tick(usize::from(at), now, space);
             }
             Event::GiveUp(key) => {
-                let connection = space.requests.get(key).map(|request| request.connection);
-                if let Some(node) = connection.map(|connection| topology.to(connection)) {
+                if let Some(node) = space.connection_of(key).map(|it| topology.to(it)) {
                     topology.nodes[node].on_give_up(now, key, space);
                 }
             }
             Event::Resume(key) => {
-                let connection = space.requests.get(key).map(|request| request.connection);
-                if let Some(node) = connection.map(|connection| topology.to(connection)) {
+                if let Some(node) = space.connection_of(key).map(|it| topology.to(it)) {
                     topology.nodes[node].on_resume(now, key, space);
                 }
             }
@@ -204,17 +202,16 @@ impl<'a> Mechanics<'a> {
             Event::Window(begins) => self.window.read(begins, topology),
             Event::Patience(key) => self.clients.on_patience(now, key, space),
             Event::Late(key) => {
-                let connection = space.requests.get(key).map(|request| request.connection);
-                if let Some(node) = connection.and_then(|connection| topology.caller(connection)) {
+                if let Some(node) = space.connection_of(key).and_then(|it| topology.caller(it)) {
                     node.on_call_late(now, key, space);
                 }
             }
             Event::CallLost(key) => {
-                let Some(request) = space.requests.get(key) else {
+                let Some(connection) = space.connection_of(key) else {
                     space.astray(Thing::Call, "a call was lost that had ended before");
                     return None;
                 };
-                if let Some(node) = topology.caller(request.connection) {
+                if let Some(node) = topology.caller(connection) {
                     node.on_call_lost(now, key, space);
                 }
             }

@@ -276,6 +276,11 @@ impl Space {
         self.send_down(now, connection, Event::Opened(key));
     }
 
+    /// The connection of a request; `None` where that has ended.
+    pub(crate) fn connection_of(&self, key: Key) -> Option<Connection> {
+        self.requests.get(key).map(|request| request.connection)
+    }
+
     /// A request that must exist.
     pub(crate) fn request(&mut self, key: Key, where_from: &str) -> Option<&mut Request> {
         let Self { requests, facts, .. } = self;
@@ -319,7 +324,7 @@ pub(crate) mod testing {
         let mut taken = Vec::new();
         while let Some((_, event)) = space.calendar.pop() {
             if let Event::Packet(Packet::Request(key)) = event {
-                taken.extend(space.requests.get(key).map(|request| request.connection));
+                taken.extend(space.connection_of(key));
             }
         }
         taken

@@ -153,7 +153,7 @@ fn of_two_tries_the_one_that_goes_on_leaves_a_lost_replica_where_it_waits() {
     while let Some((now, event)) = space.calendar.pop() {
         match event {
             Event::Packet(Packet::Request(key)) => {
-                tried.extend(space.requests.get(key).map(|request| request.connection));
+                tried.extend(space.connection_of(key));
                 first = first.or((tried.last() == Some(&Connection(0))).then_some(key));
             }
             Event::Late(key) if Some(key) == first => {

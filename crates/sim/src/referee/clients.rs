@@ -66,15 +66,7 @@ impl ClientBooks {
                 conduct.get_or_insert(Conduct::new(offer.window));
             }
             Fact::Sent { request, connection, registers } => {
-                let (_, replica) = connection.ends(self.clients);
-                if let Some(visits) = self.visits.get_mut(&request) {
-                    visits.send(replica);
-                }
-                let end = &mut self.ends[connection.index()];
-                let finding = end.conduct.as_mut().and_then(|conduct| conduct.on_sent(registers));
-                let finding = finding.filter(|_| !end.rogue);
-                let of_client = |what| format!("client {}: {what}", connection.0);
-                ruling.judge(Rule::Honest, finding.map(of_client));
+                self.sent(request, connection, registers, ruling);
             }
             Fact::Heard { connection, offer, answers } => {
                 // The first that is heard after a loss is the WELCOME of the next connection.
@@ -92,18 +84,7 @@ impl ClientBooks {
                 self.ends[connection.index()].lost = true;
                 self.conduct(connection, Conduct::on_disconnected);
             }
-            Fact::Crashed { connection } => {
-                self.conduct(connection, Conduct::on_disconnected);
-                let end = &mut self.ends[connection.index()];
-                (end.stranded, end.lost) = (Stranded::default(), true);
-                // Its budget is forgotten with all that it knew.
-                let (client, replica) = connection.ends(self.clients);
-                if replica == 0
-                    && let Some(books) = self.retries.get_mut(client as usize)
-                {
-                    *books = Books::default();
-                }
-            }
+            Fact::Crashed { connection } => self.crashed(connection),
             Fact::Driven { connection, queued, stranded } => {
                 self.driven(now, connection, (queued, stranded), ruling);
             }
@@ -117,19 +98,8 @@ impl ClientBooks {
             Fact::Tried { request, connection, now, deadline } => {
                 self.tried(request, connection, (now, deadline), ruling);
             }
-            Fact::Retried { connection } => {
-                let (client, _) = connection.ends(self.clients);
-                if let Some(books) = self.retries.get_mut(client as usize) {
-                    ruling.judge(Rule::Retries, books.on_retry(&self.config));
-                }
-            }
-            Fact::Untried { request, connection } => {
-                let (_, replica) = connection.ends(self.clients);
-                let is_lost = self.ends[connection.index()].lost;
-                if let Some(visits) = self.visits.get_mut(&request) {
-                    ruling.judge(Rule::Retries, visits.leave(replica, is_lost));
-                }
-            }
+            Fact::Retried { connection } => self.retried(connection, ruling),
+            Fact::Untried { request, connection } => self.untried(request, connection, ruling),
             Fact::Ended { request } => {
                 self.visits.remove(&request);
             }
@@ -140,6 +110,31 @@ impl ClientBooks {
     fn conduct(&mut self, connection: Connection, change: impl FnOnce(&mut Conduct)) {
         if let Some(conduct) = &mut self.ends[connection.index()].conduct {
             change(conduct);
+        }
+    }
+
+    fn sent(&mut self, request: u64, connection: Connection, registers: bool, ruling: &mut Ruling) {
+        let (_, replica) = connection.ends(self.clients);
+        if let Some(visits) = self.visits.get_mut(&request) {
+            visits.send(replica);
+        }
+        let end = &mut self.ends[connection.index()];
+        let finding = end.conduct.as_mut().and_then(|conduct| conduct.on_sent(registers));
+        let finding = finding.filter(|_| !end.rogue);
+        let of_client = |what| format!("client {}: {what}", connection.0);
+        ruling.judge(Rule::Honest, finding.map(of_client));
+    }
+
+    fn crashed(&mut self, connection: Connection) {
+        self.conduct(connection, Conduct::on_disconnected);
+        let end = &mut self.ends[connection.index()];
+        (end.stranded, end.lost) = (Stranded::default(), true);
+        // Its budget is forgotten with all that it knew.
+        let (client, replica) = connection.ends(self.clients);
+        if replica == 0
+            && let Some(books) = self.retries.get_mut(client as usize)
+        {
+            *books = Books::default();
         }
     }
 
@@ -182,5 +177,20 @@ impl ClientBooks {
             Visits::NONE
         });
         ruling.judge(Rule::Retries, visits.at(replica, times, &self.config));
+    }
+
+    fn retried(&mut self, connection: Connection, ruling: &mut Ruling) {
+        let (client, _) = connection.ends(self.clients);
+        if let Some(books) = self.retries.get_mut(client as usize) {
+            ruling.judge(Rule::Retries, books.on_retry(&self.config));
+        }
+    }
+
+    fn untried(&mut self, request: u64, connection: Connection, ruling: &mut Ruling) {
+        let (_, replica) = connection.ends(self.clients);
+        let is_lost = self.ends[connection.index()].lost;
+        if let Some(visits) = self.visits.get_mut(&request) {
+            ruling.judge(Rule::Retries, visits.leave(replica, is_lost));
+        }
     }
 }

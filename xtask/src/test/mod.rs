@@ -18,12 +18,16 @@ use crate::{Result, lanes};
 use asked::Asked;
 use output::Outcome;
 use program::{LIMIT, Program};
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use suite::Suite;
 
 /// Programs at a time: on two cores, as many as tests have to pass beside. The loads that they offer share the cores.
 const AT_A_TIME: usize = 3;
+
+/// A program that hangs is ended some day on any machine.
+const CROWD_MAX: f64 = 8.0;
 
 /// `cargo xtask test [--busy N] [--times N] [CARGO'S FLAGS…] [-- NAMES…]`: of the whole workspace, or of what flags such as
 /// `-p` and words in the names of tests choose.
@@ -57,6 +61,17 @@ fn with_names(why: &str, programs: &[Program]) -> String {
 /// How long a program may run beside so many threads that compute. Each takes as much of the cores as a program does.
 fn limit(busy: usize) -> Duration {
     LIMIT + LIMIT.mul_f64(busy as f64 / AT_A_TIME as f64)
+}
+
+/// How many times as long a program takes beside what others run on the machine, at the least: by what `/proc/loadavg` says of
+/// the last minute. Our own are in it, so that it is generous.
+fn crowd(said: &str, cores: f64) -> f64 {
+    let load = said.split(' ').next().and_then(|load| load.parse::<f64>().ok());
+    load.map_or(1.0, |load| (load / cores).clamp(1.0, CROWD_MAX))
+}
+
+fn cores() -> f64 {
+    std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64)
 }
 
 /// All of them, so many times, one round after the other, whatever fails.
@@ -213,7 +228,8 @@ struct Done {
 fn perform(at_a_time: usize, mut programs: Vec<Program>, limit: Duration) -> Vec<Done> {
     programs.sort_by_key(Program::turn);
     let mut done = Vec::new();
-    let run = |program: &Program| match program.run(limit) {
+    let crowded = || fs::read_to_string("/proc/loadavg").map_or(1.0, |said| crowd(&said, cores()));
+    let run = |program: &Program| match program.run(limit.mul_f64(crowded())) {
         Ok((output, computed)) => (Outcome::of(&Ok(output)), computed),
         Err(why) => (Outcome::of(&Err(why)), Duration::ZERO),
     };
@@ -271,6 +287,15 @@ mod tests {
     #[test]
     fn programs_have_more_time_beside_threads_that_compute() {
         assert_eq!((limit(0), limit(AT_A_TIME)), (LIMIT, 2 * LIMIT));
+    }
+
+    /// Beside builds at a load of 15, two programs on two cores were ended that had computed for a third of their limit.
+    #[test]
+    fn programs_have_more_time_beside_what_others_run() {
+        assert_eq!(crowd("15.53 13.00 10.05 9/412 29811\n", 2.0), 7.765);
+        assert_eq!(crowd("0.50 1.00 1.00 1/400 7\n", 2.0), 1.0);
+        assert_eq!(crowd("900.0 1.0 1.0 1/1 7\n", 2.0), CROWD_MAX);
+        assert_eq!(crowd("", 2.0), 1.0);
     }
 
     #[test]

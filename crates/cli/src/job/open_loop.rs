@@ -13,7 +13,7 @@ use tailwater_load::application::{ReplicaCounts, check_count};
 use tailwater_load::census::Counted;
 use tailwater_load::compare::compare;
 use tailwater_load::counts::reading;
-use tailwater_load::fleet::Retried;
+use tailwater_load::fleet::{Fleet, Retried};
 use tailwater_load::open::Seeds;
 use tailwater_load::tiers;
 use tailwater_load::{Application, EarlyEnd, OpenPlan, ThreadClients, open};

@@ -76,8 +76,7 @@ fn named(name: &str) -> Result<Vec<&'static Table>, Failure> {
 /// What is needed in place of a name that nothing has, and what it is almost: a table's path, or a key's name, which is
 /// the `last` part.
 fn unknown(name: &str, last: &str) -> String {
-    let heads: Vec<&str> =
-        tables().into_iter().map(path).filter(|path| !path.is_empty()).collect();
+    let heads: Vec<&str> = tables().into_iter().map(path).filter(|path| !path.is_empty()).collect();
     let keys = tables().into_iter().flat_map(|table| table.keys).map(|key| key.name);
     let mut keys: Vec<&str> = keys.collect();
     keys.sort_unstable();

@@ -96,3 +96,25 @@ fn both(first: &Experiment, second: &Experiment) -> Experiment {
     }
     both
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What both have in common stood twice, in three lines of heading.
+    #[test]
+    fn a_title_that_two_results_share_stands_once() {
+        let titled = |title: &str, driver: &str| Experiment {
+            title: title.into(),
+            driver: driver.into(),
+            ..Experiment::default()
+        };
+        let (one, two) = (titled("A day", "loopback"), titled("A day", "sim"));
+        assert_eq!(called(&one, &two), "A day: loopback (first) against sim (second)");
+        let other = titled("A night", "sim");
+        assert_eq!(
+            called(&one, &other),
+            "A day on loopback (first) against A night on sim (second)"
+        );
+    }
+}

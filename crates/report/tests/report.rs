@@ -116,23 +116,6 @@ fn two_results_share_a_page_and_its_pictures() {
     assert_eq!(dispensable, 4, "a phone shows goodput and its difference first");
 }
 
-/// What both have in common stood twice, in three lines of heading.
-#[test]
-fn a_title_that_two_results_share_stands_once() {
-    let titled = |title: &str, driver: &str| {
-        let (title, driver) = (title.to_owned(), driver.to_owned());
-        Experiment { title, driver, ..small() }
-    };
-    let page = |one: &Experiment, two: &Experiment| {
-        comparison(one, two, &agreement(one, two, TOLERANCE_POINTS))
-    };
-    let (one, two) = (titled("A day", "loopback"), titled("A day", "sim"));
-    assert!(page(&one, &two).contains("<h1>A day: loopback (first) against sim (second)</h1>"));
-    let other = titled("A night", "sim");
-    let both = "<h1>A day on loopback (first) against A night on sim (second)</h1>";
-    assert!(page(&one, &other).contains(both));
-}
-
 #[test]
 fn text_from_files_cannot_drive_the_terminal() {
     let mut experiment = small();

@@ -4,7 +4,7 @@ use super::chosen::Chosen;
 use super::side::Side;
 use serde::Serialize;
 
-/// Where a difference in the calls that were seen within is less likely by chance than this, it may be why a function itself has moved.
+/// A difference in the calls that were seen within may be why a function itself has moved, where chance makes it less often than this.
 const SEEN_ALIKE: f64 = 0.05;
 
 /// What is to be found out, and of what.

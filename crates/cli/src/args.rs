@@ -35,6 +35,9 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 the work failed, or a run had no
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     /// See it work: a server asked for up to twice its capacity, without and with control.
+    ///
+    /// It takes less than a minute on two cores that nothing else uses. On a busy machine it marks what does not count, and names
+    /// what to close. It is no measurement, so that it ends with 0 then, too.
     Demo(DemoOptions),
     /// Run a scenario file, on this machine's loopback or in simulation.
     Run(RunOptions),

@@ -68,20 +68,24 @@ fn named(name: &str) -> Result<Vec<&'static Table>, Failure> {
     };
     let holding: Vec<_> = tables().into_iter().filter(holds).collect();
     if holding.is_empty() {
-        return Err(Failure::usage(unknown(name, last)));
+        return Err(Failure::usage(unknown(name, (within, last))));
     }
     Ok(holding)
 }
 
 /// What is needed in place of a name that nothing has, and what it is almost: a table's path, or a key's name, which is
-/// the `last` part.
-fn unknown(name: &str, last: &str) -> String {
+/// the `last` part. What is said within a table is a key of that.
+fn unknown(name: &str, (within, last): (&str, &str)) -> String {
     let heads: Vec<&str> = tables().into_iter().map(path).filter(|path| !path.is_empty()).collect();
-    let keys = tables().into_iter().flat_map(|table| table.keys).map(|key| key.name);
-    let mut keys: Vec<&str> = keys.collect();
+    let holds = |table: &&Table| !heads.contains(&within) || path(table) == within;
+    let holding = tables().into_iter().filter(holds);
+    let mut keys: Vec<&str> = holding.flat_map(|table| table.keys).map(|key| key.name).collect();
     keys.sort_unstable();
     keys.dedup();
-    let near = [nearest(name, &heads), nearest(last, &keys)].concat();
+    let near = match (nearest(last, &keys), nearest(name, &heads)) {
+        (keys, _) if !keys.is_empty() && heads.contains(&within) => keys,
+        (keys, heads) => [heads, keys].concat(),
+    };
     let meant = near.first().map(|near| format!("; did you mean {near}? A"));
     let meant = meant.unwrap_or_else(|| ", a".to_owned());
     let heads = heads.join(", ");

@@ -12,7 +12,7 @@ const WITHOUT_COMMIT: &str = "
     ablation-text-sim ablations-calm ablations-departures accelerate-aes accelerate-leaf
     accelerate-software accelerate-zstd arrivals-sim attached-memcached attached-redis
     baselines-sim bimodal-loopback breakdown breakdown-loopback chain-loopback chain-sim
-    classes-loopback classes-sim clients-10k-connections-sim clients-10k-loopback
+    classes-loopback clients-10k-connections-sim clients-10k-loopback
     clients-10k-sim clients-3700-connections-sim clients-3700-loopback clients-3700-sim
     constant-loopback controllers-coalescing-sim controllers-loopback controllers-packets-sim
     controllers-sim crowds crowds-million-1.5 crowds-million-1.87 figures-breakwater

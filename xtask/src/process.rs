@@ -98,10 +98,18 @@ pub(crate) fn built(root: &Path, profile: &str) -> PathBuf {
     root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join(profile)
 }
 
+/// `timeout`, which will end what it is told to start when its time is over, or when the thread that starts it is gone. A signal
+/// to us alone would leave that to compute beside whatever is measured next.
+pub(crate) fn timeout() -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "TERM", "timeout"]);
+    command
+}
+
 /// A command that runs in a process group of its own, without input. It is ended with all its children after `limit`,
-/// even if we are gone by then.
+/// or when we are gone.
 pub(crate) fn limited(root: &Path, limit: Duration, program: &Path) -> Command {
-    let mut command = Command::new("timeout");
+    let mut command = timeout();
     command.args(["--kill-after=5", &limit.as_secs().max(1).to_string()]);
     command.arg(program).current_dir(root).stdin(Stdio::null());
     command
@@ -150,6 +158,22 @@ mod tests {
         assert!(shell("exit 3", Duration::from_secs(60)).unwrap_err().contains('3'));
         let endless = shell("while :; do :; done", Duration::from_secs(1)).unwrap_err();
         assert!(endless.contains("limit of 1s"), "{endless}");
+    }
+
+    #[test]
+    fn what_is_started_ends_with_what_started_it() {
+        let limit = Duration::from_secs(60);
+        let start = move || {
+            let mut command = limited(Path::new("."), limit, Path::new("sh"));
+            command.args(["-c", "echo; exec sleep 30"]).stdout(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            // It has begun.
+            let mut line = [0];
+            std::io::Read::read_exact(&mut child.stdout.take().unwrap(), &mut line).unwrap();
+            child
+        };
+        let child = std::thread::spawn(start).join().unwrap();
+        assert!(finish(child, limit).is_err(), "it slept to its end");
     }
 
     #[test]

@@ -147,12 +147,9 @@ impl Suite {
         nightly::needs(root, &["--version"], "nightly Rust", "rustup toolchain install nightly")
     }
 
-    /// Prepares a program of it, which will be started by `timeout` with these words. It is ended when the thread that starts it
-    /// is gone: a signal to us alone would leave it to compute beside whatever is measured next.
+    /// Prepares a program of it, which will be started by `timeout` with these words.
     pub(super) fn start(&self) -> Command {
-        let mut timeout = Command::new("setpriv");
-        timeout.args(["--pdeathsig", "TERM", "timeout"]);
-        let mut command = self.giving_way(timeout);
+        let mut command = self.giving_way(process::timeout());
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -206,8 +203,6 @@ fn quoted(value: &str) -> String {
 mod tests {
     use super::*;
     use std::fs;
-    use std::io::Read as _;
-    use std::process::Stdio;
 
     #[test]
     fn what_is_typed_builds_what_was_built() {
@@ -229,22 +224,6 @@ mod tests {
             let table = format!("[profile.dev.package.{}]\n", plain.split_once('.').unwrap().0);
             assert!(manifest.contains(&table), "{table} is not optimised anyway");
         }
-    }
-
-    #[test]
-    fn a_program_ends_with_what_started_it() {
-        let start = || {
-            let mut command = Suite::default().start();
-            command.args(["--foreground", "60", "sh", "-c", "echo; exec sleep 30"]);
-            let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-            // It has begun.
-            let mut line = [0];
-            child.stdout.take().unwrap().read_exact(&mut line).unwrap();
-            child
-        };
-        let mut child = std::thread::spawn(start).join().unwrap();
-        let status = child.wait().unwrap();
-        assert!(!status.success(), "it slept to its end");
     }
 
     #[test]

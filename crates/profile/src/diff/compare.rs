@@ -147,10 +147,16 @@ impl Laws {
         let log = |ns: f64| ns.max(0.1).ln();
         // It may be nothing in one build, so its own ratio would say little. It is a part of the whole. Other work on the machine makes
         // calls longer and never shorter: where that met half of the blocks, the median is of what was disturbed.
-        let all = quarter(whole[0]).max(0.1);
+        let share_of_ns = quarter(whole[0]).max(0.1);
         Some(Quantile {
             whole: self.change(whole, confidence, log, f64::exp)?,
-            itself: self.change(itself, confidence, |ns| ns / all, |more| (1.0 + more).max(0.0))?,
+            itself: self.change(
+                itself,
+                confidence,
+                |ns| ns / share_of_ns,
+                |more| (1.0 + more).max(0.0),
+            )?,
+            share_of_ns,
             by_itself: false,
         })
     }
@@ -254,7 +260,8 @@ mod tests {
 
     fn function(whole: Quantiles, itself: Quantiles) -> FunctionBlocks {
         let tail_calls = vec![500; BLOCKS];
-        let calls_within = vec![];
+        // Alike in both builds, and not the same in all blocks.
+        let calls_within = (0..BLOCKS).map(|nth| 1.0 + 0.01 * nth as f64).collect();
         FunctionBlocks { calls: 10_000, short: 0, whole, itself, calls_within, tail_calls }
     }
 
@@ -372,7 +379,7 @@ mod tests {
                 assert!(low <= slower && slower <= high, "seed {seed}: {change:?}");
                 assert_eq!(change.moved, change.p < 0.01, "seed {seed}: {change:?}");
             }
-            finds += usize::from(quantile.is_by_itself());
+            finds += usize::from(quantile.by_itself);
             alarms += usize::from(moved(&verdict).iter().any(|name| *name != "f7"));
         }
         assert!(finds >= 95, "{finds} of 100 pairs");
@@ -422,6 +429,10 @@ mod tests {
             let function = &mut after.get_mut(name).expect("a function").itself;
             function.p50_ns.iter_mut().for_each(|ns| *ns *= itself);
         }
+        assert_eq!(by_themselves(&compare(&before, &after, ASKED)), ["f5", "f9", "f3"]);
+        for name in ["f3", "f5", "f9"] {
+            after.get_mut(name).expect("a function").calls_within.fill(0.7);
+        }
         let verdict = compare(&before, &after, ASKED);
         let alone: Vec<_> = verdict.in_themselves().map(|one| one.name.as_str()).collect();
         assert_eq!(alone, ["f5", "f9", "f3"]);
@@ -461,7 +472,7 @@ mod tests {
 
     /// In one of five pairs of builds of SQLite the slower function itself was told to a percent, and whole calls to 25.
     #[test]
-    fn a_function_itself_that_moves_within_calls_that_vary_is_told_apart() {
+    fn a_function_itself_that_moves_within_calls_that_vary_is_named_or_told_apart() {
         let (mut before, mut after) = (recording(1, 1.0), recording(2, 1.0));
         for trace in [&mut before, &mut after] {
             let whole = &mut trace.get_mut("f3").expect("a function").whole;
@@ -471,6 +482,10 @@ mod tests {
         }
         let itself = &mut after.get_mut("f3").expect("a function").itself;
         itself.p50_ns.iter_mut().for_each(|ns| *ns *= 1.2);
+        let verdict = compare(&before, &after, ASKED);
+        assert_eq!((moved(&verdict), by_themselves(&verdict)), (vec!["f3"], vec!["f3"]));
+        // Fewer calls were seen within it.
+        after.get_mut("f3").expect("a function").calls_within.fill(0.7);
         let verdict = compare(&before, &after, ASKED);
         assert!(moved(&verdict).is_empty());
         let alone: Vec<_> = verdict.in_themselves().map(|one| one.name.as_str()).collect();

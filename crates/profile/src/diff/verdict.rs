@@ -72,10 +72,12 @@ pub struct Quantile {
     /// Of whole calls.
     #[serde(flatten)]
     pub whole: Change,
-    /// The same quantile of the time in it and in no call that was seen within. As a ratio of the whole: by what that has
-    /// changed if nothing else has.
+    /// The same quantile of the time in it and in no call that was seen within. Its ratio is of a whole call that took
+    /// [`Self::share_of_ns`]: by what that has changed if nothing else has.
     #[serde(rename = "self")]
     pub itself: Change,
+    /// The lower quartile of the blocks' quantiles of whole calls before, in nanoseconds: of calls that no other work disturbed.
+    pub share_of_ns: f64,
     /// Whether the function is named for it.
     pub by_itself: bool,
 }
@@ -165,18 +167,18 @@ impl Verdict {
 }
 
 impl Moved {
-    /// Says for which quantiles the function is named, once the chances of all are corrected. It is named, too, for what has surely moved
-    /// in itself within whole calls of which nothing is sure. That must be more than looks tell, and not of calls that
-    /// were seen within in one build alone.
+    /// Says for which quantiles the function is named, once the chances of all are corrected. It is named, too, for a median that has
+    /// surely moved in itself, within whole calls of which nothing is sure. That must be more than looks tell, and not of
+    /// calls that were seen within in one build alone. What was seen within the longest calls is not known.
     pub(super) fn judge(&mut self, resolution_ns: u64) {
-        let (within, uneven) = (self.calls_within, self.uneven);
-        for (one, is_uneven) in [(&mut self.p50, false), (&mut self.p99, uneven)] {
+        let is_own = self.p50.zip(self.calls_within).is_some_and(|(one, within)| {
+            one.is_itself_alone()
+                && one.moved_itself_ns() > within.resolution_ns(resolution_ns)
+                && !within.may_explain(one.itself.ratio)
+        });
+        for (one, is_own) in [(&mut self.p50, is_own), (&mut self.p99, false)] {
             let Some(one) = one else { continue };
-            let is_own = one.is_itself_alone()
-                && !is_uneven
-                && one.itself.is_longer_than(resolution_ns)
-                && within.is_some_and(|within| !within.may_explain(one.itself.ratio));
-            one.by_itself = one.is_by_itself() || is_own;
+            one.by_itself = is_own || one.is_by_itself();
         }
         let quantiles = [self.p50, self.p99];
         self.by_itself = quantiles.iter().flatten().any(|one| one.by_itself);
@@ -193,8 +195,7 @@ impl Moved {
 impl Quantile {
     /// Whether the whole has moved, and the function itself with it. Where only the latter has, it may have taken over
     /// work of those that it calls. Or more of their calls were too short to be seen.
-    #[must_use]
-    pub fn is_by_itself(&self) -> bool {
+    fn is_by_itself(&self) -> bool {
         let Self { whole, itself, .. } = self;
         whole.moved && itself.moved && (whole.ratio > 1.0) == (itself.ratio > 1.0)
     }
@@ -204,7 +205,14 @@ impl Quantile {
     #[must_use]
     pub fn is_itself_alone(&self) -> bool {
         let Self { whole, itself, .. } = self;
-        itself.moved && !whole.moved && whole.may_be(itself.ratio)
+        // Of calls as long as most were before, other work included: so the bounds of the whole are.
+        let share = self.share_of_ns / whole.before_ns.max(self.share_of_ns);
+        itself.moved && !whole.moved && whole.may_be(1.0 + (itself.ratio - 1.0) * share)
+    }
+
+    /// By how much the function itself has moved, up or down.
+    fn moved_itself_ns(&self) -> f64 {
+        (self.itself.ratio - 1.0).abs() * self.share_of_ns
     }
 }
 
@@ -213,14 +221,14 @@ impl Change {
     fn may_be(&self, ratio: f64) -> bool {
         self.low.is_none_or(|low| low <= ratio) && self.high.is_none_or(|high| ratio <= high)
     }
-
-    /// Whether it has changed by more than so many nanoseconds, up or down.
-    fn is_longer_than(&self, ns: u64) -> bool {
-        (self.after_ns - self.before_ns).abs() > ns as f64
-    }
 }
 
 impl CallsWithin {
+    /// What looks tell of a function itself: its own ends, and those of each call within, are known to a look of so many nanoseconds.
+    fn resolution_ns(&self, look_ns: u64) -> f64 {
+        look_ns as f64 * (1.0 + self.before.max(self.after))
+    }
+
     /// Whether a function itself may take so many times as long for this alone: what is not seen within counts as its own.
     fn may_explain(&self, ratio: f64) -> bool {
         // What it does more of, or less, is no work that it took over.
@@ -246,16 +254,14 @@ mod tests {
 
     /// Of which nothing is sure but that the function itself takes 5 % of a call more, or less.
     fn varied(ratio: f64, [before, after, p]: [f64; 3]) -> Moved {
-        let ns = [10_000.0, 50_000.0];
-        let [before_ns, after_ns] = if ratio > 1.0 { ns } else { [ns[1], ns[0]] };
-        let itself = Change { before_ns, after_ns, ratio, p: 1e-9, moved: true, ..UNSURE };
+        let itself = Change { ratio, p: 1e-9, moved: true, ..UNSURE };
         Moved {
             name: "f".into(),
             calls_before: 4_000,
             calls_after: 4_000,
             moved: false,
             by_itself: false,
-            p50: Some(Quantile { whole: UNSURE, itself, by_itself: false }),
+            p50: Some(Quantile { whole: UNSURE, itself, share_of_ns: 800_000.0, by_itself: false }),
             p99: None,
             calls_within: Some(CallsWithin { before, after, p }),
             uneven: false,
@@ -291,21 +297,31 @@ mod tests {
         assert!(!is_named(unknown, 1_000));
     }
 
+    /// 5 % of 800 µs are 40, and two calls within have ends of their own.
     #[test]
     fn a_change_that_is_no_longer_than_looks_tell_does_not_name_a_function() {
-        assert!(!is_named(varied(1.05, [1.0, 1.0, 1.0]), 40_000));
-        assert!(is_named(varied(1.05, [1.0, 1.0, 1.0]), 39_999));
+        assert!(!is_named(varied(1.05, [0.0, 0.0, 1.0]), 40_001));
+        assert!(is_named(varied(1.05, [0.0, 0.0, 1.0]), 39_999));
+        assert!(!is_named(varied(1.05, [2.0, 2.0, 1.0]), 13_334));
+        assert!(is_named(varied(1.05, [2.0, 2.0, 1.0]), 13_333));
     }
 
-    /// The 99th percentile of few calls is lower by that alone.
+    /// Calls that are hardly ever seen within may be all that makes the longest ones long.
     #[test]
-    fn a_tail_of_twice_as_many_calls_does_not_name_a_function() {
-        for uneven in [true, false] {
-            let of = varied(1.05, [1.0; 3]);
-            let mut one = Moved { p50: None, p99: of.p50, uneven, ..of };
-            one.judge(1_000);
-            assert_eq!((one.moved, one.by_itself), (!uneven, !uneven));
-        }
+    fn a_tail_that_surely_moved_itself_names_no_function_while_whole_calls_vary() {
+        let of = varied(1.05, [1.0; 3]);
+        let mut one = Moved { p50: None, p99: of.p50, ..of };
+        one.judge(1_000);
+        assert!(!one.moved && !one.by_itself && one.is_in_itself());
+    }
+
+    /// The function itself has 30 % more of a call that nothing disturbed, and most calls before were three times as long.
+    #[test]
+    fn a_share_of_undisturbed_calls_is_held_against_what_whole_calls_may_be() {
+        let mut one = varied(1.3, [1.0; 3]).p50.expect("compared");
+        assert!(!one.is_itself_alone(), "whole calls moved by a fifth at most");
+        one.whole.before_ns *= 3.0;
+        assert!(one.is_itself_alone());
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(super) fn text(verdict: &Verdict, builds: &[Build; 2], limit: usize) -> Stri
     }
     if !alone.is_empty() {
         let head = line(
-            "In themselves, while whole calls vary too much to tell, and so may what was seen within:",
+            "In themselves, while whole calls vary too much to tell. Not named: what was seen within, or how often, may be why:",
         );
         out.push_str(&format!("\n{head}"));
         out.push_str(&table(&alone, limit));

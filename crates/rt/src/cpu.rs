@@ -10,27 +10,36 @@ use std::time::Duration;
 pub struct PinError {
     core: usize,
     said: Errno,
+    /// Those on which the thread runs.
+    own: String,
 }
 
 impl fmt::Display for PinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { core, said } = self;
-        write!(f, "cannot pin to core {core}: {said}; one of {} is needed", usable())
+        let Self { core, said, own } = self;
+        write!(f, "cannot pin to core {core}: {said}; this thread may run on {own}")
     }
 }
 
-/// The cores that this thread may use, for people; of many the first.
-fn usable() -> String {
-    const TOLD_MAX: usize = 16;
-    // Where the kernel does not tell, it refuses to pin, too, and says why.
-    let set = rustix::thread::sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
-    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect();
-    let mut told: Vec<String> = cores.iter().take(TOLD_MAX).map(usize::to_string).collect();
-    let more = cores.len() - told.len();
-    if more > 0 {
-        told.push(format!("{more} more"));
+/// The cores on which the calling thread may run, as the kernel writes a list of them: `0-1,3`. `None` where it does not tell.
+#[must_use]
+pub fn list() -> Option<String> {
+    rustix::thread::sched_getaffinity(None).ok().map(|set| list_of(&set))
+}
+
+fn list_of(set: &CpuSet) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for core in (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)) {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == core => *last = core,
+            _ => runs.push((core, core)),
+        }
     }
-    told.join(", ")
+    let run = |(first, last): &(usize, usize)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    runs.iter().map(run).collect::<Vec<_>>().join(",")
 }
 
 impl std::error::Error for PinError {}
@@ -40,7 +49,7 @@ impl std::error::Error for PinError {}
 /// # Errors
 /// When this process may not use that core.
 pub fn pin(core: usize) -> Result<(), PinError> {
-    let refused = |said| PinError { core, said };
+    let refused = |said| PinError { core, said, own: list().unwrap_or_else(|| "?".into()) };
     if core >= CpuSet::MAX_CPU {
         // As the kernel says of cores that are not there. It could not be told of this one.
         return Err(refused(Errno::INVAL));
@@ -258,10 +267,19 @@ mod tests {
             let said = pin(core).expect_err("no machine of tests has so many").to_string();
             assert!(said.starts_with(&format!("cannot pin to core {core}: ")), "{said}");
             // It was only told how many there are.
-            let (_, usable) = said.split_once("; one of ").expect("the cores that are there");
-            let first = usable.split([',', ' ']).next().expect("the first");
-            assert!(first.parse::<usize>().is_ok_and(|core| core < CpuSet::MAX_CPU), "{said}");
-            assert!(said.ends_with(" is needed"), "{said}");
+            let own = list().expect("the kernel tells");
+            assert!(said.ends_with(&format!("; this thread may run on {own}")), "{said}");
+        }
+    }
+
+    #[test]
+    fn cores_are_listed_as_the_kernel_lists_them() {
+        for (cores, listed) in
+            [(vec![0], "0"), (vec![0, 1, 3], "0-1,3"), (vec![2, 4, 5, 6], "2,4-6")]
+        {
+            let mut set = CpuSet::new();
+            cores.into_iter().for_each(|core| set.set(core));
+            assert_eq!(list_of(&set), listed);
         }
     }
 

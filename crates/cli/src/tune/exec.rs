@@ -136,7 +136,7 @@ pub(super) fn own(launch: Launch) -> Option<String> {
     match launch {
         Launch::Nice => getpriority_process(None).ok().map(|nice| nice.to_string()),
         Launch::Scheduling => scheduling(&std::fs::read_to_string("/proc/thread-self/stat").ok()?),
-        Launch::Cpus => sched_getaffinity(None).ok().map(|set| list_of(&set)),
+        Launch::Cpus => tailwater_rt::cpu::list(),
         Launch::TimerSlack => {
             current_timer_slack().ok().map(|ns| format_duration(Duration::from_nanos(ns)))
         }
@@ -172,22 +172,6 @@ fn set_of(list: &str) -> CpuSet {
     let mut set = CpuSet::new();
     knobs::cpus(list).into_iter().flatten().for_each(|cpu| set.set(cpu));
     set
-}
-
-/// As `0-1,3`.
-fn list_of(set: &CpuSet) -> String {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    for cpu in (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)) {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == cpu => *last = cpu,
-            _ => runs.push((cpu, cpu)),
-        }
-    }
-    let run = |(first, last): &(usize, usize)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    };
-    runs.iter().map(run).collect::<Vec<_>>().join(",")
 }
 
 /// Sets a variable that is a list, behind what it has already.
@@ -238,9 +222,11 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_told_as_they_are_given() {
-        for list in ["0", "0-1,3", "2,5-7"] {
-            assert_eq!(list_of(&set_of(list)), list);
+    fn cpus_are_those_that_are_listed() {
+        for (list, listed) in [("0", &[0][..]), ("0-1,3", &[0, 1, 3]), ("2,5-7", &[2, 5, 6, 7])] {
+            let set = set_of(list);
+            let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect();
+            assert_eq!(cpus, listed);
         }
     }
 

@@ -68,14 +68,14 @@ pub fn nearest<'k>(found: &str, known: &[&'k str]) -> Vec<&'k str> {
     known.iter().filter(holds).take(3).copied().collect()
 }
 
-/// Levenshtein's distance in characters, of the first 40: typing errors happen in short words.
+/// Levenshtein's distance in characters, capital or not, of the first 40: typing errors happen in short words.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().take(40).collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, a) in one.chars().take(40).enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], index + 1);
         for (column, b) in other.iter().enumerate() {
-            let substituted = diagonal + usize::from(a != *b);
+            let substituted = diagonal + usize::from(!a.eq_ignore_ascii_case(b));
             diagonal = row[column + 1];
             row[column + 1] = substituted.min(diagonal + 1).min(row[column] + 1);
         }
@@ -113,6 +113,7 @@ mod tests {
         for (found, near) in [("breakwatr", "breakwater"), ("nnoe", "none"), ("dagr", "dagor")] {
             assert_eq!(suggestion(found, &known), format!("did you mean {near}? Known are"));
         }
+        assert_eq!(suggestion("DAGOR", &known), "did you mean dagor? Known are");
         for far in ["", "windbreaker", "x"] {
             assert_eq!(suggestion(far, &known), "known are", "{far}");
         }

@@ -151,10 +151,8 @@ impl SpecError {
     /// comes before that, as summaries of others have it, too.
     fn no_controller(found: &str) -> Self {
         let names: Vec<_> = FAMILIES.iter().map(|family| family.name()).collect();
-        let known = names.join(", ");
-        if let Some(own) = names.iter().find(|name| name.eq_ignore_ascii_case(found)) {
-            let meant = format!("did you mean {own}? Known are {known}");
-            return Self::new(found, format!("controller '{found}' is unknown; {meant}"));
+        if names.iter().any(|name| name.eq_ignore_ascii_case(found)) {
+            return Self::unknown("controller", found, &names);
         }
         let is_meant = |word: &&str| word.eq_ignore_ascii_case(found);
         let by_summary = FAMILIES.iter().find_map(|family| {
@@ -165,6 +163,7 @@ impl SpecError {
         let Some((word, name)) = by_summary else {
             return Self::unknown("controller", found, &names);
         };
+        let known = names.join(", ");
         Self::new(
             found,
             format!("controller '{found}' is unknown; {word} is {name}. Known are {known}"),

@@ -116,7 +116,7 @@ fn pair(args: &ComparedArgs, second: &Path, backwards: bool) -> Result<Pair> {
         }
         rounds[side].push(made(&said)?);
     }
-    Ok(Pair { rounds, ..Pair::read(&diff(&folders)?, &args.function)? })
+    Pair::read(&diff(&folders)?, &args.function, rounds)
 }
 
 /// Which of two is recorded when: A, B, B, A and so on, so that what drifts meets both alike.
@@ -167,7 +167,7 @@ fn diff(folders: &[PathBuf; 2]) -> Result<String> {
 }
 
 impl Pair {
-    fn read(verdict: &str, function: &str) -> Result<Self> {
+    fn read(verdict: &str, function: &str, rounds: [Vec<u64>; 2]) -> Result<Self> {
         let verdict: Value =
             serde_json::from_str(verdict).map_err(|error| format!("{verdict}: {error}"))?;
         let all = verdict["functions"].as_array().ok_or("the comparison has no functions")?;
@@ -179,7 +179,6 @@ impl Pair {
             one["moved"] != true && (has("p50") || has("p99"))
         });
         let function = of(&|one| one["name"] == function).into_iter().next();
-        let rounds = [vec![], vec![]];
         Ok(Self { functions: all.len(), comparisons, rounds, moved, itself, function })
     }
 
@@ -252,7 +251,7 @@ mod tests {
             let one = |name: &str, moved: bool, by_itself: bool| serde_json::json!({ "name": name, "moved": moved, "by_itself": by_itself });
             let functions = [one("f", moved[0], itself), one("g", moved[1], false)];
             let verdict = serde_json::json!({ "comparisons": 4, "functions": functions });
-            Pair::read(&verdict.to_string(), "f").expect("a verdict")
+            Pair::read(&verdict.to_string(), "f", [vec![7], vec![8]]).expect("a verdict")
         };
         let found = Compared {
             title: "x".into(),
@@ -278,8 +277,9 @@ mod tests {
         assert!(found.identical[0].itself.is_empty());
         let alone = serde_json::json!({ "name": "f", "moved": false, "p50": { "self": { "moved": true } } });
         let verdict = serde_json::json!({ "comparisons": 4, "functions": [alone] });
-        let pair = Pair::read(&verdict.to_string(), "f").expect("a verdict");
+        let rounds = [vec![7], vec![8]];
+        let pair = Pair::read(&verdict.to_string(), "f", rounds).expect("a verdict");
         assert_eq!((pair.moved.len(), pair.itself.len()), (0, 1));
-        assert!(Pair::read("{}", "f").is_err());
+        assert!(Pair::read("{}", "f", [vec![], vec![]]).is_err());
     }
 }

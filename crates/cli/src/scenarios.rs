@@ -48,16 +48,17 @@ const BEGINNING: &str = "tailwater new NAME writes one to begin with";
 
 /// The text of a scenario file, with an error that names it.
 pub(crate) fn read(file: &Path) -> Result<String, Failure> {
-    text_of(file).map_err(|error| {
-        Failure::usage(format!("{}: {}", file.display(), unreadable(file, &error)))
-    })
+    text(file, "a scenario file", BEGINNING)
 }
 
 /// The same of another file in TOML or JSON, and where one to begin with is found.
 pub(crate) fn read_other(file: &Path, beginning: &str) -> Result<String, Failure> {
-    text_of(file).map_err(|error| {
-        Failure::usage(format!("{}: {}", file.display(), why(file, &error, "a file", beginning)))
-    })
+    text(file, "a file", beginning)
+}
+
+fn text(file: &Path, needed: &str, beginning: &str) -> Result<String, Failure> {
+    let trouble = |error| format!("{}: {}", file.display(), why(file, &error, needed, beginning));
+    text_of(file).map_err(|error| Failure::usage(trouble(error)))
 }
 
 /// Why a scenario file cannot be read, and what may have been meant.

@@ -41,9 +41,11 @@ fn tip(error: &Error, words: &[String]) -> Option<String> {
             };
             match &**verb {
                 _ if is_below_zero(unknown) => {
-                    Some("a number below zero is taken nowhere here".into())
+                    Some("what stands before it takes no number below zero".into())
                 }
-                "controllers" => Some("it takes no name, and lists all with their settings".into()),
+                "controllers" if !unknown.starts_with('-') => {
+                    Some("it takes no name, and lists all with their settings".into())
+                }
                 "run" => instead_of_argument(unknown, &words[1..]),
                 "data" | "suite" if unknown == "--from" => own_file(&words[1..]),
                 _ => None,
@@ -174,7 +176,10 @@ mod tests {
             ("data make hdsearch --from glove.txt", "type: --set vectors=FILE\n"),
             ("suite run recommend --from=r.csv", "type: --set ratings=FILE\n"),
             ("run a.toml --seed -1", "a whole number is needed, in digits alone\n"),
-            ("load --connect 127.0.0.1:1 --rate -5", "a number below zero is taken nowhere here\n"),
+            (
+                "load --connect 127.0.0.1:1 --rate -5",
+                "what stands before it takes no number below zero\n",
+            ),
             ("run a.toml --threads 2.5", "a whole number is needed, in digits alone\n"),
             ("run a.toml --threads two", "a whole number is needed, in digits alone\n"),
             ("controllers breakwater", "it takes no name, and lists all with their settings\n"),

@@ -107,7 +107,7 @@ pub(crate) fn timeout() -> Command {
 }
 
 /// A command that runs in a process group of its own, without input. It is ended with all its children after `limit`,
-/// or when we are gone.
+/// or when the thread that starts it is gone.
 pub(crate) fn limited(root: &Path, limit: Duration, program: &Path) -> Command {
     let mut command = timeout();
     command.args(["--kill-after=5", &limit.as_secs().max(1).to_string()]);

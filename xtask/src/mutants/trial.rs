@@ -25,8 +25,9 @@ const MEMORY_MAX_KIB: u32 = 8_000_000;
 /// What the kernel says of a process that has had its time.
 const OUT_OF_TIME: &str = "SIGXCPU";
 
-/// What cargo says of a compiler that a signal has ended.
-const BY_SIGNAL: &str = "(signal: ";
+/// What cargo says of a compiler that others have ended, or the kernel for want of memory. One that ends by itself finds no change that
+/// compiles.
+const BY_OTHERS: [&str; 2] = ["(signal: 9, SIGKILL", "(signal: 15, SIGTERM"];
 
 /// Beside busy processes all takes many times as long. What waits for ever without computing ends by this, in seconds.
 const WALL_S: u32 = 1_800;
@@ -170,7 +171,7 @@ fn fate(summary: &str, log: &str) -> Option<Fate> {
         "MissedMutant" => Some(Fate::Missed),
         "Timeout" => Some(Fate::Timeout),
         // A compiler that something ended has not said that the change does not compile.
-        "Unviable" if log.contains(BY_SIGNAL) => None,
+        "Unviable" if BY_OTHERS.iter().any(|said| log.contains(said)) => None,
         "Unviable" => Some(Fate::Unviable),
         _ => None,
     }
@@ -241,9 +242,9 @@ assertion `left == right` failed
     #[test]
     fn what_was_ended_tells_nothing_of_a_change() {
         assert_eq!(fate("Unviable", "error[E0277]: the trait bound"), Some(Fate::Unviable));
-        let ended =
-            "process didn't exit successfully: `rustc --test` (signal: 24, SIGXCPU: CPU time)";
+        let ended = "process didn't exit successfully: `rustc --test` (signal: 9, SIGKILL: kill)";
         assert_eq!(fate("Unviable", ended), None);
+        let ended = "process didn't exit successfully: `laws` (signal: 24, SIGXCPU: CPU time)";
         assert_eq!(fate("CaughtMutant", ended), Some(Fate::Timeout));
         assert_eq!(fate("CaughtMutant", LOG), Some(Fate::Caught));
     }

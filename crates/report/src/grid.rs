@@ -40,24 +40,16 @@ pub fn grid_within<H: AsRef<str>>(
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let text = lines(&table);
-    let head: Option<&str> = heads.first().map(AsRef::as_ref);
-    let names = rows.iter().filter_map(|row| row.first()).map(String::as_str);
-    let words = head.into_iter().chain(names).flat_map(str::split_whitespace);
-    let broken = words.filter(|word| !text.contains(*word));
-    let longest = broken.filter_map(|word| u16::try_from(word.chars().count()).ok()).max();
-    let longest = longest.filter(|longest| width.is_some_and(|width| *longest <= width / 4));
-    match (longest, table.column_mut(0)) {
-        (Some(longest), Some(column)) => {
+    if let (Some(width), Some(column)) = (width, table.column_mut(0)) {
+        let names = rows.iter().filter_map(|row| row.first()).map(String::as_str);
+        let words = heads.first().map(AsRef::as_ref).into_iter().chain(names);
+        let words = words.flat_map(str::split_whitespace);
+        let lengths = words.filter_map(|word| u16::try_from(word.chars().count()).ok());
+        if let Some(longest) = lengths.filter(|length| *length <= width / 4).max() {
             let least = Width::Fixed(longest + PADDING.1);
             column.set_constraint(ColumnConstraint::LowerBoundary(least));
-            lines(&table)
         }
-        _ => text,
     }
-}
-
-fn lines(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 

@@ -79,6 +79,11 @@ impl Layouts {
         self.known.retain(|(_, layout)| points.contains(&layout.point));
     }
 
+    /// Whether threads that are made are told of.
+    pub(crate) fn tell_forks(&self) -> bool {
+        self.known.iter().any(|(_, layout)| layout.point == Point::Fork)
+    }
+
     /// The numbers of the tracepoints, that of switches first.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u16> + '_ {
         let of = |switch: bool| {

@@ -5,7 +5,8 @@
 //! into [`schedule::Fact`]s: when each thread ran, waited for a core and behind which others, and slept and what woke it.
 //! The machine is pure, as are all parts in [`schedule`]: they read no clock and no file. [`Syscalls`] counts the system
 //! calls of a program or of some threads, and [`System`] what the whole machine counts. [`Throttling`] counts how often a CPU
-//! quota stopped a program, and [`Sampling`] sees at which addresses its threads are. [`PerfScript`] reads the same events from what `perf sched record` wrote.
+//! quota stopped a program, and [`Sampling`] sees at which addresses its threads are. In a PID namespace of its own a process is told of threads by the numbers that
+//! they have there, and of others by the host's and [`OUTSIDE`]. [`PerfScript`] reads the same events from what `perf sched record` wrote.
 //!
 //! Unsafe code is two calls in `ioctl.rs`, as the library that opens the events leaves them out, and two in `turns.rs`.
 
@@ -14,6 +15,7 @@ mod tracefs;
 mod format;
 mod event;
 mod layout;
+mod numbers;
 mod ioctl;
 mod processors;
 mod ring;
@@ -34,6 +36,7 @@ pub mod schedule;
 pub use counters::has_counters;
 pub use event::{Context, Event, Left, LocalInterrupt, Name, What};
 pub use first_touch::first_touch_ns;
+pub use numbers::OUTSIDE;
 pub use perf::{PERF_RECORD, PERF_SCRIPT, PerfEvents, PerfScript};
 pub use probe::{Missing, Probe, Source};
 pub use recorder::{Losses, Recorder, now_ns};

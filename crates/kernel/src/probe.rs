@@ -12,9 +12,6 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// The number of the first PID namespace (`PROC_PID_INIT_INO` in the kernel's `include/linux/proc_ns.h`).
-const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
-
 /// The setting that says which users may use perf events.
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
@@ -192,16 +189,6 @@ fn add(source: Source, tracefs: &Tracefs, layouts: &mut Layouts) -> Result<(), M
 /// The list of tracepoints, once it is known that they may be opened.
 pub(crate) fn tracefs() -> Result<Tracefs, Missing> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    if namespace
-        .to_str()
-        .is_some_and(|name| name.starts_with("pid:") && name != FIRST_PID_NAMESPACE)
-    {
-        return Err(Missing::new(
-            "this process has a PID namespace of its own, and tracepoints tell the host's numbers of threads",
-            "run it on the host, or give the container the host's: --pid=host",
-        ));
-    }
     if read(PARANOID).is_empty() {
         return Err(Missing::new(
             "this kernel has no perf events",

@@ -2,6 +2,7 @@
 
 use crate::event::{Event, What};
 use crate::layout::Layouts;
+use crate::numbers::Numbers;
 use crate::open_files::under_hard_limit;
 use crate::probe::{Missing, Probe};
 use crate::processors;
@@ -35,6 +36,7 @@ pub struct Recorder {
     unwatched: BTreeSet<u32>,
     visits: Visits,
     layouts: Layouts,
+    numbers: Numbers,
     held: Vec<Event>,
     /// Events before it have been handed out.
     done_ns: u64,
@@ -66,11 +68,11 @@ impl Recorder {
     ///
     /// What is missing, and what to type.
     pub fn start(probe: Probe) -> Result<Self, Missing> {
-        let layouts = probe.into_layouts()?;
+        let (layouts, numbers) = (probe.into_layouts()?, Numbers::of_this_process());
         let online_ns = now_ns();
         let cpus = processors::online();
         let files = cpus.len() * layouts.ids().count();
-        let opened = under_hard_limit(|| open_all(&cpus, &layouts));
+        let opened = under_hard_limit(|| open_all(&cpus, &layouts, &numbers));
         let (mut rings, ring_bytes) = opened.map_err(|error| Missing::of_ring(&error, files))?;
         let enabled = rings.iter_mut().try_for_each(Ring::enable);
         enabled.map_err(|error| Missing::of_ring(&error, files))?;
@@ -80,6 +82,7 @@ impl Recorder {
             unwatched: BTreeSet::new(),
             visits: Visits::new(cpus.into_iter()),
             layouts,
+            numbers,
             held: Vec::new(),
             done_ns: 0,
             read_ns: now_ns(),
@@ -144,7 +147,8 @@ impl Recorder {
     }
 
     fn watch(&mut self, cpu: u32, since_ns: u64) {
-        let opened = under_hard_limit(|| Ring::open(cpu, &self.layouts, self.ring_bytes));
+        let opened =
+            under_hard_limit(|| Ring::open(cpu, &self.layouts, &self.numbers, self.ring_bytes));
         let enabled = opened.and_then(|mut ring| ring.enable().map(|()| ring));
         match enabled {
             Ok(ring) => self.rings.push(ring),
@@ -161,7 +165,8 @@ impl Recorder {
     fn drain(&mut self) {
         for ring in &mut self.rings {
             let new = self.held.len();
-            let Lost { events, unread } = ring.drain(&self.layouts, &mut self.held);
+            let Lost { events, unread } =
+                ring.drain(&self.layouts, &mut self.numbers, &mut self.held);
             self.losses.events += events;
             self.losses.unread += unread;
             for event in self.held[new..].iter_mut().filter(|event| event.at_ns < self.done_ns) {
@@ -183,7 +188,7 @@ impl Recorder {
         self.held.sort_by_key(|event| event.at_ns);
         let count = self.held.partition_point(|event| event.at_ns < until_ns);
         for event in self.held.drain(..count) {
-            take(&event);
+            take(&self.numbers.translated(event));
             self.turns.done();
         }
         self.done_ns = self.done_ns.max(until_ns.min(self.read_ns));
@@ -203,12 +208,12 @@ fn is_short(error: &io::Error) -> bool {
 }
 
 /// The rings of all processors, as large as may be had, and how large that is.
-fn open_all(cpus: &[u32], layouts: &Layouts) -> io::Result<(Vec<Ring>, usize)> {
+fn open_all(cpus: &[u32], layouts: &Layouts, numbers: &Numbers) -> io::Result<(Vec<Ring>, usize)> {
     let mut bytes = (RINGS_BYTES / cpus.len().max(1)).clamp(RING_BYTES_MIN, RING_BYTES);
     bytes = 1 << bytes.ilog2();
     loop {
         let opened: io::Result<Vec<Ring>> =
-            cpus.iter().map(|cpu| Ring::open(*cpu, layouts, bytes)).collect();
+            cpus.iter().map(|cpu| Ring::open(*cpu, layouts, numbers, bytes)).collect();
         match opened {
             Err(error) if is_short(&error) && bytes > RING_BYTES_MIN => bytes /= 2,
             opened => return opened.map(|rings| (rings, bytes)),

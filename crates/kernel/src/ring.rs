@@ -2,10 +2,11 @@
 
 use crate::event::{Event, What};
 use crate::layout::Layouts;
+use crate::numbers::Numbers;
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
 use perf_event_open_sys::bindings::{
-    PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES, PERF_RECORD_SAMPLE,
+    PERF_RECORD_FORK, PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES, PERF_RECORD_SAMPLE,
 };
 use rustix::param::page_size;
 use std::io;
@@ -39,12 +40,22 @@ pub(crate) struct Lost {
 
 impl Ring {
     /// Opens the tracepoints on a processor, disabled, with a ring of `bytes`, a power of two; of a page where these are
-    /// larger.
-    pub(crate) fn open(cpu: u32, layouts: &Layouts, bytes: usize) -> io::Result<Self> {
+    /// larger. With numbers that differ, each event tells both of its thread.
+    pub(crate) fn open(
+        cpu: u32,
+        layouts: &Layouts,
+        numbers: &Numbers,
+        bytes: usize,
+    ) -> io::Result<Self> {
         let mut counters = Vec::new();
         // Switches are told before all else, and after it: what tells of a thread says which one the processor has.
-        for id in layouts.ids() {
-            counters.push(open_point(cpu, id)?);
+        for (nth, id) in layouts.ids().enumerate() {
+            let mut builder = builder(cpu, id);
+            if numbers.differ() {
+                // Each counter with it would tell of the same threads.
+                builder.sample(SampleFlag::TID).task(nth == 0 && layouts.tell_forks());
+            }
+            counters.push(builder.build()?);
         }
         let mut counters = counters.into_iter();
         let owner = counters.next().ok_or_else(|| io::Error::other("no tracepoint"))?;
@@ -78,9 +89,14 @@ impl Ring {
     }
 
     /// Moves all events to `into`, in their order.
-    pub(crate) fn drain(&mut self, layouts: &Layouts, into: &mut Vec<Event>) -> Lost {
+    pub(crate) fn drain(
+        &mut self,
+        layouts: &Layouts,
+        numbers: &mut Numbers,
+        into: &mut Vec<Event>,
+    ) -> Lost {
         let (cpu, last_ns) = (self.cpu, self.last_ns);
-        let mut reading = Reading { cpu, layouts, last_ns, lost: Lost::default(), into };
+        let mut reading = Reading { cpu, layouts, numbers, last_ns, lost: Lost::default(), into };
         let mut read = 0;
         while read < self.bytes * READ_MAX
             && let Some(record) = self.sampler.next_record()
@@ -101,6 +117,7 @@ impl Ring {
 struct Reading<'a> {
     cpu: u32,
     layouts: &'a Layouts,
+    numbers: &'a mut Numbers,
     last_ns: u64,
     lost: Lost,
     into: &'a mut Vec<Event>,
@@ -110,7 +127,7 @@ impl Reading<'_> {
     /// Takes the next record.
     fn take(&mut self, kind: u32, bytes: &[u8]) {
         match kind {
-            PERF_RECORD_SAMPLE => match sample(bytes, self.cpu, self.layouts) {
+            PERF_RECORD_SAMPLE => match self.sample(bytes) {
                 Some(event) => {
                     self.last_ns = event.at_ns;
                     self.into.push(event);
@@ -121,6 +138,12 @@ impl Reading<'_> {
                     self.go_blind();
                 }
             },
+            // Process and parent, thread and maker, time.
+            PERF_RECORD_FORK => {
+                if let (Some(child), Some(maker)) = (half(bytes, 8), half(bytes, 12)) {
+                    self.numbers.made(maker, child);
+                }
+            }
             PERF_RECORD_LOST => {
                 self.lost.events += word(bytes, 8).unwrap_or(1);
                 self.go_blind();
@@ -133,15 +156,25 @@ impl Reading<'_> {
         }
     }
 
+    /// Process and thread where numbers differ, time, processor, and the length of the event's bytes, then these:
+    /// `perf_event_open(2)`, `PERF_RECORD_SAMPLE`.
+    fn sample(&mut self, bytes: &[u8]) -> Option<Event> {
+        const RAW: usize = 20;
+        let (ids, bytes) = bytes.split_at_checked(if self.numbers.differ() { 8 } else { 0 })?;
+        let len = half(bytes, 16)? as usize;
+        let event = self.layouts.decode(word(bytes, 0)?, self.cpu, bytes.get(RAW..RAW + len)?)?;
+        if let Some(tid) = half(ids, 4) {
+            self.numbers.learn(&event, tid);
+        }
+        Some(event)
+    }
+
     /// From the last event on, some are lost.
     fn go_blind(&mut self) {
         let (at_ns, cpu) = (self.last_ns, self.cpu);
+        self.numbers.lost();
         self.into.push(Event { at_ns, cpu, tid: 0, what: What::Blind });
     }
-}
-
-fn open_point(cpu: u32, id: u16) -> io::Result<Counter> {
-    builder(cpu, id).build()
 }
 
 /// A tracepoint on a processor, whatever has it.
@@ -159,12 +192,8 @@ pub(crate) fn builder(cpu: u32, id: u16) -> Builder<'static> {
     builder
 }
 
-/// Time, processor, and the length of the event's bytes, then these: `perf_event_open(2)`, `PERF_RECORD_SAMPLE`.
-fn sample(bytes: &[u8], cpu: u32, layouts: &Layouts) -> Option<Event> {
-    const RAW: usize = 20;
-    let at_ns = word(bytes, 0)?;
-    let len = u32::from_ne_bytes(*bytes.get(16..)?.first_chunk()?) as usize;
-    layouts.decode(at_ns, cpu, bytes.get(RAW..RAW + len)?)
+fn half(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
@@ -192,7 +221,9 @@ mod tests {
         };
         let mut into = Vec::new();
         let lost = Lost::default();
-        let mut reading = Reading { cpu: 3, layouts: &layouts, last_ns: 0, lost, into: &mut into };
+        let numbers = &mut Numbers::Host;
+        let mut reading =
+            Reading { cpu: 3, layouts: &layouts, numbers, last_ns: 0, lost, into: &mut into };
         reading.take(PERF_RECORD_SAMPLE, &told(7));
         reading.take(PERF_RECORD_SAMPLE, &told(8));
         reading.take(PERF_RECORD_LOST, &[0u64.to_ne_bytes(), 5u64.to_ne_bytes()].concat());

@@ -1,5 +1,6 @@
 //! System calls, counted: no event leaves the kernel, so that costs next to nothing.
 
+use crate::numbers;
 use crate::open_files::under_hard_limit;
 use crate::probe::{self, Missing};
 use crate::processors;
@@ -61,12 +62,20 @@ impl Syscalls {
     ///
     /// # Errors
     ///
-    /// What is missing, and what to type: a thread, where none is named, as none of its calls would look like silence.
+    /// What is missing, and what to type: a thread, where none is named, as none of its calls would look like silence. In a PID
+    /// namespace of its own a process does not know what a filter asks for: the host's numbers of threads.
     pub fn of_threads(tids: &[u32], names: &[&str]) -> Result<Self, Missing> {
         if tids.is_empty() {
             return Err(Missing::new(
                 "no thread is there whose system calls could be counted",
                 "start it before, and let it run to the end",
+            ));
+        }
+        if numbers::are_own() {
+            return Err(Missing::new(
+                "this process has a PID namespace of its own, and system calls of a program that runs already are told by the \
+                 host's numbers of threads",
+                "start the program with it, run it on the host, or give the container the host's: --pid=host",
             ));
         }
         let (tracefs, cpus) = (probe::tracefs()?, processors::online());

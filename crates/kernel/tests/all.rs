@@ -1,4 +1,5 @@
 //! What the kernel tells: of this very process, and by what perf wrote.
 
 mod here;
+mod namespace;
 mod perf;

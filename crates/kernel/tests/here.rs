@@ -15,7 +15,7 @@ use tailwater_kernel::{
 };
 
 /// Says why a test shows nothing here, past the harness, which hides what tests that pass have printed.
-fn passed_over(why: &(impl std::fmt::Display + ?Sized)) {
+pub(crate) fn passed_over(why: &(impl std::fmt::Display + ?Sized)) {
     let _ = writeln!(std::io::stderr(), "PASSED OVER: {why}");
 }
 
@@ -80,6 +80,23 @@ fn a_thread_that_sleeps_and_one_that_wakes_it_are_told() {
         assert!(ran && slept, "{intervals:?}");
         assert!(waits.spread().count > 0, "it was woken, and waited for a core");
     }
+}
+
+#[test]
+fn a_thread_that_a_followed_one_makes_is_followed() {
+    let Some(mut recorder) = recorder() else { return };
+    let mut machine = Machine::new(recorder.cpus());
+    machine.follow(own_tid(), now_ns());
+    let child = std::thread::spawn(own_tid).join().expect("it ends");
+    let mut tids = BTreeSet::new();
+    let mut take = |fact: Fact| {
+        if let Fact::Interval(one) = fact {
+            tids.insert(one.tid);
+        }
+    };
+    let losses = recorder.finish(|event| machine.apply(event, &mut take));
+    machine.finish(now_ns(), &mut take);
+    assert!(tids.contains(&child) || losses.events > 0, "no {child} in {tids:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What functions and threads are called.
 
 use crate::hash::Map;
-use crate::record::{Function, FunctionId, Module, Place, Record, Thread, ThreadId};
+use crate::record::{Function, FunctionId, Module, OUTSIDE, Place, Record, Thread, ThreadId};
 use std::collections::{HashMap, HashSet};
 
 /// Bytes of text kept in all; names beyond are forgotten.
@@ -53,11 +53,14 @@ impl Names {
     /// What to call a thread: its name and the kernel's number.
     #[must_use]
     pub fn of_thread(&self, id: ThreadId) -> String {
-        match self.threads.get(&id) {
-            Some(thread) if thread.name.is_empty() => format!("thread {}", thread.tid),
-            Some(thread) => format!("{} ({})", thread.name, thread.tid),
-            None => format!("thread#{}", id.0),
-        }
+        let Some(Thread { tid, name, .. }) = self.threads.get(&id) else {
+            return format!("thread#{}", id.0);
+        };
+        let tid = match tid.checked_sub(OUTSIDE) {
+            Some(host) => format!("{host} of the host"),
+            None => tid.to_string(),
+        };
+        if name.is_empty() { format!("thread {tid}") } else { format!("{name} ({tid})") }
     }
 
     /// A thread's own name, without its number; empty where it has none or it was not kept.
@@ -227,6 +230,20 @@ mod tests {
         );
         assert_eq!(demangled("do_item_get"), "do_item_get");
         assert_eq!(demangled("_Z"), "_Z");
+    }
+
+    #[test]
+    fn threads_outside_a_namespace_are_named_as_the_host_does() {
+        let thread = |id, tid, name: &str| {
+            Record::Thread(Thread { id: ThreadId(id), tid, name: name.to_owned() })
+        };
+        let mut names = Names::default();
+        for record in [thread(0, 7, "server"), thread(1, OUTSIDE | 7, "cc1plus"), thread(2, 9, "")]
+        {
+            names.add(&record);
+        }
+        let called = [0, 1, 2, 3].map(|id| names.of_thread(ThreadId(id)));
+        assert_eq!(called, ["server (7)", "cc1plus (7 of the host)", "thread 9", "thread#3"]);
     }
 
     #[test]

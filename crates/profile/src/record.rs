@@ -75,12 +75,15 @@ pub struct Function {
     pub line: u32,
 }
 
-/// A thread of the recorded process.
+/// Added to the host's number of a thread outside the PID namespace of who recorded.
+pub const OUTSIDE: u32 = 1 << 31;
+
+/// A thread of the recorded process, or one that had a core or woke a thread meanwhile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Thread {
     /// Its number.
     pub id: ThreadId,
-    /// The kernel's number.
+    /// The kernel's number, as who recorded knew it; the host's and [`OUTSIDE`] where there is no such number.
     pub tid: u32,
     /// As set with `pthread_setname_np`; may be empty.
     pub name: String,

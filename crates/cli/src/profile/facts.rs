@@ -12,7 +12,7 @@ use tailwater_profile::kernel::{
     Waker,
 };
 use tailwater_profile::record::{
-    Clock, Figure, Gap, Loss, LossKind, Measured, Record, Thread, ThreadId,
+    Clock, Figure, Gap, Loss, LossKind, Measured, OUTSIDE, Record, Thread, ThreadId,
 };
 use tailwater_report::{count, time};
 
@@ -20,6 +20,8 @@ use tailwater_report::{count, time};
 const NAMES_MAX: usize = 65_536;
 /// Threads that one fact names at most: its own, the one that woke it, and those that had the core.
 const NAMED_MAX: usize = 2 + OCCUPANTS_MAX;
+// A trace numbers threads outside as the recorder of events does.
+const _: () = assert!(OUTSIDE == tailwater_kernel::OUTSIDE);
 /// Facts between two times that threads are forgotten, at least: all that is held is looked through.
 const FORGETS_EVERY: usize = 4_096;
 

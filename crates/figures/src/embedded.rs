@@ -77,7 +77,7 @@ pub(crate) const SCENARIOS: &[File] = files!(
     "protego-fig8-revoked",
     "protego-fig9",
     "protego-fig10",
-    "protego-fig10-ahead",
+    "protego-fig10-back",
     "protego-fig11",
     "protego-fig12",
     "protego-fig13",

@@ -3,14 +3,14 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+pub use tailwater_core::problems::PROBLEMS_MAX;
+
 /// Bytes of a file.
 pub const FILE_BYTES_MAX: usize = 256 * 1024;
 /// Entries of any list.
 pub const LIST_MAX: usize = 64;
 /// Characters of a title, label, name or override value.
 pub const TEXT_CHARS_MAX: usize = 200;
-/// Problems that are reported of one file; the rest is counted.
-pub const PROBLEMS_MAX: usize = 20;
 /// Clients, each with a connection and control state of its own.
 pub const CLIENTS_MAX: u64 = 1_000_000;
 /// Repetitions of a run, and of a cycle of steps within a run.

@@ -1,6 +1,5 @@
 //! Values of a file, read with errors that say where, what was found and what is needed.
 
-use super::error::Report;
 use super::keys::{CASE, KEYS, STATED, TOP, UNCERTAIN_KEYS};
 use super::units;
 use crate::accelerator::Amount;
@@ -8,6 +7,7 @@ use crate::accelerator::amount::ENTRIES_MAX;
 use std::fmt::Display;
 use tailwater_core::Nanos as _;
 use tailwater_core::duration::parse_duration;
+use tailwater_core::problems::Problems;
 use tailwater_core::words::{clip, suggestion};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -17,7 +17,7 @@ const TEXT_CHARS_MAX: usize = 200;
 
 /// What a case says, and the file for all of them.
 pub(super) struct Said<'a> {
-    report: &'a Report<'a>,
+    report: &'a Problems<'a>,
     top: &'a DeTable<'a>,
     own: Option<(&'a DeTable<'a>, usize)>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Said<'a> {
 impl<'a> Said<'a> {
     /// Reports keys that are not known.
     pub(super) fn new(
-        report: &'a Report<'a>,
+        report: &'a Problems<'a>,
         top: &'a DeTable<'a>,
         own: Option<(&'a DeTable<'a>, usize)>,
     ) -> Self {
@@ -65,7 +65,7 @@ impl<'a> Said<'a> {
     }
 }
 
-fn check_keys(report: &Report<'_>, table: &DeTable<'_>, known: &[&str], within: &str) {
+fn check_keys(report: &Problems<'_>, table: &DeTable<'_>, known: &[&str], within: &str) {
     for key in table.keys().filter(|key| !known.contains(&&**key.get_ref())) {
         let hint = suggestion(key.get_ref(), known);
         let found = clip(key.get_ref());
@@ -78,14 +78,14 @@ fn check_keys(report: &Report<'_>, table: &DeTable<'_>, known: &[&str], within: 
 
 /// A value and what messages call it.
 pub(super) struct Item<'a> {
-    report: &'a Report<'a>,
+    report: &'a Problems<'a>,
     pub(super) name: String,
     offset: usize,
     pub(super) value: &'a DeValue<'a>,
 }
 
 impl<'a> Item<'a> {
-    fn new(report: &'a Report<'a>, name: &str, value: &'a Spanned<DeValue<'a>>) -> Self {
+    fn new(report: &'a Problems<'a>, name: &str, value: &'a Spanned<DeValue<'a>>) -> Self {
         Self { report, name: name.into(), offset: value.span().start, value: value.get_ref() }
     }
 

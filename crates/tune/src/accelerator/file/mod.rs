@@ -3,17 +3,16 @@
 //! `docs/accelerator.md` lists the keys. A key outside of `[[case]]` holds for all cases; a case may say otherwise.
 
 mod cases;
-mod error;
 mod item;
 pub mod keys;
 mod units;
 
 use super::case::Case;
-use error::Report;
 use item::Said;
+use tailwater_core::problems::Problems;
 use toml::de::{DeTable, DeValue};
 
-pub use error::{FileError, Problem};
+pub use tailwater_core::problems::{FileError, Problem};
 
 /// Bytes of a file.
 pub const FILE_BYTES_MAX: usize = 256 * 1024;
@@ -37,7 +36,7 @@ pub type ReadFile<'r> = &'r dyn Fn(&str) -> Result<String, String>;
 /// # Errors
 /// With everything that is wrong, each with its line, what was found and what is needed.
 pub fn parse(file: &str, text: &str, read: ReadFile<'_>) -> Result<Described, FileError> {
-    let report = Report::new(text);
+    let report = Problems::new(text);
     if text.len() > FILE_BYTES_MAX {
         let found = text.len();
         report.push(0, format!("the file has {found} bytes; at most {FILE_BYTES_MAX} are read"));
@@ -60,7 +59,7 @@ pub fn parse(file: &str, text: &str, read: ReadFile<'_>) -> Result<Described, Fi
 }
 
 /// Each `[[case]]`, or the file as the only one.
-fn all(report: &Report<'_>, top: &DeTable<'_>, read: ReadFile<'_>) -> Vec<Case> {
+fn all(report: &Problems<'_>, top: &DeTable<'_>, read: ReadFile<'_>) -> Vec<Case> {
     let Some(list) = top.get(keys::CASE) else {
         let said = Said::new(report, top, None);
         return cases::read("", &said, read).into_iter().collect();

@@ -90,11 +90,21 @@ fn errors_name_the_key_its_line_and_the_mend() {
         ),
         ("A = 10", "A = { values = [4, inf], weights = [1, 0] }", &["a finite number"]),
         ("A = 10", "A = ", &["this is not TOML"]),
+        ("A = 10", "A = 0x10", &["A is 0x10; a number from 0.001 to"]),
+        ("A = 10", "A = 10\nhosts = 0x0", &["hosts is 0x0; a whole number from 1 to 1000000"]),
+        ("\"sync\"", "1", &["design is 1; one of sync, ", " in quotes is needed"]),
     ] {
         let told = error(&SOUND.replace(found, replaced));
         assert!(told.starts_with("file.toml:"), "{told}");
         assert!(parts.iter().all(|part| told.contains(part)), "{replaced}: {told}");
     }
+}
+
+/// As in scenarios; `0x10` was read as 10, and told as such.
+#[test]
+fn whole_numbers_have_the_base_that_they_are_written_in() {
+    let hosts = |said: &str| only(&format!("{SOUND}hosts = {said}\n")).hosts;
+    assert_eq!((hosts("16"), hosts("0x10"), hosts("0b101")), (16, 16, 5));
 }
 
 #[test]

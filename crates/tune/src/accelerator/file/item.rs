@@ -97,8 +97,8 @@ impl<'a> Item<'a> {
     fn wrong<T>(&self, needed: impl Display) -> Option<T> {
         let found = match self.value {
             DeValue::String(text) => format!("\"{}\"", clip(text)),
-            DeValue::Integer(whole) => clip(whole.as_str()),
-            DeValue::Float(float) => clip(float.as_str()),
+            DeValue::Integer(whole) => clip(&whole.to_string()),
+            DeValue::Float(float) => clip(&float.to_string()),
             DeValue::Boolean(value) => value.to_string(),
             DeValue::Datetime(_) => "a date".into(),
             DeValue::Array(_) => "a list".into(),
@@ -128,7 +128,7 @@ impl<'a> Item<'a> {
     pub(super) fn choice<T: Copy>(&self, known: &[(&str, T)]) -> Option<T> {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         let DeValue::String(text) = self.value else {
-            return self.wrong(format_args!("one of {}", names.join(", ")));
+            return self.wrong(format_args!("one of {} in quotes", names.join(", ")));
         };
         let chosen = known.iter().find(|(name, _)| *name == text.as_ref());
         chosen.map(|(_, value)| *value).or_else(|| {
@@ -155,13 +155,12 @@ impl<'a> Item<'a> {
 
     /// A whole number from 1.
     pub(super) fn whole(&self, high: u32) -> Option<u32> {
-        match self.value {
-            DeValue::Integer(whole) => {
-                whole.as_str().parse().ok().filter(|n| (1..=high).contains(n))
-            }
+        let number = match self.value {
+            DeValue::Integer(whole) => u32::from_str_radix(whole.as_str(), whole.radix()).ok(),
             _ => None,
-        }
-        .or_else(|| self.wrong(format_args!("a whole number from 1 to {high}")))
+        };
+        let number = number.filter(|number| (1..=high).contains(number));
+        number.or_else(|| self.wrong(format_args!("a whole number from 1 to {high}")))
     }
 
     /// A cost in cycles within limits.

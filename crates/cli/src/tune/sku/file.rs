@@ -172,77 +172,20 @@ impl Described {
 fn wanted(described: &Described, root: &Root) -> Result<Wanted, Failure> {
     let text = &described.text;
     let target = Target::new(&target(described)?)?;
-    let (mut dials, mut stock, mut values) = (Vec::<Dial>::new(), Vec::new(), Vec::new());
-    let mut left_out = Vec::new();
-    bounded("[[knob]] tables", text.knob.len(), (1, FACTORS_MAX))?;
-    for knob in &text.knob {
-        let found = turned(knob, &target, root);
-        let (dial, own, tried) = match found {
-            Err(why) if knob.optional => {
-                let (name, value) = (knob.name.clone(), knob.values.join(", "));
-                left_out.push(LeftOut { knob: name, value, because: why.to_string() });
-                continue;
-            }
-            found => found?,
-        };
-        if dials.iter().any(|known| known.name == dial.name) {
-            return Err(Failure::usage(format!(
-                "{} stands in two [[knob]] tables; one is needed",
-                knob.name
-            )));
-        }
-        stock.push(own);
-        values.push(tried);
-        dials.push(dial);
-    }
-    if let (true, Some(first)) = (dials.is_empty(), left_out.first()) {
-        return Err(Failure::usage(format!(
-            "none of its knobs can be set here, {} because {}",
-            first.knob, first.because
-        )));
-    }
-    bounded("rivals", text.rival.len(), (0, RIVALS_MAX))?;
-    let mut own = Vec::new();
-    for of in &text.rival {
-        // A knob that only a rival sets is one of the search, with no value to try.
-        match rival(of, &dials, &target, root) {
-            Err(why) if of.optional => {
-                let (value, because) = (of.name.clone(), why.to_string());
-                left_out.push(LeftOut { knob: "rival".into(), value, because });
-            }
-            Err(why) => return Err(Failure::usage(format!("rival {}: {why}", of.name))),
-            Ok(Rival { set, more }) => {
-                for (dial, here) in more {
-                    dials.push(dial);
-                    stock.push(here);
-                    values.push(Vec::new());
-                }
-                own.push((of.name.clone(), set));
-            }
-        }
-    }
-    stand_together(&dials)?;
-    let rivals = own.into_iter().map(|(name, set)| {
-        let of = |(dial, stock): (&Dial, &String)| set.get(&dial.name).unwrap_or(stock).clone();
-        (name, dials.iter().zip(&stock).map(of).collect())
-    });
-    let rivals: Vec<(String, Setting)> = rivals.collect();
+    let mut knobs = Knobs::of(&text.knob, &target, root)?;
+    let rivals = knobs.rivals(&text.rival, &target, root)?;
+    stand_together(&knobs.dials)?;
     let replicates = text.replicates.unwrap_or(2);
     bounded("replicates", replicates as usize, (1, REPLICATES_MAX as usize))?;
     let pilot = text.pilot.unwrap_or(8);
     bounded("pilot", pilot as usize, (4, 1_000))?;
     let rules = rules(text, &target)?;
     let time = duration("time", text.time.as_deref().unwrap_or("60min"))?;
-    for (at, tried) in values.iter().enumerate() {
-        for value in tried {
-            let mut setting: Setting = stock.clone();
-            setting[at].clone_from(value);
-            target.check(&dials, &setting)?;
-        }
-    }
+    knobs.check(&target)?;
     for (_, setting) in &rivals {
-        target.check(&dials, setting)?;
+        target.check(&knobs.dials, setting)?;
     }
+    let Knobs { dials, stock, values, left_out } = knobs;
     let (title, seed) = (text.title.clone(), text.seed.unwrap_or_else(fresh_seed));
     Ok(Wanted {
         title,
@@ -258,6 +201,99 @@ fn wanted(described: &Described, root: &Root) -> Result<Wanted, Failure> {
         seed,
         left_out,
     })
+}
+
+/// The knobs of the search as they are found, and what cannot be set here.
+#[derive(Default)]
+struct Knobs {
+    dials: Vec<Dial>,
+    /// Of each, the value without us.
+    stock: Setting,
+    /// Of each, those to try.
+    values: Vec<Vec<String>>,
+    left_out: Vec<LeftOut>,
+}
+
+impl Knobs {
+    /// Those that have a table.
+    fn of(tables: &[KnobText], target: &Target, root: &Root) -> Result<Self, Failure> {
+        bounded("[[knob]] tables", tables.len(), (1, FACTORS_MAX))?;
+        let mut knobs = Self::default();
+        for knob in tables {
+            match turned(knob, target, root) {
+                Err(why) if knob.optional => {
+                    let (name, value) = (knob.name.clone(), knob.values.join(", "));
+                    knobs.left_out.push(LeftOut { knob: name, value, because: why.to_string() });
+                }
+                Err(why) => return Err(why),
+                Ok((dial, _, _)) if knobs.dials.iter().any(|known| known.name == dial.name) => {
+                    return Err(Failure::usage(format!(
+                        "{} stands in two [[knob]] tables; one is needed",
+                        knob.name
+                    )));
+                }
+                Ok((dial, own, tried)) => knobs.add(dial, own, tried),
+            }
+        }
+        if let (true, Some(first)) = (knobs.dials.is_empty(), knobs.left_out.first()) {
+            return Err(Failure::usage(format!(
+                "none of its knobs can be set here, {} because {}",
+                first.knob, first.because
+            )));
+        }
+        Ok(knobs)
+    }
+
+    fn add(&mut self, dial: Dial, own: String, tried: Vec<String>) {
+        self.dials.push(dial);
+        self.stock.push(own);
+        self.values.push(tried);
+    }
+
+    /// The rivals with a value for each knob of the search. A knob that only a rival sets becomes one, with no value to
+    /// try.
+    fn rivals(
+        &mut self,
+        tables: &[RivalText],
+        target: &Target,
+        root: &Root,
+    ) -> Result<Vec<(String, Setting)>, Failure> {
+        bounded("rivals", tables.len(), (0, RIVALS_MAX))?;
+        let mut own = Vec::new();
+        for of in tables {
+            match rival(of, &self.dials, target, root) {
+                Err(why) if of.optional => {
+                    let (value, because) = (of.name.clone(), why.to_string());
+                    self.left_out.push(LeftOut { knob: "rival".into(), value, because });
+                }
+                Err(why) => return Err(Failure::usage(format!("rival {}: {why}", of.name))),
+                Ok(Rival { set, more }) => {
+                    more.into_iter().for_each(|(dial, here)| self.add(dial, here, Vec::new()));
+                    own.push((of.name.clone(), set));
+                }
+            }
+        }
+        // A later rival may have added a knob, which the earlier ones leave at stock.
+        Ok(own.into_iter().map(|(name, set)| (name, self.whole(&set))).collect())
+    }
+
+    /// Stock but for what is set.
+    fn whole(&self, set: &BTreeMap<String, String>) -> Setting {
+        let of = |(dial, stock): (&Dial, &String)| set.get(&dial.name).unwrap_or(stock).clone();
+        self.dials.iter().zip(&self.stock).map(of).collect()
+    }
+
+    /// Refuses values that the target cannot have, each beside stock.
+    fn check(&self, target: &Target) -> Result<(), Failure> {
+        for (at, tried) in self.values.iter().enumerate() {
+            for value in tried {
+                let mut setting = self.stock.clone();
+                setting[at].clone_from(value);
+                target.check(&self.dials, &setting)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A knob with its value without us, and those to try.

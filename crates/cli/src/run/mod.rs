@@ -67,6 +67,13 @@ pub(crate) struct Conclusion {
 }
 
 impl Conclusion {
+    fn of(experiment: &Experiment) -> Self {
+        Self {
+            counts: experiment.runs.iter().any(|run| run.valid),
+            wrong_answers: experiment.runs.iter().map(|run| run.wrong_answers).sum(),
+        }
+    }
+
     /// Fails with a wrong answer, or without a run that counts. A short version needs none: that the scenario works is
     /// all that it is to show.
     pub(crate) fn verdict(&self, short: bool) -> Result<(), Failure> {
@@ -101,21 +108,13 @@ pub(crate) fn is_short(said: bool) -> bool {
 /// Runs a scenario and says what was found, to people by `tell`.
 pub(crate) fn play(
     options: &RunOptions,
-    mut scenario: Scenario,
+    scenario: Scenario,
     tell: &dyn Fn(&Experiment) -> String,
 ) -> Result<Conclusion, Failure> {
     let data = options.data.path_for(&scenario)?;
     refuse(options, &scenario, &data)?;
     let short = is_short(options.short);
-    if short {
-        scenario = scenario.shorten();
-    }
-    if let Some(seed) = options.seed {
-        scenario.seed = seed;
-    }
-    if let Some(repetitions) = options.repetitions {
-        scenario.repetitions = repetitions;
-    }
+    let scenario = as_asked(scenario, options, short);
     if options.on == Driver::Loopback {
         refuse_too_many(&scenario, &data)?;
     }
@@ -128,15 +127,8 @@ pub(crate) fn play(
         folder.refuse_shard(mark.as_ref())?;
     }
     let interrupt = Interrupt::watch()?;
-    let used = match options.on {
-        Driver::Loopback => prepared(&scenario, &data, &interrupt)?,
-        Driver::Sim => Vec::new(),
-    };
-    let Made { mut experiment, failure, blame } = match options.on {
-        Driver::Loopback => on_sockets(&scenario, (&data, &used), short, &interrupt),
-        Driver::Sim => simulate(&scenario, options, &interrupt),
-    };
-    experiment.data = used;
+    let Made { mut experiment, failure, blame } =
+        made(options, &scenario, (&data, short), &interrupt)?;
     experiment.shard = mark;
     experiment.short = short;
     let ended = interrupt.signal().map(Failure::signal).or(failure);
@@ -157,17 +149,27 @@ pub(crate) fn play(
         let _ = writeln!(std::io::stderr(), "tailwater: {blame}");
     }
     match ended {
-        None => Ok(Conclusion {
-            counts: experiment.runs.iter().any(|run| run.valid),
-            wrong_answers: experiment.runs.iter().map(|run| run.wrong_answers).sum(),
-        }),
-        Some(ended) => Err(ended.and(&match aside {
-            None => "the result holds what was run before".to_owned(),
-            Some(folder) => format!(
-                "what was run before is in {}, as the folder held a whole result",
-                folder.path().join(PARTIAL).display()
-            ),
-        })),
+        None => Ok(Conclusion::of(&experiment)),
+        Some(ended) => Err(ended.and(&kept(aside))),
+    }
+}
+
+/// The scenario with what flags say instead of it.
+fn as_asked(scenario: Scenario, options: &RunOptions, short: bool) -> Scenario {
+    let mut scenario = if short { scenario.shorten() } else { scenario };
+    scenario.seed = options.seed.unwrap_or(scenario.seed);
+    scenario.repetitions = options.repetitions.unwrap_or(scenario.repetitions);
+    scenario
+}
+
+/// Where to find what was run before the end; `aside` holds an earlier whole result, too.
+fn kept(aside: Option<&Folder<'_>>) -> String {
+    match aside {
+        None => "the result holds what was run before".to_owned(),
+        Some(folder) => format!(
+            "what was run before is in {}, as the folder held a whole result",
+            folder.path().join(PARTIAL).display()
+        ),
     }
 }
 
@@ -225,6 +227,24 @@ struct Made {
     failure: Option<Failure>,
     /// Why runs do not count, where others were the cause.
     blame: Option<String>,
+}
+
+/// Runs it by its driver, as far as nothing ends it.
+fn made(
+    options: &RunOptions,
+    scenario: &Scenario,
+    (data, short): (&Path, bool),
+    interrupt: &Interrupt,
+) -> Result<Made, Failure> {
+    match options.on {
+        Driver::Loopback => {
+            let used = prepared(scenario, data, interrupt)?;
+            let mut made = on_sockets(scenario, (data, &used), short, interrupt);
+            made.experiment.data = used;
+            Ok(made)
+        }
+        Driver::Sim => Ok(simulate(scenario, options, interrupt)),
+    }
 }
 
 fn on_sockets(

@@ -14,10 +14,12 @@ use tailwater_load::census::Counted;
 use tailwater_load::compare::compare;
 use tailwater_load::counts::reading;
 use tailwater_load::fleet::{Fleet, Retried};
+use tailwater_load::meter::Window;
 use tailwater_load::open::Seeds;
 use tailwater_load::tiers;
 use tailwater_load::{Application, EarlyEnd, OpenPlan, ThreadClients, open};
 use tailwater_rt::Address;
+use tailwater_rt::counts::Counts;
 use tailwater_rt::time::now;
 use tailwater_stats::result::{ConnectionReading, ReplicasCompared, Run};
 use tailwater_stats::traits::{TierTraits, Traits};
@@ -250,58 +252,36 @@ impl Job {
         job: &OpenJob,
         findings: Vec<open::Findings>,
     ) -> Result<OpenOutcome, Failure> {
-        let mut sent: Vec<u64> =
-            findings.iter().flat_map(|part| part.sent_ns.iter().copied()).collect();
-        sent.sort_unstable();
-        let mut parts = findings.into_iter();
-        let mut first = parts.next().ok_or_else(|| Failure::usage("threads is 0"))?;
-        for part in parts {
-            first.tally.merge(&part.tally);
-            first.intended += part.intended;
-            first.slipped = first.slipped.max(part.slipped);
-            first.retried = first.retried.zip(part.retried).map(|(one, other)| one.and(&other));
-        }
-        let counted = self.of_front(&mut first.counted);
-        let counts = counted.first().and_then(|front| front.counts.clone());
+        let mut all = merged(findings)?;
+        let counted = self.of_front(&mut all.counted);
+        let counts = counted.first().and_then(|front| front.counts.as_ref());
         let mut run = Run {
             clients: self.clients,
             slo_us: self.slo_ns as f64 / 1e3,
-            noise: first.window.noise,
+            noise: all.window.noise,
             tiers: tiers::readings(
                 &self.tiers,
-                &first.window,
+                &all.window,
                 &counted,
                 self.server_waits.spends_cpu(),
             ),
-            retry: first.retried.as_ref().map(Retried::report),
-            server_memory_bytes: first.window.server.memory,
-            slipped_us: first.slipped.nanos() as f64 / 1e3,
+            retry: all.retried.as_ref().map(Retried::report),
+            server_memory_bytes: all.window.server.memory,
+            slipped_us: all.slipped.nanos() as f64 / 1e3,
             ..Run::default()
         };
-        let mut found = first.tally.finish();
+        let mut found = all.tally.finish();
         let points = std::mem::take(&mut found.points);
         let latency_counts_ns = found.latency.counts();
-        found.fill(&mut run, counts.as_ref().map(|counts| counts.totals.received));
-        let seconds = first.window.length.as_secs_f64().max(1e-9);
-        if let Some(counts) = &counts {
-            let per_served = |count: u64| count as f64 / counts.totals.served.max(1) as f64;
-            run.rx_per_request = per_served(counts.totals.frames_in);
-            run.tx_per_request = per_served(counts.totals.frames_out);
-            run.explicit_credits_rps = counts.totals.credit_frames as f64 / seconds;
-            run.locks = counts.locks.iter().map(reading).collect();
-            let cpu = first.window.server.usage.unwrap_or_default().cpu.nanos();
-            let spent = if self.server_waits.spends_cpu() { counts.totals.busy_ns } else { cpu };
-            run.server_cpu_ns_per_request = spent as f64 / counts.totals.received.max(1) as f64;
-        } else if let Some(usage) = first.window.server.usage
-            && !self.server_waits.spends_cpu()
-        {
-            let answered = run.fates.ok + run.fates.late;
-            run.server_cpu_ns_per_request = usage.cpu.nanos() as f64 / answered.max(1) as f64;
+        found.fill(&mut run, counts.map(|counts| counts.totals.received));
+        match counts {
+            Some(counts) => self.fill_costs(&mut run, &all.window, counts),
+            None => self.fill_cpu(&mut run, &all.window),
         }
         // Steps are no single process, and other arrivals have other gaps.
         run.audit = (job.bin_ns.is_none() && job.arrivals == Arrivals::Poisson).then(|| {
-            let asked = Rate(first.intended as f64 * 1e9 / job.measure_ns as f64);
-            audit(&sent, &self.audit_spec(job, asked))
+            let asked = Rate(all.intended as f64 * 1e9 / job.measure_ns as f64);
+            audit(&all.sent_ns, &self.audit_spec(job, asked))
         });
         Ok(OpenOutcome {
             run,
@@ -311,6 +291,32 @@ impl Job {
             differences: Vec::new(),
             uneven: None,
         })
+    }
+
+    /// What a request cost, by what the server counted.
+    #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
+    fn fill_costs(&self, run: &mut Run, window: &Window, counts: &Counts) {
+        let totals = &counts.totals;
+        let per_served = |count: u64| count as f64 / totals.served.max(1) as f64;
+        run.rx_per_request = per_served(totals.frames_in);
+        run.tx_per_request = per_served(totals.frames_out);
+        let seconds = window.length.as_secs_f64().max(1e-9);
+        run.explicit_credits_rps = totals.credit_frames as f64 / seconds;
+        run.locks = counts.locks.iter().map(reading).collect();
+        let cpu = window.server.usage.unwrap_or_default().cpu.nanos();
+        let spent = if self.server_waits.spends_cpu() { totals.busy_ns } else { cpu };
+        run.server_cpu_ns_per_request = spent as f64 / totals.received.max(1) as f64;
+    }
+
+    /// The same of a server that did not say what it counted: its time on cores alone, where that is its work.
+    #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
+    fn fill_cpu(&self, run: &mut Run, window: &Window) {
+        if let Some(usage) = window.server.usage
+            && !self.server_waits.spends_cpu()
+        {
+            let answered = run.fates.ok + run.fates.late;
+            run.server_cpu_ns_per_request = usage.cpu.nanos() as f64 / answered.max(1) as f64;
+        }
     }
 
     /// What was counted, all replicas of the server as one in front of all nodes.
@@ -331,6 +337,21 @@ impl Job {
             offered_min: 0.98,
         }
     }
+}
+
+/// What all threads found; window and counts are the first one's.
+fn merged(findings: Vec<open::Findings>) -> Result<open::Findings, Failure> {
+    let mut parts = findings.into_iter();
+    let mut first = parts.next().ok_or_else(|| Failure::usage("threads is 0"))?;
+    for part in parts {
+        first.tally.merge(&part.tally);
+        first.sent_ns.extend(part.sent_ns);
+        first.intended += part.intended;
+        first.slipped = first.slipped.max(part.slipped);
+        first.retried = first.retried.zip(part.retried).map(|(one, other)| one.and(&other));
+    }
+    first.sent_ns.sort_unstable();
+    Ok(first)
 }
 
 /// How the service behaved: what was `seen` of its answers, and what the watch saw of its processes; `None` where nothing was watched.

@@ -242,62 +242,13 @@ fn holder(beside: &Beside<'_>) -> String {
 
 /// What a thread did for more than half of the time. One thing behind it is named if it has more than half of that.
 fn mainly(account: &Account, throttled: Option<u64>) -> String {
-    let part = account.of(account.cause);
-    let of = format!("{} of {}", shown(part), shown(account.total_ns));
-    let is_most = |ns: u64| ns > part / 2;
+    let of = format!("{} of {}", shown(account.of(account.cause)), shown(account.total_ns));
     match account.cause {
         Cause::Runnable => {
-            let Some(first) = account.behind.first() else {
-                return format!("it waited for a core: {of}");
-            };
-            let ns = shown(first.ns);
-            let who = first.thread.as_deref().unwrap_or("a thread");
-            let why = match first.had_by {
-                HadBy::Thread if is_most(first.ns) => format!(", in which {who} had it for {ns}"),
-                HadBy::Thread => {
-                    format!("; none had it for more than half of that, and {who} for longest: {ns}")
-                }
-                HadBy::Idle => format!(", of which an idle core took {ns} to wake up"),
-                HadBy::HeldBack => {
-                    format!(
-                        ", of which for {ns} a core was idle that did not let it run: {}",
-                        quota(throttled)
-                    )
-                }
-                HadBy::Others => format!(", in which many others had it for {ns}"),
-            };
-            format!("it waited for a core: {of}{why}")
+            format!("it waited for a core: {of}{}", mainly_behind(account, throttled))
         }
-        Cause::Asleep => {
-            let why = match account.sleeps.first() {
-                Some(first) => {
-                    let until = match woken_by(first).as_deref() {
-                        Some("timer") => "until a time that it had set was over".to_owned(),
-                        Some(by) => format!("until {by} woke it"),
-                        None => "until something unknown woke it".to_owned(),
-                    };
-                    let ns = shown(first.ns);
-                    match is_most(first.ns) {
-                        true => format!(", of which {ns} {until}"),
-                        false => format!(
-                            "; nothing ended more than half of that, and most {until}: {ns}"
-                        ),
-                    }
-                }
-                None => String::new(),
-            };
-            format!("it slept: {of}{why}")
-        }
-        Cause::Interrupts => {
-            let why = account.interrupts.first().map_or_else(String::new, |first| {
-                let (name, ns) = (&first.name, shown(first.ns));
-                match is_most(first.ns) {
-                    true => format!(", of which {name} took {ns}"),
-                    false => format!("; no one took more than half of that, and {name} most: {ns}"),
-                }
-            });
-            format!("interrupts had its core: {of}{why}")
-        }
+        Cause::Asleep => format!("it slept: {of}{}", mainly_until(account)),
+        Cause::Interrupts => format!("interrupts had its core: {of}{}", mainly_by(account)),
         Cause::Faults => format!(
             "page faults took its time: about {of}, {} of them, each taken for as long as the first touch of a page when \
              the recording began",
@@ -305,6 +256,54 @@ fn mainly(account: &Account, throttled: Option<u64>) -> String {
         ),
         Cause::Stopped => format!("a signal or a debugger had stopped it: {of}"),
         Cause::Running | Cause::Unknown | Cause::Mixed => format!("it ran: {of} on a core"),
+    }
+}
+
+/// What had the core that a thread waited for.
+fn mainly_behind(account: &Account, throttled: Option<u64>) -> String {
+    let Some(first) = account.behind.first() else { return String::new() };
+    let ns = shown(first.ns);
+    let who = first.thread.as_deref().unwrap_or("a thread");
+    match first.had_by {
+        HadBy::Thread if first.ns > account.runnable_ns / 2 => {
+            format!(", in which {who} had it for {ns}")
+        }
+        HadBy::Thread => {
+            format!("; none had it for more than half of that, and {who} for longest: {ns}")
+        }
+        HadBy::Idle => format!(", of which an idle core took {ns} to wake up"),
+        HadBy::HeldBack => {
+            format!(
+                ", of which for {ns} a core was idle that did not let it run: {}",
+                quota(throttled)
+            )
+        }
+        HadBy::Others => format!(", in which many others had it for {ns}"),
+    }
+}
+
+/// What ended a thread's sleep.
+fn mainly_until(account: &Account) -> String {
+    let Some(first) = account.sleeps.first() else { return String::new() };
+    let until = match woken_by(first).as_deref() {
+        Some("timer") => "until a time that it had set was over".to_owned(),
+        Some(by) => format!("until {by} woke it"),
+        None => "until something unknown woke it".to_owned(),
+    };
+    let ns = shown(first.ns);
+    match first.ns > account.asleep_ns / 2 {
+        true => format!(", of which {ns} {until}"),
+        false => format!("; nothing ended more than half of that, and most {until}: {ns}"),
+    }
+}
+
+/// What interrupted a thread.
+fn mainly_by(account: &Account) -> String {
+    let Some(first) = account.interrupts.first() else { return String::new() };
+    let (name, ns) = (&first.name, shown(first.ns));
+    match first.ns > account.interrupts_ns / 2 {
+        true => format!(", of which {name} took {ns}"),
+        false => format!("; no one took more than half of that, and {name} most: {ns}"),
     }
 }
 

@@ -98,34 +98,11 @@ impl Server {
         let changes = change::read(section, window);
         let mut models = changes.iter().map(|change| change.model).chain([model]);
         let polls = models.any(|model| model.reception == Reception::Poll);
-        let spins = clients.pace == Pace::Spin || polls;
-        let shared = cores.iter().find(|core| spins && clients.cores.contains(core));
-        if let (Some(core), Some(item)) = (shared, section.item("cores")) {
-            item.problem(format!(
-                "core {core} is in server.cores and in clients.cores; separate cores are needed where one \
-                 of them spins, or leave both out"
-            ));
+        if polls || clients.pace == Pace::Spin {
+            refuse_shared(section, &cores, clients);
         }
-        let paths = paths(section, callees);
-        let application = application::read(section);
-        let other = paths.is_some() || application.is_some();
-        refuse_replicas(section, application.as_ref());
-        if other {
-            let ways: Vec<&str> = WORK.iter().map(|way| way.name).collect();
-            section.only_one(&ways);
-        } else {
-            refuse_locks(section);
-        }
-        let classes = section.item("classes");
-        if let Some(item) = classes.as_ref().filter(|_| other) {
-            item.problem(format!(
-                "{} is given without server.service; leave it out: it is the modes of service times that \
-                 become methods",
-                item.name
-            ));
-        }
-        let service = if other { None } else { needed_service(section) };
-        let (service, work) = service.unwrap_or((STAND_IN, Work::Spin));
+        let Handling { service, work, classes, paths, application } =
+            Handling::read(section, callees);
         Self {
             loops,
             cores,
@@ -142,8 +119,8 @@ impl Server {
             tasks_max: section.whole("tasks_max"),
             service,
             work,
-            classes: classes.and_then(|item| item.truth()).unwrap_or(false),
-            paths: paths.unwrap_or_default(),
+            classes,
+            paths,
             application,
             locks: Locks::read(&section_of(section, "locks")),
             enforce_deadlines: section.truth("enforce_deadlines"),
@@ -162,6 +139,57 @@ impl Server {
     #[must_use]
     pub fn enforces_deadlines(&self, controller: &ControllerSpec) -> bool {
         self.enforce_deadlines.unwrap_or_else(|| !controller.is_published())
+    }
+}
+
+/// What a request does there.
+struct Handling {
+    service: Service,
+    work: Work,
+    classes: bool,
+    paths: Vec<Path>,
+    application: Option<ApplicationUse>,
+}
+
+impl Handling {
+    fn read(section: &Section<'_>, callees: &[Callee]) -> Self {
+        let paths = paths(section, callees);
+        let application = application::read(section);
+        refuse_replicas(section, application.as_ref());
+        let service = if paths.is_some() || application.is_some() {
+            refuse_service(section);
+            None
+        } else {
+            refuse_locks(section);
+            needed_service(section)
+        };
+        let (service, work) = service.unwrap_or((STAND_IN, Work::Spin));
+        let classes = section.truth("classes").unwrap_or(false);
+        Self { service, work, classes, paths: paths.unwrap_or_default(), application }
+    }
+}
+
+/// Threads that spin on one core would take it from one another.
+fn refuse_shared(section: &Section<'_>, cores: &[u32], clients: &Clients) {
+    let shared = cores.iter().find(|core| clients.cores.contains(core));
+    if let (Some(core), Some(item)) = (shared, section.item("cores")) {
+        item.problem(format!(
+            "core {core} is in server.cores and in clients.cores; separate cores are needed where one \
+             of them spins, or leave both out"
+        ));
+    }
+}
+
+/// Paths and applications have no service, nor what belongs to one.
+fn refuse_service(section: &Section<'_>) {
+    let ways: Vec<&str> = WORK.iter().map(|way| way.name).collect();
+    section.only_one(&ways);
+    if let Some(classes) = section.item("classes") {
+        classes.problem(format!(
+            "{} is given without server.service; leave it out: it is the modes of service times that \
+             become methods",
+            classes.name
+        ));
     }
 }
 

@@ -164,45 +164,7 @@ impl Node {
             return space.astray(Thing::Request, what);
         };
         let at = self.cores[usize::from(core)].works_for;
-        let follow_up = match work {
-            Work::Parse(arrived, packet) => {
-                self.parsed_all(now, (arrived, packet), (core, at), space)
-            }
-            Work::Reject(key, reason, reached) => {
-                self.answer(now, key, (Outcome::Shed(reason), reached), space);
-                None
-            }
-            Work::Run(key, _) => self.walk_on(now, key, space),
-            Work::HandOver(key) => {
-                self.handed_over(now, key, space);
-                None
-            }
-            Work::Call(thread) => {
-                self.sent(now, thread, space);
-                None
-            }
-            Work::Ring(key) => {
-                self.wake(now, key, false, space);
-                None
-            }
-            Work::Serve(key) => {
-                space.note_end(key, self.cores[usize::from(core)].handled);
-                self.answer(now, key, (Outcome::Served, Reached::Handler), space);
-                None
-            }
-            Work::Answer(key) => {
-                self.answer(now, key, (Outcome::Served, Reached::Handler), space);
-                None
-            }
-            Work::Credit(connection, incarnation, offer) => {
-                self.send_credit(now, connection, incarnation, offer, space);
-                None
-            }
-            Work::Welcome(connection, incarnation, offer) => {
-                self.send_welcome(now, connection, incarnation, offer, space);
-                None
-            }
-        };
+        let follow_up = self.conclude(now, (core, at), work, space);
         let todo = &mut self.cores[usize::from(core)].todo;
         match follow_up.or_else(|| todo.pop_front()) {
             Some(work) => self.give(now, (core, at), work, space),
@@ -216,6 +178,41 @@ impl Node {
         let unbegun = self.loops[at].unbegun();
         space.tell(Fact::Worked { node: self.place.node, at, unbegun });
         self.assign(now, space);
+    }
+
+    /// What comes of work that is over; returns what the core must do at once.
+    fn conclude(
+        &mut self,
+        now: Instant,
+        (core, at): (u16, usize),
+        work: Work,
+        space: &mut Space,
+    ) -> Option<Work> {
+        let served = (Outcome::Served, Reached::Handler);
+        match work {
+            Work::Parse(arrived, packet) => {
+                return self.parsed_all(now, (arrived, packet), (core, at), space);
+            }
+            Work::Run(key, _) => return self.walk_on(now, key, space),
+            Work::Reject(key, reason, reached) => {
+                self.answer(now, key, (Outcome::Shed(reason), reached), space);
+            }
+            Work::Serve(key) => {
+                space.note_end(key, self.cores[usize::from(core)].handled);
+                self.answer(now, key, served, space);
+            }
+            Work::Answer(key) => self.answer(now, key, served, space),
+            Work::HandOver(key) => self.handed_over(now, key, space),
+            Work::Call(thread) => self.sent(now, thread, space),
+            Work::Ring(key) => self.wake(now, key, false, space),
+            Work::Credit(connection, incarnation, offer) => {
+                self.send_credit(now, connection, incarnation, offer, space);
+            }
+            Work::Welcome(connection, incarnation, offer) => {
+                self.send_welcome(now, connection, incarnation, offer, space);
+            }
+        }
+        None
     }
 
     /// The core has this to do, for a loop that may not be its own.

@@ -148,8 +148,30 @@ impl Tool {
 
     /// `program` under this tool, in a folder where it may leave files; `scratch` is a name for one.
     pub(crate) fn run(self, place: &Place, program: &Path, scratch: &str) -> Command {
+        let mut command = self.command(place, program, scratch);
+        match self {
+            Self::XrayNoop => {
+                command.env("NOOP_HANDLER", "1");
+            }
+            Self::Sleeper => {
+                command.env("LD_PRELOAD", place.made(SLEEPER));
+            }
+            Self::XrayBasic => {
+                let log = place.made(&format!("{scratch}-"));
+                let options = "patch_premain=true xray_mode=xray-basic xray_logfile_base=";
+                command.env("XRAY_OPTIONS", format!("{options}{}", log.display()));
+            }
+            _ => {}
+        }
+        // gcc -pg and perf write where they stand.
+        command.current_dir(place.made(""));
+        command
+    }
+
+    /// The words of it.
+    fn command(self, place: &Place, program: &Path, scratch: &str) -> Command {
         let file = place.made(scratch);
-        let mut command = match self {
+        match self {
             Self::Beside => {
                 let mut command = Command::new("sh");
                 // A core each, or the kernel takes a tenth of a second to part them. What a shell has in the background is not interrupted.
@@ -189,24 +211,7 @@ impl Tool {
                 command
             }
             _ => Command::new(program),
-        };
-        match self {
-            Self::XrayNoop => {
-                command.env("NOOP_HANDLER", "1");
-            }
-            Self::Sleeper => {
-                command.env("LD_PRELOAD", place.made(SLEEPER));
-            }
-            Self::XrayBasic => {
-                let log = place.made(&format!("{scratch}-"));
-                let options = "patch_premain=true xray_mode=xray-basic xray_logfile_base=";
-                command.env("XRAY_OPTIONS", format!("{options}{}", log.display()));
-            }
-            _ => {}
         }
-        // gcc -pg and perf write where they stand.
-        command.current_dir(place.made(""));
-        command
     }
 
     /// What is missing for it here and how to get it; `None` if nothing is.

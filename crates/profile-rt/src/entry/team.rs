@@ -2,7 +2,7 @@
 
 use crate::entry::settings::Settings;
 use crate::look::calibrate::Calibration;
-use crate::look::items::{Item, Outlet, way};
+use crate::look::items::{Inlet, Item, Outlet, way};
 use crate::look::part::Part;
 use crate::look::scanner::{Scanner, Times};
 use crate::memory::arena::Arena;
@@ -108,40 +108,18 @@ impl<'a> Recording<'a> {
         let Self { arena, term, subject, settings, us, writer, began, .. } = self;
         let Around { place, writes, over } = around;
         let Settings { budget, scanners, looks, .. } = *settings;
-        let cpu = settings.cpu_each();
+        let task = Task { arena, term, us, budget, cpu: settings.cpu_each(), began, looks };
         let output = Output::new(arena, term, writer, settings.filter.clone(), subject);
         let output = if looks { output } else { output.unscanned(began) };
         let (outlets, inlets): (Vec<Outlet>, Vec<_>) = (0..scanners).map(|_| way()).unzip();
-        let write = move || {
-            let _until_written = match writes() {
-                Ok(until_written) => until_written,
-                Err(error) => {
-                    // Not dropped: its descriptor may be the program's by now.
-                    std::mem::forget(output);
-                    process::end();
-                    return Err(error);
-                }
-            };
-            output.run(inlets)
-        };
-        let output = own_threads::start("tw-output", write)?;
+        let output = own_threads::start("tw-output", move || write(output, inlets, writes))?;
         let at_work = Arc::new(AtomicUsize::new(scanners));
         let mut team = Team { scanners: Vec::new(), output };
         let mut failed = None;
         for (nth, (part, outlet)) in Part::of_each(scanners).into_iter().zip(outlets).enumerate() {
             let (place, over, at_work) = (place.clone(), over.clone(), at_work.clone());
             let scan = move || {
-                let Placed { calibration, shares_core } = place(nth);
-                // Or naps would be half as long again. Best effort.
-                let _ = set_current_timer_slack(NonZeroU64::new(1));
-                own_threads::take_short_turns();
-                if looks {
-                    let (what, value) = (Measured::SeenLateTicks, calibration.delay);
-                    // If the output is gone, so is the file.
-                    let _ = outlet.to.send(vec![Item::Figure(Figure { what, value })]);
-                }
-                let times = Times { us, calibration, budget, cpu, began, shares_core, looks };
-                Scanner::new((arena, term), part, times, outlet).run(process::stop());
+                task.scan(part, place(nth), outlet);
                 if at_work.fetch_sub(1, AcqRel) == 1 {
                     over();
                 }
@@ -149,6 +127,7 @@ impl<'a> Recording<'a> {
             match own_threads::start("tw-scanner", scan) {
                 Ok(scanner) => team.scanners.push(scanner),
                 Err(error) => {
+                    // The ways of those that never began are dropped by it, or the output would wait for them.
                     failed = Some(error);
                     break;
                 }
@@ -160,6 +139,54 @@ impl<'a> Recording<'a> {
         let _ = team.join();
         Err(error)
     }
+}
+
+/// What each scanner of a recording is told.
+#[derive(Clone, Copy)]
+struct Task {
+    arena: Arena,
+    term: Term,
+    us: Ticks,
+    budget: u64,
+    cpu: u64,
+    began: Ticks,
+    looks: bool,
+}
+
+impl Task {
+    /// Looks at its part of the threads until the recording stops.
+    fn scan(self, part: Part, placed: Placed, outlet: Outlet) {
+        let Self { arena, term, us, budget, cpu, began, looks } = self;
+        let Placed { calibration, shares_core } = placed;
+        // Or naps would be half as long again. Best effort.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        own_threads::take_short_turns();
+        if looks {
+            let (what, value) = (Measured::SeenLateTicks, calibration.delay);
+            // If the output is gone, so is the file.
+            let _ = outlet.to.send(vec![Item::Figure(Figure { what, value })]);
+        }
+        let times = Times { us, calibration, budget, cpu, began, shares_core, looks };
+        Scanner::new((arena, term), part, times, outlet).run(process::stop());
+    }
+}
+
+/// Writes what scanners hand over. What `writes` gives is dropped last.
+fn write<G>(
+    output: Output<File>,
+    inlets: Vec<Inlet>,
+    writes: impl FnOnce() -> io::Result<G>,
+) -> io::Result<()> {
+    let _until_written = match writes() {
+        Ok(until_written) => until_written,
+        Err(error) => {
+            // Not dropped: its descriptor may be the program's by now.
+            std::mem::forget(output);
+            process::end();
+            return Err(error);
+        }
+    };
+    output.run(inlets)
 }
 
 impl Team {

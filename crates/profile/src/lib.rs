@@ -27,6 +27,7 @@ pub mod lines;
 pub mod sampled;
 pub mod blocks;
 pub mod diff;
+mod above;
 mod paths;
 mod spans;
 mod hash;

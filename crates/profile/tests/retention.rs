@@ -11,6 +11,7 @@ use tailwater_profile::record::{
 };
 use tailwater_profile::requests::{Report, Requests};
 use tailwater_profile::retention::{Found, Gone, Last, Retention};
+use tailwater_profile::stacks::MarkedCalls;
 use tailwater_profile::trace::Ending;
 
 /// A microsecond at two ticks a nanosecond.
@@ -201,6 +202,36 @@ fn nothing_above_the_percentile_is_missing_and_most_of_the_rest_is() {
     let (records, kept) = check(&lengths(60_000), 600, 0.999);
     // Sixty requests of some 100 ms on eight threads: most of it is what happened beside them.
     assert!(kept * 4 < records, "kept {kept} of {records}");
+}
+
+/// Of fifty requests at p99 the one kept one, and the other found none.
+#[test]
+fn what_is_kept_above_a_percentile_is_what_flame_graphs_take_for_slow() {
+    let different = |count: u64| (1..=count).map(|nth| nth * US).collect::<Vec<u64>>();
+    let longest_alike = [different(980), vec![5_000 * US; 20]].concat();
+    for (lengths, above) in [
+        (different(1), 1),
+        (different(50), 1),
+        (different(99), 1),
+        (different(100), 1),
+        (different(101), 2),
+        (different(1_000), 10),
+        (vec![7 * US; 50], 50),
+        (longest_alike, 20),
+    ] {
+        let (mut at, mut records) = (MS, vec![]);
+        for (request, length) in (1..).zip(&lengths) {
+            records.push(mark(0, request, MarkKind::Start, at));
+            records.push(mark(0, request, MarkKind::End, at + length));
+            at += length + US;
+        }
+        let mut marked = MarkedCalls::new(&sample::header());
+        records.iter().for_each(|record| marked.add(record));
+        let slow = marked.finish(&Ending::Unfinished, 0.99).slow_requests;
+        let (_, kept) = kept_of(&records, 10_000, 0.99);
+        let kept = report(&kept, lengths.len()).slowest.len() as u64;
+        assert_eq!((kept, slow), (above, above), "of {}", lengths.len());
+    }
 }
 
 #[test]

@@ -44,6 +44,6 @@ pub(super) fn none_above(globs: &[String], quantile: f64, among: u64) -> String 
 }
 
 /// How many it takes for one to be above the quantile. Of fewer, the one at the percentile is the longest.
-pub(super) fn least(quantile: f64) -> u64 {
+fn least(quantile: f64) -> u64 {
     (1.0 / (1.0 - quantile) - 1e-6).ceil().max(1.0) as u64
 }

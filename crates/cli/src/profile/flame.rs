@@ -25,6 +25,9 @@ const PAGE_NAME_MAX: usize = 300;
 const ROWS_MAX: usize = 12;
 /// Those whose share grew by less are not: a tenth of a point.
 const GROWN_MIN: f64 = 0.001;
+/// Why no request is slow: of any number one is.
+const NONE_MARKED: &str =
+    "no request was marked: name a function by --function, or see docs/profiling-requests.md, \"Mark requests\"";
 
 #[derive(Args, Debug)]
 pub(crate) struct FlameOptions {
@@ -35,8 +38,8 @@ pub(crate) struct FlameOptions {
     /// character. May be given more than once. Without it, the marked requests, and all calls within them.
     #[arg(short, long, value_name = "GLOB")]
     function: Vec<String>,
-    /// Which are slow: calls that surely took longer than this percentile of their function's calls, or requests that took
-    /// longer than this one of all.
+    /// Which are slow: calls that surely took longer than this percentile of their function's calls, or requests above this
+    /// one of all, as of `keep`: of a few the longest.
     #[arg(long, value_name = "PERCENTILE", default_value = "p99", value_parser = percentile)]
     above: f64,
     /// Write a page with both flame graphs. It opens in any browser, without a network.
@@ -133,8 +136,8 @@ fn of_requests(options: &FlameOptions) -> Result<Sides, Failure> {
         }
     });
     let found = marked.finish(&ending, options.above);
-    if found.slow_requests == 0 {
-        return Err(Failure::usage(none_longer(options.above, found.requests)));
+    if found.requests == 0 {
+        return Err(Failure::usage(NONE_MARKED));
     }
     if found.left_out > 0 {
         let left_out = count(found.left_out);
@@ -142,20 +145,6 @@ fn of_requests(options: &FlameOptions) -> Result<Sides, Failure> {
     }
     let requests = Some([found.slow_requests, found.requests]);
     Ok(Sides { slow: found.slow, all: found.all, requests, among: found.requests })
-}
-
-/// Why no request is slow, of so many.
-fn none_longer(quantile: f64, among: u64) -> String {
-    if among == 0 {
-        return "no request was marked: name a function by --function, or see docs/profiling-requests.md, \"Mark requests\""
-            .to_owned();
-    }
-    let (percentile, least) = (percentile_name(quantile), count(chosen::least(quantile)));
-    format!(
-        "no request was longer than {percentile} of all {}; {percentile} needs {least} or more, so record for longer or take a \
-         lower percentile",
-        count(among)
-    )
 }
 
 /// Why there is nothing to draw, of so many calls or requests.

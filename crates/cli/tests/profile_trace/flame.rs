@@ -87,6 +87,20 @@ fn without_a_function_slow_requests_are_beside_all_requests() {
     );
 }
 
+/// As of `keep`, which kept one of a hundred where this refused.
+#[test]
+fn of_few_requests_the_slowest_is_above_any_percentile() {
+    let path = marked("flame-marked-few.trace");
+    let text = told(&profile("flame", &path, &["--above", "p99.9"]));
+    assert!(text.starts_with("bin/fig1: 1 request above p99.9, beside all 100\n"), "{text}");
+    let part = path.with_file_name("flame-marked-kept.trace");
+    let flags = ["--above", "p99.9", "-o", part.to_str().expect("a path")];
+    told(&profile("keep", &path, &flags));
+    let json = told(&profile("requests", &part, &["--json"]));
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["slowest"].as_array().map(Vec::len), Some(1), "{json}");
+}
+
 #[test]
 fn a_page_has_both_graphs_and_fetches_nothing() {
     let path = requests("flame-page.trace");
@@ -117,13 +131,11 @@ fn what_cannot_be_drawn_is_refused_with_what_to_do() {
         Record::Call(Call { generation: 2, ..vague(1, (20, 0), (90, 0), 0) }),
     ];
     let few = trace("flame-few.trace", &few, 0);
-    let marked = marked("flame-marked-few.trace");
     for (path, flags, why) in [
         (&path, &["--json"][..], "no request was marked: name a function by --function"),
         (&path, &["-f", "nowhere"], "`tailwater profile report --limit 0` lists those"),
         (&path, &["-f", "parse", "--above", "p100"], "a percentile below p100 is needed"),
         (&few, &["-f", "handle"], "2 calls; p99 needs 100 or more"),
-        (&marked, &["--above", "p99.9"], "of all 100; p99.9 needs 1,000 or more"),
     ] {
         let refused = profile("flame", path, flags);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");

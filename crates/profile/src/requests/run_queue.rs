@@ -5,11 +5,15 @@
 //! pending no thread has it, and no wait is told to be its own.
 
 use super::every::{Handling, Handlings};
+use crate::above;
 use crate::kernel::{CoreWait, CoreWaits};
 use crate::record::Record;
 use crate::spans::covered;
 use serde::Serialize;
 use std::cmp::Reverse;
+
+/// The quantile above which requests are the slowest.
+const SLOWEST: f64 = 0.99;
 
 /// Such waits in the making, from one reading of the kernel's file.
 pub struct RunQueueTimes {
@@ -24,7 +28,7 @@ pub struct RunQueueTimes {
 pub struct RunQueue {
     /// All requests that were seen from their start to their end, less `left_out`.
     pub all: RunQueueSums,
-    /// The slowest hundredth of these, rounded up.
+    /// Those above p99 of these: the slowest hundredth, rounded up, and all as long as the shortest of that.
     pub slowest: RunQueueSums,
     /// Requests that are in neither, for want of memory.
     pub left_out: u64,
@@ -104,7 +108,9 @@ impl RunQueueTimes {
         };
         let mut all: Vec<Waited> = lengths.into_iter().zip(worked).zip(whole).map(waited).collect();
         all.sort_by_key(|one| Reverse(one.length.took_ns));
-        let slowest = &all[..all.len().div_ceil(100)];
+        let lengths: Vec<u64> = all.iter().map(|one| one.length.took_ns).collect();
+        let least = above::least(SLOWEST, &lengths);
+        let slowest = &all[..lengths.partition_point(|took| *took >= least)];
         Some(RunQueue {
             all: RunQueueSums::of(&all)?,
             slowest: RunQueueSums::of(slowest)?,

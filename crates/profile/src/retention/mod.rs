@@ -14,6 +14,7 @@ mod windows;
 mod held;
 mod last;
 
+use crate::above;
 use crate::clock::Clocks;
 use crate::record::{Figure, LossKind, MarkKind, Measured, Record, Ticks};
 use crate::requests::{Assembly, Incomplete, Request};
@@ -141,9 +142,8 @@ impl Retention {
     pub fn finish(&mut self, quantile: f64, mut keep: impl FnMut(&Record)) -> Found {
         self.step(Ticks::MAX, &mut keep);
         let requests = self.lengths.len();
-        // At least those above it: rounded up, but for what 1 - 0.99 is too large by.
-        let wanted = ((1.0 - quantile) * requests as f64 - 1e-6).ceil() as usize;
-        let above = self.longest.nth(wanted.max(1)).unwrap_or(0);
+        let wanted = above::leaves(quantile, requests as usize);
+        let above = self.longest.nth(wanted).unwrap_or(0);
         let is_short = self.longest.are_fewer(wanted);
         let rate = self.clocks.rate();
         let quantiles_ns = QUANTILES.map(|share| rate.ns(self.lengths.value_at_quantile(share)));

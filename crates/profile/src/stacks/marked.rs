@@ -1,9 +1,11 @@
 //! The calls within marked requests, and within those above a percentile.
 
 use super::choice::{Choice, Working};
+use crate::above;
 use crate::record::{Record, ThreadId, Ticks};
 use crate::requests::{FirstReading, Request, What};
 use crate::trace::{Ending, Header};
+use std::cmp::Reverse;
 
 /// Turns of threads for requests that are kept; 2²² take 134 MB. Requests with further ones are left out.
 const TURNS_MAX: usize = 1 << 22;
@@ -21,7 +23,7 @@ pub struct MarkedCalls {
 pub struct MarkedChoices {
     /// Requests that ended.
     pub requests: u64,
-    /// Of these, those that took longer than the percentile.
+    /// Of these, those above the percentile: the share that it leaves, rounded up, and all as long as the shortest of that.
     pub slow_requests: u64,
     /// Requests beyond bounds: in none of the others.
     pub left_out: u64,
@@ -66,8 +68,8 @@ impl MarkedCalls {
     pub fn finish(self, ending: &Ending, quantile: f64) -> MarkedChoices {
         let Self { reading, mut kept } = self;
         reading.finish(ending, |request| kept.add(&request));
-        let than = kept.below(quantile);
-        let is_slow = |length: Ticks| length > than;
+        let least = kept.least(quantile);
+        let is_slow = |length: Ticks| length >= least;
         MarkedChoices {
             requests: kept.lengths.len() as u64,
             slow_requests: kept.lengths.iter().filter(|length| is_slow(**length)).count() as u64,
@@ -94,13 +96,11 @@ impl Ended {
         }
     }
 
-    /// What a request must exceed to be above the quantile: at most the share that it leaves does.
-    fn below(&self, quantile: f64) -> Ticks {
+    /// What the shortest request above the quantile took.
+    fn least(&self, quantile: f64) -> Ticks {
         let mut lengths = self.lengths.clone();
-        lengths.sort_unstable();
-        // Of a product that is whole but for its rounding, the rank is that whole number.
-        let rank = (quantile * lengths.len() as f64 - 1e-6).ceil() as usize;
-        lengths.get(rank.saturating_sub(1)).copied().unwrap_or(0)
+        lengths.sort_unstable_by_key(|length| Reverse(*length));
+        above::least(quantile, &lengths)
     }
 
     /// The calls within requests of some lengths.
@@ -133,10 +133,10 @@ mod tests {
     #[test]
     fn a_percentile_leaves_the_share_that_it_says() {
         let lengths: Vec<Ticks> = (1..=1_000).collect();
-        for (quantile, than) in [(0.5, 500), (0.99, 990), (0.999, 999), (0.9999, 1_000)] {
-            assert_eq!(requests(&lengths).below(quantile), than, "{quantile}");
+        for (quantile, least) in [(0.5, 501), (0.99, 991), (0.999, 1_000), (0.9999, 1_000)] {
+            assert_eq!(requests(&lengths).least(quantile), least, "{quantile}");
         }
-        assert_eq!(requests(&[]).below(0.99), 0);
+        assert_eq!(requests(&[]).least(0.99), 0);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use crate::shard::Shard;
 use crate::spoiled::Ended;
 use crate::steps::{Steps, note_demand};
 use crate::{capacity, costs, label, order, validity};
-use tailwater_core::duration::format_duration;
 use tailwater_core::{Nanos, Rate};
+use tailwater_stats::naming::Cell;
 use tailwater_stats::result::{CapacityReading, Discard, Experiment, Run};
 use tailwater_stats::{Rules, discard, judge, summarise};
 use tailwater_workload::Scenario;
@@ -350,15 +350,18 @@ impl<'a, D: Driver> Conductor<'a, D> {
         Ok(Made { place: task.place, played, noise })
     }
 
+    /// What the run is called, as results call it.
     fn title(&self, task: &Task<'_>) -> String {
-        format!(
-            "{} at {:.2} ×, {} clients, SLO {}, repetition {}",
-            task.controller.title(),
-            label::demand_ratio(task.configuration, task.measured.first),
-            task.configuration.clients,
-            format_duration(task.configuration.slo),
-            task.place.2,
-        )
+        let Task { configuration, controller, measured, place } = *task;
+        let cell = Cell {
+            controller: &controller.name,
+            profile: &label::profile_among(controller, configuration, &self.scenario.demand),
+            demand_ratio: label::demand_ratio(configuration, measured.first),
+            clients: configuration.clients,
+            slo_us: configuration.slo.nanos() as f64 / 1e3,
+            repetition: place.2,
+        };
+        cell.to_string()
     }
 
     fn ask<'t>(&self, task: &Task<'t>) -> OpenRun<'t> {

@@ -7,7 +7,8 @@ use tailwater_experiment::{
     TierCores, Watch, check, merge, pieces, run, run_shard,
 };
 use tailwater_stats::Subject;
-use tailwater_stats::result::{Experiment, Fates, Manifest, Noise, Run, Series};
+use tailwater_stats::naming::Cell;
+use tailwater_stats::result::{Discard, Experiment, Fates, Manifest, Noise, Run, Series};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::ControllerSpec;
 
@@ -279,6 +280,12 @@ fn a_noisy_run_is_made_again_and_the_third_stands() {
     table.steal = vec![0.5, 0.0, 0.5, 0.5, 0.5];
     let found = experiment(&once, &mut table);
     assert_eq!(found.discarded.len(), 3);
+    // It was told as `0.50 ×, 50 clients, SLO 400us`, and the run that stands for it as `0.5×, 50 clients, SLO 400 µs`.
+    let called: Vec<String> = found.runs.iter().map(|run| Cell::of(run).to_string()).collect();
+    for Discard { what, .. } in &found.discarded {
+        assert!(called.contains(what), "{what} in {called:?}");
+        assert!(what.ends_with("×, 50 clients, SLO 400 µs, repetition 0"), "{what}");
+    }
     // The first was quiet at its second try; the next was not at its third, and the others at once.
     let noisy: Vec<_> = found.runs.iter().filter(|run| !run.valid).collect();
     assert_eq!(noisy.len(), 1, "{noisy:?}");

@@ -1,7 +1,8 @@
 //! Numbers as people read them: three significant digits and a unit that fits.
 
-/// What stands where there is no number.
-pub(crate) const NOTHING: &str = "–";
+use tailwater_stats::naming::time_unit;
+pub(crate) use tailwater_stats::naming::{NOTHING, round_time};
+pub use tailwater_stats::naming::{count, demand};
 
 /// Three significant digits without an exponent.
 pub(crate) fn significant(value: f64) -> String {
@@ -29,15 +30,6 @@ pub fn time(us: f64) -> String {
     format!("{} {unit}", significant(scaled))
 }
 
-/// As [`time`], without trailing zeros: for round numbers on axes and in settings.
-pub(crate) fn round_time(us: f64) -> String {
-    if !us.is_finite() {
-        return NOTHING.to_owned();
-    }
-    let (scaled, unit) = time_unit(us);
-    format!("{} {unit}", plain(scaled))
-}
-
 /// Thousands per second, without the unit.
 pub(crate) fn thousands(per_second: f64) -> String {
     significant(per_second / 1e3)
@@ -58,45 +50,6 @@ pub fn percent(share: f64) -> String {
     } else {
         format!("{value:.0}")
     }
-}
-
-/// Two decimals show nothing of a demand below this.
-const DEMAND_MIN: f64 = 0.005;
-
-/// Demand as a multiple of capacity, such as `2.0×` or `0.94×`; very small ones have two digits, as `0.00067×`.
-#[must_use]
-pub fn demand(ratio: f64) -> String {
-    if !ratio.is_finite() {
-        return NOTHING.to_owned();
-    }
-    if ratio > 0.0 && ratio < DEMAND_MIN {
-        // Results tell millionths.
-        let decimals = (1.0 - ratio.log10().floor()).min(7.0) as usize;
-        return format!("{ratio:.decimals$}×");
-    }
-    let two = format!("{ratio:.2}");
-    format!("{}×", two.strip_suffix('0').unwrap_or(&two))
-}
-
-/// At most three decimals, no trailing zeros.
-pub(crate) fn plain(value: f64) -> String {
-    let text = format!("{value:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
-}
-
-/// A count with commas between thousands.
-#[must_use]
-pub fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The unit in which a column shows all its times, so that the eye compares digits alone.
@@ -181,17 +134,6 @@ pub(crate) fn date(unix: u64) -> String {
     let year = year_of_era + era * 400 + u64::from(month <= 2);
     let (hour, minute) = (seconds / 3_600, seconds % 3_600 / 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
-}
-
-fn time_unit(us: f64) -> (f64, &'static str) {
-    let size = us.abs();
-    if size < 999.5 {
-        (us, "µs")
-    } else if size < 999_500.0 {
-        (us / 1e3, "ms")
-    } else {
-        (us / 1e6, "s")
-    }
 }
 
 #[cfg(test)]

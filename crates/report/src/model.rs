@@ -1,8 +1,9 @@
 //! The experiment as reports walk it: configuration, then controller, then demand.
 
-use crate::format;
 use crate::quantity::Quantity;
 use std::collections::BTreeMap;
+pub(crate) use tailwater_stats::naming::label;
+use tailwater_stats::naming::setting;
 use tailwater_stats::result::{Experiment, Fates, Run, Spread, Summary};
 
 /// All that was measured with the same clients and objective.
@@ -61,12 +62,7 @@ pub(crate) fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
 impl Group<'_> {
     /// Such as `100 clients, SLO 400 µs`.
     pub(crate) fn name(&self) -> String {
-        let noun = if self.clients == 1 { "client" } else { "clients" };
-        format!(
-            "{} {noun}, SLO {}",
-            format::count(u64::from(self.clients)),
-            format::round_time(self.slo_us)
-        )
+        setting(self.clients, self.slo_us)
     }
 
     /// Every demand of the group, rising.
@@ -147,15 +143,6 @@ pub(crate) fn spread_of(mut values: Vec<f64>) -> Option<Spread> {
 /// Equal to a millionth, to which results tell demands. Objectives in µs have a thousandth at most.
 pub(crate) fn same(a: f64, b: f64) -> bool {
     millionths(a) == millionths(b)
-}
-
-/// A controller with its profile.
-pub(crate) fn label(controller: &str, profile: &str) -> String {
-    if profile.is_empty() || profile == controller {
-        controller.to_owned()
-    } else {
-        format!("{controller} ({profile})")
-    }
 }
 
 fn labels(experiment: &Experiment) -> Vec<(&str, &str)> {

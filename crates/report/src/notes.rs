@@ -1,7 +1,7 @@
 //! What must be said beside the numbers: which runs do not count, and why.
 
-use crate::format;
-use crate::model::{Group, label};
+use crate::model::Group;
+use tailwater_stats::naming::Cell;
 use tailwater_stats::result::{DataUsed, Experiment, Run};
 
 /// A remark on runs that do not count.
@@ -127,16 +127,5 @@ pub(crate) fn reasons(run: &Run) -> String {
 }
 
 fn name(run: &Run) -> String {
-    // A load by hand knows no capacity that its demand could be a multiple of.
-    let at = match run.demand_ratio {
-        ratio if ratio > 0.0 => format!(" at {}", format::demand(ratio)),
-        _ => String::new(),
-    };
-    format!(
-        "{}{at}, {} clients, SLO {}, repetition {}",
-        label(&run.controller, &run.profile),
-        run.clients,
-        format::round_time(run.slo_us),
-        run.repetition
-    )
+    Cell::of(run).to_string()
 }

@@ -18,6 +18,7 @@ pub mod compare;
 mod connections;
 pub mod hist;
 pub mod holm;
+pub mod naming;
 mod pairing;
 pub mod recovery;
 pub mod result;

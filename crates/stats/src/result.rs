@@ -182,7 +182,7 @@ pub struct Summary {
 /// A run set aside by a rule on noise, never by its result.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Discard {
-    /// Which controller, demand, clients and repetition.
+    /// Which run: the text of its [`Cell`](crate::naming::Cell).
     pub what: String,
     /// The rule and its reading.
     pub why: String,

@@ -1,18 +1,26 @@
 //! `tailwater compare`: two results of one scenario side by side.
 
 use crate::args::CompareOptions;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, complain, say};
 use crate::folder::Folder;
 use crate::run::output::read;
 use crate::terminal::style;
-use tailwater_report::{TOLERANCE_POINTS, comparison, comparison_csv, comparison_table};
+use tailwater_report::{
+    TOLERANCE_POINTS, comparison, comparison_csv, comparison_table, different_settings,
+};
 use tailwater_stats::agreement::{Agreement, agreement};
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<(), Failure> {
     let (first, second) = (read(&options.first)?, read(&options.second)?);
     let found = agreement(&first, &second, TOLERANCE_POINTS);
+    let different = different_settings(&found);
     if found.points.is_empty() {
-        let why = "no controller, demand, number of clients and SLO occur in both with a valid run";
+        let mut why =
+            "no controller, demand, number of clients and SLO occur in both with a valid run"
+                .to_owned();
+        if let Some(different) = different {
+            why.push_str(&format!("; {different}"));
+        }
         return Err(Failure::usage(format!("{why}; give two results of the same scenario")));
     }
     // Behind what is wrong with the results: a name that was mistyped leaves no folder.
@@ -24,6 +32,9 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<(), Failure> {
         folder.write("comparison.json", &json)?;
         folder.write("comparison.csv", &comparison_csv(&found))?;
         folder.write("index.html", &comparison(&first, &second, &found))?;
+    }
+    if let Some(different) = different {
+        complain(&different);
     }
     say(if options.json { &json } else { &text })?;
     if let (Some(folder), false) = (&out, options.json) {

@@ -165,7 +165,7 @@ fn a_comparison_that_is_refused_makes_no_folder() {
         (folder.0.join("mistyped.json"), "mistyped.json: there is no such file; a folder of"),
         (folder.0.clone(), "result.json: there is no such file; a folder of tailwater run --out"),
         (folder.0.join("tiny.toml"), "this is no result of tailwater run"),
-        (other, "give two results of the same scenario"),
+        (other, "in the second; give two results of the same scenario"),
     ] {
         for refused in [compare(&first, &one), compare(&one, &first)] {
             let said = String::from_utf8_lossy(&refused.stderr);
@@ -220,6 +220,7 @@ fn configurations_have_the_same_names_on_sockets_and_in_simulation() {
     let found = parsed(&compared);
     let points = found["points"].as_array().expect("a list");
     assert_eq!((points.len(), &found["unmatched"]), (4, &Value::from(0)), "{found}");
+    assert!(found["different"].is_null(), "they are of one scenario: {found}");
 }
 
 /// They named neither version nor commit.

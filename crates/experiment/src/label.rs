@@ -1,14 +1,15 @@
-//! How results call a controller's variant and a demand, and whether the catalog knows the controllers.
+//! How results call a controller's variant, a service and a demand, and whether the catalog knows the controllers.
 
 use std::time::Duration;
 use tailwater_control::Site;
 use tailwater_control::catalog::{Spec, SpecError};
 use tailwater_core::Rate;
-use tailwater_workload::Scenario;
+use tailwater_core::duration::format_duration;
 use tailwater_workload::limits::PROBLEMS_MAX;
 use tailwater_workload::scenario::{
-    Amount, Configuration, ControllerSpec, Cycle, Demand, ScenarioError, TextPlace,
+    Amount, Configuration, ControllerSpec, Cycle, Demand, ScenarioError, Server, TextPlace,
 };
+use tailwater_workload::{Scenario, Service};
 
 /// A scenario's controller as the catalog takes it.
 #[must_use]
@@ -33,6 +34,19 @@ pub(crate) fn profile_among(
 pub(crate) fn arrivals(demand: &Demand) -> String {
     let words: Vec<String> = demand.arrivals.iter().map(ToString::to_string).collect();
     words.join(", ")
+}
+
+/// What serves.
+pub(crate) fn service(server: &Server) -> String {
+    if let Some(application) = &server.application {
+        return format!("application {}", application.name);
+    }
+    if server.paths.is_empty() {
+        let Service { distribution, mean } = &server.service;
+        return format!("{distribution}, mean {}", format_duration(*mean));
+    }
+    let names: Vec<&str> = server.paths.iter().map(|path| path.name.as_str()).collect();
+    format!("paths {}", names.join(", "))
 }
 
 /// How results call a demand: its mean ÷ `capacity`, in millionths, because groups of runs need equal

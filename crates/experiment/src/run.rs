@@ -168,6 +168,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
             },
             driver: driver.name().into(),
             arrivals: label::arrivals(&scenario.demand),
+            service: label::service(&scenario.server),
             seed: scenario.seed,
             slo_us: scenario.slo.first().map_or(0.0, |slo| slo.nanos() as f64 / 1e3),
             manifest: driver.manifest(),

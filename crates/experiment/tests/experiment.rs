@@ -279,6 +279,7 @@ fn a_noisy_run_is_made_again_and_the_third_stands() {
     let mut table = Table::of(true, &[100e3]);
     table.steal = vec![0.5, 0.0, 0.5, 0.5, 0.5];
     let found = experiment(&once, &mut table);
+    assert_eq!(found.service, "constant, mean 10us");
     assert_eq!(found.discarded.len(), 3);
     // It was told as `0.50 ×, 50 clients, SLO 400us`, and the run that stands for it as `0.5×, 50 clients, SLO 400 µs`.
     let called: Vec<String> = found.runs.iter().map(|run| Cell::of(run).to_string()).collect();

@@ -2,6 +2,7 @@
 
 use crate::format::{ColumnUnit, NOTHING, demand, percent, printable, wrap};
 use crate::grid::grid_within;
+use tailwater_stats::Difference;
 use tailwater_stats::agreement::{Agreement, KEEPS_UP, Onset, PairedPoint};
 use tailwater_stats::result::Experiment;
 
@@ -53,6 +54,20 @@ pub(crate) fn title(of: &Experiment) -> String {
         (valid < all).then(|| format!("{valid} of {all} runs are valid")),
     ];
     printable(&told.into_iter().flatten().collect::<Vec<_>>().join("; "))
+}
+
+/// Which settings make the two ones of different scenarios, in one line without a full stop; nothing where none does.
+#[must_use]
+pub fn different_settings(found: &Agreement) -> Option<String> {
+    let in_both = |it: &Difference| {
+        format!("{} is {} in the first and {} in the second", it.setting, it.first, it.second)
+    };
+    let all: Vec<String> = found.different.iter().map(in_both).collect();
+    let text = format!(
+        "the results are of different scenarios, so what differs may come of that: {}",
+        all.join("; ")
+    );
+    (!all.is_empty()).then(|| printable(&text))
 }
 
 pub(crate) fn points(found: &Agreement) -> Rows {
@@ -184,6 +199,22 @@ mod tests {
         assert!(said(0).ends_with("of 0."), "{}", said(0));
         assert!(said(1).contains(" 1 configuration has no valid run"), "{}", said(1));
         assert!(said(2).contains(" 2 configurations have no valid run"), "{}", said(2));
+    }
+
+    /// Nothing but two titles said it.
+    #[test]
+    fn results_of_different_scenarios_are_told_by_what_differs() {
+        let of = |setting, first: &str, second: &str| Difference {
+            setting,
+            first: first.into(),
+            second: second.into(),
+        };
+        let different = vec![of("SLO", "400 µs", "1 ms"), of("clients", "10", "1\u{1b}1")];
+        let found = Agreement { different, ..Agreement::default() };
+        let text = "the results are of different scenarios, so what differs may come of that: SLO is 400 µs in the first and \
+                    1 ms in the second; clients is 10 in the first and 1\u{fffd}1 in the second";
+        assert_eq!(different_settings(&found).as_deref(), Some(text));
+        assert_eq!(different_settings(&Agreement::default()), None);
     }
 
     /// A part of a result was compared as if it were all of it.

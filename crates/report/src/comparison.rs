@@ -1,6 +1,6 @@
 //! Two results on one page: what both say in tables, and their pictures laid over one another.
 
-use crate::agreement::{Rows, meaning, onsets, points, sentence, title};
+use crate::agreement::{Rows, different_settings, meaning, onsets, points, sentence, title};
 use crate::csv::comparison_csv;
 use crate::model;
 use crate::model::name;
@@ -24,6 +24,9 @@ pub fn comparison(first: &Experiment, second: &Experiment, found: &Agreement) ->
         escape(&title(first)),
         escape(&title(second))
     );
+    if let Some(different) = different_settings(found) {
+        body.push_str(&format!("<p>Note: {}.</p>\n", escape(&different)));
+    }
     let groups_named = groups.iter().enumerate().map(|(at, it)| (format!("group-{at}"), it.name()));
     let fixed = [("points", "Goodput and p99"), ("onsets", "Where they fall behind")];
     let fixed = fixed.map(|(id, name)| (id.to_owned(), name.to_owned()));

@@ -39,7 +39,7 @@ mod plots;
 mod svg;
 mod table;
 
-pub use agreement::{TOLERANCE_POINTS, comparison_table};
+pub use agreement::{TOLERANCE_POINTS, comparison_table, different_settings};
 pub use brief::brief;
 pub use comparison::comparison;
 pub use csv::{comparison_csv, runs_csv, series_csv, tiers_csv};

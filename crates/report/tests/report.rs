@@ -114,6 +114,13 @@ fn two_results_share_a_page_and_its_pictures() {
     assert!(page.contains("none (first)") && page.contains("breakwater (default, second)"));
     let dispensable = page.matches("<th class=\"more\"").count();
     assert_eq!(dispensable, 4, "a phone shows goodput and its difference first");
+    assert!(!page.contains("different scenarios"), "they are of one");
+    second.scenario = "<i>night</i>".to_owned();
+    let found = agreement(&small(), &second, TOLERANCE_POINTS);
+    let page = comparison(&small(), &second, &found);
+    check(&page);
+    let note = "<p>Note: the results are of different scenarios, so what differs may come of that: scenario is ";
+    assert!(page.contains(note) && page.contains(" and &lt;i&gt;night&lt;/i&gt; in the second.</p>"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use crate::pairing::{is_near, pairs};
 use crate::result::{Experiment, Summary};
+use crate::settings::{Difference, differences};
 use crate::summary::without_valid_run;
 use serde::Serialize;
 
@@ -18,6 +19,9 @@ pub struct Agreement {
     pub ranked_alike: (u32, u32),
     /// Where each controller stops keeping up.
     pub onsets: Vec<Onset>,
+    /// Settings that make the two results ones of different scenarios; empty where they are of one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub different: Vec<Difference>,
 }
 
 /// One configuration in both.
@@ -77,7 +81,8 @@ pub fn agreement(first: &Experiment, second: &Experiment, tolerance: f64) -> Agr
     let unmatched = u32::try_from(alone + void(first, second)).unwrap_or(u32::MAX);
     let ranked_alike = ranks(&points, tolerance);
     let onsets = onsets(&points);
-    Agreement { points, unmatched, ranked_alike, onsets }
+    let different = differences(first, second);
+    Agreement { points, unmatched, ranked_alike, onsets, different }
 }
 
 /// How many configurations ran and have no summary in either, as no run of them is valid. One that is void in both counts once.

@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_run_is_called_by_what_tells_it_from_others() {
         let run = Run {
-            controller: "breakwater".into(),
+            controller: "law".into(),
             profile: "paper".into(),
             clients: 1_000,
             slo_us: 1_500.0,
@@ -144,8 +144,8 @@ mod tests {
             ..Run::default()
         };
         let called = Cell::of(&run).to_string();
-        assert_eq!(called, "breakwater (paper) at 0.5×, 1,000 clients, SLO 1.5 ms, repetition 2");
+        assert_eq!(called, "law (paper) at 0.5×, 1,000 clients, SLO 1.5 ms, repetition 2");
         let by_hand = Cell { profile: "", demand_ratio: 0.0, clients: 1, ..Cell::of(&run) };
-        assert_eq!(by_hand.to_string(), "breakwater, 1 client, SLO 1.5 ms, repetition 2");
+        assert_eq!(by_hand.to_string(), "law, 1 client, SLO 1.5 ms, repetition 2");
     }
 }

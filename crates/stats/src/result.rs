@@ -34,6 +34,10 @@ pub struct Experiment {
     /// of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub arrivals: String,
+    /// What serves, as scenario files say it: a distribution and its mean, an application, or the names of paths. Empty in
+    /// results of earlier versions and of loads.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub service: String,
     /// The seed that decided schedule and service times.
     pub seed: u64,
     /// Plateau of the closed-loop sweep, median over all blocks of the first configuration.

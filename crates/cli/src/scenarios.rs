@@ -1,9 +1,9 @@
 //! Scenario files and the files that these name: where they lie, and as one piece for other processes.
 
 use crate::failure::Failure;
-use crate::input::text_of;
+use crate::input::{open, text_of};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use tailwater_core::words::nearest;
@@ -118,7 +118,7 @@ pub(crate) fn beside(folder: &Path, name: &str) -> Result<String, String> {
     };
     let most = limits::TIMES_BYTES_MAX as u64;
     let mut text = String::new();
-    let file = File::open(&path).map_err(trouble)?;
+    let file = open(&path, "").map_err(trouble)?;
     file.take(most + 1).read_to_string(&mut text).map_err(trouble)?;
     if text.len() as u64 > most {
         return Err(format!(

@@ -241,6 +241,29 @@ fn a_file_that_is_not_there_names_the_nearest_or_how_one_begins() {
     assert!(told.contains("it is a folder; a scenario file in it is needed"), "{told}");
 }
 
+/// A device was read for ever, and of a named pipe its writer was waited for.
+#[test]
+fn what_need_not_end_is_refused_and_standard_input_is_read_by_all_its_names() {
+    let run = |file: &Path| {
+        Command::new(TAILWATER).arg("run").arg(file).output().expect("the program starts")
+    };
+    let device = Path::new("/dev/null");
+    for output in [check(&[], &[device]), run(device)] {
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        let why = "it is a device, which need not end; a regular file is needed, or - for standard input";
+        assert!(told.contains("/dev/null") && told.contains(why), "{told}");
+    }
+    for name in ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        std::io::Write::write_all(&mut writer, SOUND.as_bytes()).expect("there is room");
+        drop(writer);
+        let mut command = Command::new(TAILWATER);
+        let output = command.args(["check", name]).stdin(reader).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+    }
+}
+
 /// It was sound without a word, and runs of it then had 115 % of the bound.
 #[test]
 fn an_objective_longer_than_a_step_is_a_note() {

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, say};
 use crate::folder::{Folder, RESULT, SERIES, TIERS};
-use crate::input::text_of;
+use crate::input::{RESULT_BYTES_MAX, text_within};
 use crate::terminal;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -83,7 +83,7 @@ pub(crate) fn read(path: &Path) -> Result<Experiment, Failure> {
 pub(crate) fn read_with_text(path: &Path) -> Result<(Experiment, String), Failure> {
     let file = if path.is_dir() { path.join(RESULT) } else { path.to_owned() };
     let trouble = |why: String| Failure::usage(format!("{}: {why}", file.display()));
-    let text = text_of(&file).map_err(|error| trouble(unreadable(&error)))?;
+    let text = text_within(&file, RESULT_BYTES_MAX).map_err(|error| trouble(unreadable(&error)))?;
     let experiment = serde_json::from_str(&text).map_err(|error| {
         trouble(format!("this is no result of tailwater run --json or --out: {error}"))
     })?;

@@ -19,7 +19,7 @@ mod pictures;
 
 use crate::failure::{Failure, say};
 use crate::folder::Folder;
-use crate::input::text_of;
+use crate::input::{RESULT_BYTES_MAX, text_within};
 use crate::machine;
 use crate::progress::Progress;
 use crate::tune::Steal;
@@ -153,7 +153,7 @@ fn cores() -> Result<(u32, u32), Failure> {
 fn read(result: &Path) -> Result<Validation, Failure> {
     let file = if result.is_dir() { result.join(JSON) } else { result.to_owned() };
     let trouble = |why: String| Failure::usage(format!("{}: {why}", file.display()));
-    let text = text_of(&file).map_err(|error| trouble(error.to_string()))?;
+    let text = text_within(&file, RESULT_BYTES_MAX).map_err(|error| trouble(error.to_string()))?;
     let mut found: Validation = serde_json::from_str(&text).map_err(|error| {
         trouble(format!("this is no result of tailwater accelerate validate: {error}"))
     })?;

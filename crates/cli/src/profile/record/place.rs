@@ -1,11 +1,11 @@
 //! Where a trace comes to lie, and what lies beside it afterwards.
 
 use crate::failure::Failure;
+use crate::input::other_kind;
 use crate::profile::companion::Companion;
 use std::ffi::OsStr;
 use std::fs::{DirEntry, File, TryLockError};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tailwater_report::count;
@@ -75,18 +75,7 @@ fn check_place(trace: &Path) -> Result<(), Failure> {
 /// What lies there instead of a file, or at the end of a link there: such as /dev/null, which root could replace, or a
 /// pipe, which to open would wait for a reader. A link that leads to a file or nowhere is replaced.
 fn other_than_file(trace: &Path) -> Option<String> {
-    let kind = std::fs::metadata(trace).ok()?.file_type();
-    let other = if kind.is_file() {
-        return None;
-    } else if kind.is_dir() {
-        "a folder"
-    } else if kind.is_fifo() {
-        "a pipe"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "a device"
-    };
+    let other = other_kind(std::fs::metadata(trace).ok()?.file_type())?;
     let is_link = std::fs::symlink_metadata(trace).is_ok_and(|found| found.is_symlink());
     Some(if is_link { format!("a link to {other}") } else { other.to_owned() })
 }

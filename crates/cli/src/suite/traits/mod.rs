@@ -18,7 +18,7 @@ mod page;
 use crate::data_folder::DataFolder;
 use crate::failure::{Failure, say};
 use crate::folder::Folder;
-use crate::input::text_of;
+use crate::input::{RESULT_BYTES_MAX, text_within};
 use crate::run::{Conclusion, is_short};
 use crate::services::SERVICES;
 use crate::values::{duration, key_value, rate};
@@ -166,8 +166,8 @@ fn measured(names: &[&str], options: &TraitsOptions) -> Result<(Found, Option<Fa
 
 /// What a file says that was written before.
 fn earlier(file: &Path) -> Result<Found, Failure> {
-    let text =
-        text_of(file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
+    let text = text_within(file, RESULT_BYTES_MAX)
+        .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
     let trouble = |why: &str| {
         let file = file.display();
         Failure::usage(format!("{file}: {why}; is it of suite traits --json, of this version?"))

@@ -9,7 +9,7 @@ use crate::spoiled::Ended;
 use crate::steps::{Steps, note_demand};
 use crate::{capacity, costs, label, order, validity};
 use tailwater_core::{Nanos, Rate};
-use tailwater_stats::naming::Cell;
+use tailwater_stats::naming::RunName;
 use tailwater_stats::result::{CapacityReading, Discard, Experiment, Run};
 use tailwater_stats::{Rules, discard, judge, summarise};
 use tailwater_workload::Scenario;
@@ -354,7 +354,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
     /// What the run is called, as results call it.
     fn title(&self, task: &Task<'_>) -> String {
         let Task { configuration, controller, measured, place } = *task;
-        let cell = Cell {
+        let name = RunName {
             controller: &controller.name,
             profile: &label::profile_among(controller, configuration, &self.scenario.demand),
             demand_ratio: label::demand_ratio(configuration, measured.first),
@@ -362,7 +362,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
             slo_us: configuration.slo.nanos() as f64 / 1e3,
             repetition: place.2,
         };
-        cell.to_string()
+        name.to_string()
     }
 
     fn ask<'t>(&self, task: &Task<'t>) -> OpenRun<'t> {

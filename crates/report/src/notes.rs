@@ -1,7 +1,7 @@
 //! What must be said beside the numbers: which runs do not count, and why.
 
 use crate::model::Group;
-use tailwater_stats::naming::Cell;
+use tailwater_stats::naming::RunName;
 use tailwater_stats::result::{DataUsed, Experiment, Run};
 
 /// A remark on runs that do not count.
@@ -127,5 +127,5 @@ pub(crate) fn reasons(run: &Run) -> String {
 }
 
 fn name(run: &Run) -> String {
-    Cell::of(run).to_string()
+    RunName::of(run).to_string()
 }

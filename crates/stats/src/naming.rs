@@ -6,9 +6,9 @@ use std::fmt;
 /// What stands where there is no number.
 pub const NOTHING: &str = "–";
 
-/// A run by which it is told from others of its experiment, such as `none at 0.5×, 100 clients, SLO 400 µs, repetition 2`.
+/// What tells a run from others of its experiment, such as `none at 0.5×, 100 clients, SLO 400 µs, repetition 2`.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Cell<'a> {
+pub struct RunName<'a> {
     /// As in [`Run`].
     pub controller: &'a str,
     /// As in [`Run`].
@@ -23,7 +23,7 @@ pub struct Cell<'a> {
     pub repetition: u32,
 }
 
-impl<'a> Cell<'a> {
+impl<'a> RunName<'a> {
     /// Which this run is.
     #[must_use]
     pub fn of(run: &'a Run) -> Self {
@@ -38,7 +38,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-impl fmt::Display for Cell<'_> {
+impl fmt::Display for RunName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&label(self.controller, self.profile))?;
         // A load by hand knows no capacity that its demand could be a multiple of.
@@ -143,9 +143,9 @@ mod tests {
             repetition: 2,
             ..Run::default()
         };
-        let called = Cell::of(&run).to_string();
+        let called = RunName::of(&run).to_string();
         assert_eq!(called, "law (paper) at 0.5×, 1,000 clients, SLO 1.5 ms, repetition 2");
-        let by_hand = Cell { profile: "", demand_ratio: 0.0, clients: 1, ..Cell::of(&run) };
+        let by_hand = RunName { profile: "", demand_ratio: 0.0, clients: 1, ..RunName::of(&run) };
         assert_eq!(by_hand.to_string(), "law, 1 client, SLO 1.5 ms, repetition 2");
     }
 }

@@ -186,7 +186,7 @@ pub struct Summary {
 /// A run set aside by a rule on noise, never by its result.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Discard {
-    /// Which run: the text of its [`Cell`](crate::naming::Cell).
+    /// Which run: the text of its [`RunName`](crate::naming::RunName).
     pub what: String,
     /// The rule and its reading.
     pub why: String,

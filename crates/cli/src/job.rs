@@ -159,7 +159,7 @@ pub(crate) struct OpenOutcome {
 impl OpenOutcome {
     /// Why the run cannot count, whatever the rules say.
     pub(crate) fn trouble(&self) -> Option<String> {
-        let wrong = self.run.wrong_answers;
+        let wrong = self.run.answers.wrong;
         let wrong = (wrong > 0).then(|| format!("{wrong} answers of the server were wrong"));
         let lost = self.run.connections.and_then(|connections| connections.trouble());
         let differ = self.differences.first().map(|first| {

@@ -23,7 +23,7 @@ pub(crate) fn merge(options: &MergeOptions) -> Result<(), Failure> {
     // As one program that ran everything would end.
     let conclusion = Conclusion {
         counts: whole.runs.iter().any(|run| run.valid),
-        wrong_answers: whole.runs.iter().map(|run| run.wrong_answers).sum(),
+        wrong_answers: whole.runs.iter().map(|run| run.answers.wrong).sum(),
     };
     // Of loads there is nothing to compare, and no summary.
     let is_load = whole.runs.iter().any(|run| !run.latency_counts_ns.is_empty());

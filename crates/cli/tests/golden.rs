@@ -168,6 +168,6 @@ fn row(run: &Run) -> String {
         share(run.fates.shed),
         share(run.fates.expired),
         share(run.fates.late),
-        run.rx_per_request,
+        run.server.rx_per_request,
     )
 }

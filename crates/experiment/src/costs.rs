@@ -29,7 +29,7 @@ fn of_group(runs: &[Run], like: &Run) -> Option<CostOfControl> {
         .filter(|run| run.controller == like.controller && run.profile == like.profile)
         .filter_map(|run| {
             let none = beside(runs, run)?;
-            Some((none.server_cpu_ns_per_request, run.server_cpu_ns_per_request))
+            Some((none.server.cpu_ns_per_request, run.server.cpu_ns_per_request))
         })
         // What could not be read is stored as zero.
         .filter(|(none, own)| *none > 0.0 && *own > 0.0)
@@ -71,12 +71,13 @@ fn same_setting(run: &Run, clients: u32, slo_us: f64, demand_ratio: f64) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_stats::result::ServerReading;
 
     fn run(controller: &str, repetition: u32, cpu: f64, valid: bool) -> Run {
         Run {
             controller: controller.into(),
             repetition,
-            server_cpu_ns_per_request: cpu,
+            server: ServerReading { cpu_ns_per_request: cpu, ..ServerReading::default() },
             valid,
             ..Run::default()
         }

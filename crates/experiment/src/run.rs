@@ -48,7 +48,7 @@ fn pairs(
 
 /// Whether a run tells of something that broke: that stands, however noisy the machine was.
 const fn broke(played: &Played) -> bool {
-    played.trouble.is_some() || played.run.wrong_answers > 0
+    played.trouble.is_some() || played.run.answers.wrong > 0
 }
 
 /// Runs between two measurements of capacity, where it drifts.

@@ -8,7 +8,7 @@ use tailwater_experiment::{
 };
 use tailwater_stats::Subject;
 use tailwater_stats::naming::RunName;
-use tailwater_stats::result::{Discard, Experiment, Fates, Manifest, Noise, Run, Series};
+use tailwater_stats::result::{AnswerReading, Discard, Experiment, Fates, Manifest, Noise, Run, Series};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::ControllerSpec;
 
@@ -109,7 +109,7 @@ impl Driver for Table {
         self.runs.push((ask.spec.name.clone(), demand, ask.seed));
         let steal_ratio = if self.steal.is_empty() { 0.0 } else { self.steal.remove(0) };
         let wrong = &mut self.wrong_answers;
-        let wrong_answers = if wrong.is_empty() { 0 } else { wrong.remove(0) };
+        let wrong = if wrong.is_empty() { 0 } else { wrong.remove(0) };
         let bins = ask.configuration.bin().map(|bin| {
             let bins = ask.configuration.duration.as_nanos() / bin.as_nanos();
             Series {
@@ -125,7 +125,7 @@ impl Driver for Table {
             goodput_rps: 50e3,
             fates: Fates { ok: 100, ..Fates::default() },
             noise: Noise { steal_ratio, ..Noise::default() },
-            wrong_answers,
+            answers: AnswerReading { wrong, partial: 0 },
             series: bins,
             ..Run::default()
         };
@@ -321,7 +321,7 @@ fn a_noisy_run_with_wrong_answers_or_trouble_stands() {
     (table.steal, table.wrong_answers) = (vec![0.5], vec![3]);
     let found = experiment(&once, &mut table);
     assert!(found.discarded.is_empty(), "{:?}", found.discarded);
-    assert_eq!(found.runs.iter().map(|run| run.wrong_answers).sum::<u64>(), 3);
+    assert_eq!(found.runs.iter().map(|run| run.answers.wrong).sum::<u64>(), 3);
 }
 
 /// A hand on Ctrl-C while capacity is measured.

@@ -113,8 +113,8 @@ impl Quantity {
             Self::Cpu => Some(cores_busy(run)),
             Self::Retries => run.retry.map(|retry| (retry.retried + retry.moved) * 100.0),
             Self::Failures => run.retry.and_then(|retry| positive(retry.failure_p99_us)),
-            Self::Received => positive(run.rx_per_request),
-            Self::Sent => positive(run.tx_per_request),
+            Self::Received => positive(run.server.rx_per_request),
+            Self::Sent => positive(run.server.tx_per_request),
         }
     }
 }
@@ -122,7 +122,7 @@ impl Quantity {
 fn cores_busy(run: &Run) -> f64 {
     let total = run.fates.total().max(1) as f64;
     let received = 1.0 - (run.fates.expired + run.fates.lost) as f64 / total;
-    run.server_cpu_ns_per_request * 1e-9 * run.offered_rps * received
+    run.server.cpu_ns_per_request * 1e-9 * run.offered_rps * received
 }
 
 /// Something of a run over time.

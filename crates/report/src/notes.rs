@@ -39,25 +39,25 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
     let doubtful = valid.filter_map(|run| {
         Some(Note { kind: "doubtful", what: name(run), why: run.in_doubt.clone()? })
     });
-    let partial = experiment.runs.iter().filter(|run| run.partial_answers > 0).map(|run| Note {
+    let partial = experiment.runs.iter().filter(|run| run.answers.partial > 0).map(|run| Note {
         kind: "partial",
         what: name(run),
         why: format!(
             "{} of {} answers lacked a part; they count as late, and are no goodput",
-            run.partial_answers,
+            run.answers.partial,
             run.fates.ok.saturating_add(run.fates.late)
         ),
     });
-    let replicas = experiment.runs.iter().filter(|run| run.replicas_lost > 0).map(|run| Note {
+    let replicas = experiment.runs.iter().filter(|run| run.replicas.lost > 0).map(|run| Note {
         kind: "replicas",
         what: name(run),
         why: format!(
             "replicas were lost {} times, and came back {} times",
-            run.replicas_lost, run.replicas_returned
+            run.replicas.lost, run.replicas.returned
         ),
     });
     let untold = experiment.runs.iter().filter_map(|run| {
-        let compared = run.replicas_compared.as_ref().filter(|compared| compared.untold > 0)?;
+        let compared = run.replicas.compared.as_ref().filter(|compared| compared.untold > 0)?;
         let why = format!(
             "after the run too few replicas could be asked to compare {} of {} keys",
             compared.untold, compared.keys
@@ -74,7 +74,7 @@ pub(crate) fn advice(experiment: &Experiment) -> Option<&'static str> {
     let rules = experiment.rules.clone().unwrap_or_default();
     let is_bottleneck = |run: &Run| {
         // A generator that lags behind is late most of the time; one in a hundred is a stall of the machine.
-        let late = run.lateness_p95_us > rules.lateness_of_slo_max * run.slo_us;
+        let late = run.generator.lateness_p95_us > rules.lateness_of_slo_max * run.slo_us;
         // One request in a hundred: chance leaves none unsent.
         late || run.unsent > run.fates.total() / 100
     };

@@ -81,8 +81,8 @@ impl Quantity {
             Self::Late => share(run.fates.late),
             Self::Lost => share(run.fates.lost),
             Self::RejectP50 => run.reject_p50_us,
-            Self::LatenessP99 => run.lateness_p99_us,
-            Self::Cpu => run.server_cpu_ns_per_request,
+            Self::LatenessP99 => run.generator.lateness_p99_us,
+            Self::Cpu => run.server.cpu_ns_per_request,
         }
     }
 }

@@ -92,11 +92,11 @@ fn a_generator_that_could_not_keep_up_brings_advice_on_sockets() {
 fn a_machine_that_stalls_is_no_generator_that_cannot_keep_up() {
     let mut experiment = small();
     for run in &mut experiment.runs {
-        (run.valid, run.lateness_p99_us) = (false, 3_000.0);
+        (run.valid, run.generator.lateness_p99_us) = (false, 3_000.0);
     }
     assert!(!table(&experiment, PLAIN).contains("bottleneck"));
     for run in &mut experiment.runs {
-        run.lateness_p95_us = 3_000.0;
+        run.generator.lateness_p95_us = 3_000.0;
     }
     assert!(table(&experiment, PLAIN).contains("bottleneck"));
 }
@@ -401,7 +401,7 @@ fn zeros_and_numbers_that_are_none_do_not_reach_the_reader() {
     (zero.p50_us, zero.p99_us, zero.p999_us) = (0.0, 0.0, 0.0);
     (zero.goodput_rps, zero.throughput_rps, zero.offered_rps) = (0.0, 0.0, 0.0);
     (zero.bound_rps, zero.goodput_of_bound, zero.capacity_rps) = (0.0, f64::NAN, 0.0);
-    (zero.lateness_p99_us, zero.server_cpu_ns_per_request) = (f64::INFINITY, 0.0);
+    (zero.generator.lateness_p99_us, zero.server.cpu_ns_per_request) = (f64::INFINITY, 0.0);
     zero.fates = Fates::default();
     let mut experiment = Experiment { runs: vec![zero], ..base("zeros") };
     experiment.capacity_rps = f64::NAN;
@@ -463,7 +463,7 @@ fn counts_that_no_run_has_make_a_report() {
     let most = u64::MAX;
     for run in &mut experiment.runs {
         run.fates = Fates { ok: most, late: most, expired: most, shed: most, lost: most };
-        (run.unsent, run.partial_answers) = (most, 1);
+        (run.unsent, run.answers.partial) = (most, 1);
     }
     assert!(table(&experiment, PLAIN).contains("answers lacked a part"));
     check(&html(&experiment));
@@ -510,7 +510,7 @@ fn what_was_not_measured_has_no_picture() {
     let mut simulated = small();
     simulated.summary.clear();
     for run in &mut simulated.runs {
-        (run.lateness_p99_us, run.server_cpu_ns_per_request) = (0.0, 0.0);
+        (run.generator.lateness_p99_us, run.server.cpu_ns_per_request) = (0.0, 0.0);
         (run.drop_ratio, run.reject_p50_us) = (0.0, 0.0);
     }
     let drawn = plots(&simulated, Look::WHOLE);

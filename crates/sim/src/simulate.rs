@@ -245,7 +245,7 @@ impl<'a> Simulation<'a> {
         let mut found = books.tally.finish();
         let points = std::mem::take(&mut found.points);
         found.fill(&mut run, Some(counts.requests));
-        counts.fill(&mut run, world.measure);
+        run.server = counts.server_reading(world.measure);
         let names = std::iter::once("").chain(world.tiers.iter().map(|tier| &*tier.name));
         if !world.tiers.is_empty() {
             let readings = names.zip(&tiers).map(|(name, tier)| tier.reading(name, world.measure));

@@ -217,7 +217,7 @@ fn a_distinct_thread_costs_as_equations_6_3_and_6_5_say_with_two_switches() {
     let distinct = unacknowledged("async-distinct");
     for (kernel, a) in KERNELS {
         let what = format!("kernel of {kernel} µs, A = {a}");
-        let alone = |kernel, host| run(kernel, host).server_cpu_ns_per_request;
+        let alone = |kernel, host| run(kernel, host).server.cpu_ns_per_request;
         let simulated = alone(Kernel::Here(kernel), PLAIN) / alone(Kernel::There(kernel / a), host);
         let predicted = model(&distinct, (kernel, a), &(set_up() + &o1));
         assert_near(simulated, predicted.speedup, &what);

@@ -29,7 +29,7 @@ fn near_equal_gaps_hide_the_tail_and_bursts_show_more_of_it() {
     let p99_us = SPACINGS.map(|spacing| {
         let run = experiment.runs.iter().find(|run| run.arrivals == spacing).expect("a run");
         assert_eq!(run.profile, format!("default, {spacing}"));
-        assert_eq!(run.slipped_us, 0.0, "virtual time has no late generator");
+        assert_eq!(run.generator.slipped_us, 0.0, "virtual time has no late generator");
         // Within a hundredth of the demand, three hundredths where it comes in bursts.
         assert!((run.offered_rps / run.asked_rps - 1.0).abs() < 0.03, "{spacing}: {run:?}");
         run.p99_us

@@ -87,7 +87,7 @@ fn demand_synchronisation_doubles_the_messages_that_speculation_needs() {
     let messages = |overrides: &[&str]| {
         let breakwater = spec("breakwater", "paper", overrides);
         let (run, _) = steady(&world, 0.5 * PAPER_RPS, &breakwater);
-        run.rx_per_request + run.tx_per_request
+        run.server.rx_per_request + run.server.tx_per_request
     };
     let ratio = messages(&["demand=synchronised"]) / messages(&[]);
     assert!((1.8..2.2).contains(&ratio), "{ratio:.2} times the messages");

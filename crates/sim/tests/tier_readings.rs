@@ -50,7 +50,7 @@ fn leaves_receive_what_the_front_asks_and_are_busy_for_their_work() {
     // Work, a message in and a message out.
     assert!(near(leaf.cpu_ns_per_request, 22_000.0), "{leaf:?}");
     assert!(near(leaf.cores_used, received(leaf) * 22e-6), "{leaf:?}");
-    assert!(near(front.cpu_ns_per_request, run.server_cpu_ns_per_request), "{front:?}");
+    assert!(near(front.cpu_ns_per_request, run.server.cpu_ns_per_request), "{front:?}");
     assert_eq!((leaf.drop_ratio, leaf.memory_bytes), (Some(0.0), 0));
 }
 

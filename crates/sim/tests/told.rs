@@ -202,7 +202,8 @@ fn behind_a_handler_that_stood_still_the_loop_first_looks_at_what_has_come() {
 fn a_welcome_costs_what_other_messages_cost() {
     let faults = vec![fault(ms(2), FaultKind::ServerRestart)];
     let (run, _) = played(&World { faults, ..world(SERVICE) }, &[ms(8)]);
-    let found = (run.rx_per_request, run.tx_per_request, run.server_cpu_ns_per_request);
+    let server = run.server;
+    let found = (server.rx_per_request, server.tx_per_request, server.cpu_ns_per_request);
     // Three connections and a request are received, three WELCOMEs and an answer are sent.
     let wanted = (4.0, 4.0, 4.0 * 2_000.0 + 4.0 * 3_000.0 + 10_000.0);
     assert_eq!(found, wanted);

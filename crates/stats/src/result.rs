@@ -2,15 +2,30 @@
 //!
 //! Field names carry their unit. Both drivers fill it; tables, plots and pages only read it.
 
-mod manifest;
-mod readings;
 mod run;
+mod fates;
+mod series;
+mod generator;
+mod server;
+mod answers;
+mod replicas;
+mod noise;
+mod readings;
+mod manifest;
+mod skip;
 
+pub use answers::AnswerReading;
+pub use fates::Fates;
+pub use generator::GeneratorReading;
 pub use manifest::{DataUsed, Manifest, StallReading};
+pub use noise::Noise;
 pub use readings::{
     ChangeReading, ClassReading, FaultReading, HedgeReading, LockReading, RetryReport, TierReading,
 };
-pub use run::{Fates, Noise, ReplicasCompared, Run, Series};
+pub use replicas::{ReplicaReading, ReplicasCompared};
+pub use run::Run;
+pub use series::Series;
+pub use server::ServerReading;
 
 use crate::rules::Rules;
 use serde::{Deserialize, Serialize};

@@ -107,11 +107,11 @@ const FIELDS: [(&str, Field); 24] = [
     ("fates.lost", |run| share(run, run.fates.lost)),
     ("unsent", |run| run.unsent as f64),
     ("drop_ratio", |run| run.drop_ratio),
-    ("lateness_p50_us", |run| run.lateness_p50_us),
-    ("lateness_p95_us", |run| run.lateness_p95_us),
-    ("lateness_p99_us", |run| run.lateness_p99_us),
-    ("slipped_us", |run| run.slipped_us),
-    ("explicit_credits_rps", |run| run.explicit_credits_rps),
+    ("lateness_p50_us", |run| run.generator.lateness_p50_us),
+    ("lateness_p95_us", |run| run.generator.lateness_p95_us),
+    ("lateness_p99_us", |run| run.generator.lateness_p99_us),
+    ("slipped_us", |run| run.generator.slipped_us),
+    ("explicit_credits_rps", |run| run.server.explicit_credits_rps),
     ("noise.steal_ratio", |run| run.noise.steal_ratio),
     ("noise.load_involuntary_per_s", |run| run.noise.load_involuntary_per_s),
     ("noise.load_run_delay_ratio", |run| run.noise.load_run_delay_ratio),
@@ -123,9 +123,9 @@ const MEASURED: [(&str, Field); 7] = [
     ("p99_us", |run| run.p99_us),
     ("p999_us", |run| run.p999_us),
     ("reject_p50_us", |run| run.reject_p50_us),
-    ("server_cpu_ns_per_request", |run| run.server_cpu_ns_per_request),
-    ("rx_per_request", |run| run.rx_per_request),
-    ("tx_per_request", |run| run.tx_per_request),
+    ("server_cpu_ns_per_request", |run| run.server.cpu_ns_per_request),
+    ("rx_per_request", |run| run.server.rx_per_request),
+    ("tx_per_request", |run| run.server.tx_per_request),
 ];
 
 /// The same of what is not always read.
@@ -142,7 +142,7 @@ fn share(run: &Run, count: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Fates;
+    use crate::result::{Fates, ServerReading};
 
     fn run(controller: &str, demand_ratio: f64, goodput_rps: f64) -> Run {
         Run {
@@ -206,9 +206,12 @@ mod tests {
         let with = |it| Run {
             p99_us: it,
             reject_p50_us: it,
-            server_cpu_ns_per_request: it,
-            rx_per_request: it,
-            tx_per_request: it,
+            server: ServerReading {
+                cpu_ns_per_request: it,
+                rx_per_request: it,
+                tx_per_request: it,
+                ..ServerReading::default()
+            },
             ..run("none", 1.0, 1.0)
         };
         let found = summarise(&[with(0.0), with(500.0), with(700.0)]);

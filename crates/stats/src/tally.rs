@@ -317,12 +317,12 @@ impl TallyFindings {
         run.p99_us = micros(self.latency.quantile(0.99));
         run.p999_us = micros(self.latency.quantile(0.999));
         run.reject_p50_us = micros(self.reject.quantile(0.5));
-        run.lateness_p50_us = micros(self.lateness.quantile(0.5));
-        run.lateness_p95_us = micros(self.lateness.quantile(0.95));
-        run.lateness_p99_us = micros(self.lateness.quantile(0.99));
+        run.generator.lateness_p50_us = micros(self.lateness.quantile(0.5));
+        run.generator.lateness_p95_us = micros(self.lateness.quantile(0.95));
+        run.generator.lateness_p99_us = micros(self.lateness.quantile(0.99));
         run.fates = self.fates;
         run.unsent = self.unsent;
-        run.partial_answers = self.partial;
+        run.answers.partial = self.partial;
         run.shed_by_reason = self.shed_by_reason;
         run.series = self.series;
         run.classes = self.classes;

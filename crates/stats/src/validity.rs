@@ -2,7 +2,7 @@
 //!
 //! Nothing here reads goodput or latency. A rule that did would choose the results it likes.
 
-use crate::result::{Run, TierReading};
+use crate::result::{GeneratorReading, Run, TierReading};
 use crate::rules::Rules;
 
 /// What a rule looks at.
@@ -129,7 +129,7 @@ fn of_noise(run: &Run, rules: &Rules) -> Vec<Breach> {
     let noise = &run.noise;
     let tiers = run.tiers.iter().flat_map(|tier| of_tier(tier, rules));
     let readings = [
-        late(run, rules),
+        late(&run.generator, rules.lateness_of_slo_max * run.slo_us),
         share(Subject::Steal, "steal", Some(noise.steal_ratio), Some(rules.steal_max)),
         switches(
             Subject::ServerSwitches,
@@ -181,9 +181,8 @@ fn of_tier(tier: &TierReading, rules: &Rules) -> [Option<Breach>; 2] {
 }
 
 /// A generator is late where others have its core, and where it is asked for too much.
-fn late(run: &Run, rules: &Rules) -> Option<Breach> {
-    let limit_us = rules.lateness_of_slo_max * run.slo_us;
-    let found_us = run.lateness_p99_us;
+fn late(generator: &GeneratorReading, limit_us: f64) -> Option<Breach> {
+    let found_us = generator.lateness_p99_us;
     (found_us > limit_us).then(|| Breach {
         subject: Subject::Lateness,
         said: format!("generator lateness p99 {found_us:.1} µs, above {limit_us:.1} µs"),
@@ -218,13 +217,17 @@ mod tests {
     use crate::result::{Fates, Noise};
     use crate::rules::TierRules;
 
+    fn late_by(lateness_p99_us: f64) -> GeneratorReading {
+        GeneratorReading { lateness_p99_us, ..GeneratorReading::default() }
+    }
+
     fn run() -> Run {
         Run {
             slo_us: 400.0,
             asked_rps: 10_000.0,
             offered_rps: 9_900.0,
             fates: Fates { ok: 1_000, ..Fates::default() },
-            lateness_p99_us: 200.0,
+            generator: late_by(200.0),
             ..Run::default()
         }
     }
@@ -261,7 +264,7 @@ mod tests {
             judge(&short, &Rules::default()),
             ["sent 97.9 % of the schedule's requests, below 98.0 %"]
         );
-        let slow = Run { lateness_p99_us: 200.5, ..run() };
+        let slow = Run { generator: late_by(200.5), ..run() };
         assert_eq!(
             discard(&slow, &Rules::default()).as_deref(),
             Some("generator lateness p99 200.5 µs, above 200.0 µs")

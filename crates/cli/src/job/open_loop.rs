@@ -21,7 +21,9 @@ use tailwater_load::{Application, EarlyEnd, OpenPlan, ThreadClients, open};
 use tailwater_rt::Address;
 use tailwater_rt::counts::Counts;
 use tailwater_rt::time::now;
-use tailwater_stats::result::{ConnectionReading, ReplicasCompared, Run};
+use tailwater_stats::result::{
+    ConnectionReading, GeneratorReading, ReplicaReading, ReplicasCompared, Run, ServerReading,
+};
 use tailwater_stats::traits::{TierTraits, Traits};
 use tailwater_stats::{AuditSpec, audit};
 use tailwater_workload::{Arrivals, DemandPlan, Schedule, Service, Step};
@@ -87,7 +89,7 @@ impl Job {
         let seen = (self.watching != Watching::Nothing).then(|| distribution(&findings));
         let mut outcome = self.conclude(job, findings)?;
         let run = &mut outcome.run;
-        run.wrong_answers = wrong_answers;
+        run.answers.wrong = wrong_answers;
         // Clients of a protocol of others do not connect again: a lost one asks nothing to the end of the run.
         let are_remade = application.foreign_front().is_none();
         run.connections = self.loses.trouble_of(connections, are_remade);
@@ -157,18 +159,14 @@ impl Job {
     ) {
         let run = &mut outcome.run;
         let ReplicaCounts { lost, returned, gets } = application.replicas();
-        (run.replicas_lost, run.replicas_returned) = (lost, returned);
+        run.replicas = ReplicaReading { lost, returned, compared: None };
         let Some(fleet) = fleet else { return };
         let compared = compare(fleet, self.pace, application);
         let [keys, untold, differ] =
             [compared.keys, compared.untold, compared.differ.len()].map(|count| count as u64);
-        run.wrong_answers += differ;
-        run.replicas_compared = (keys > 0 || !gets.is_empty()).then_some(ReplicasCompared {
-            keys,
-            untold,
-            differ,
-            gets,
-        });
+        run.answers.wrong += differ;
+        let told = keys > 0 || !gets.is_empty();
+        run.replicas.compared = told.then_some(ReplicasCompared { keys, untold, differ, gets });
         outcome.uneven = application.uneven_replicas();
         outcome.differences = compared.differ;
     }
@@ -266,17 +264,20 @@ impl Job {
                 self.server_waits.spends_cpu(),
             ),
             retry: all.retried.as_ref().map(Retried::report),
-            server_memory_bytes: all.window.server.memory,
-            slipped_us: all.slipped.nanos() as f64 / 1e3,
+            generator: GeneratorReading {
+                slipped_us: all.slipped.nanos() as f64 / 1e3,
+                ..GeneratorReading::default()
+            },
             ..Run::default()
         };
         let mut found = all.tally.finish();
         let points = std::mem::take(&mut found.points);
         let latency_counts_ns = found.latency.counts();
         found.fill(&mut run, counts.map(|counts| counts.totals.received));
-        match counts {
-            Some(counts) => self.fill_costs(&mut run, &all.window, counts),
-            None => self.fill_cpu(&mut run, &all.window),
+        let answered = run.fates.ok + run.fates.late;
+        run.server = self.server_reading(&all.window, counts, answered);
+        if let Some(counts) = counts {
+            run.locks = counts.locks.iter().map(reading).collect();
         }
         // Steps are no single process, and other arrivals have other gaps.
         run.audit = (job.bin_ns.is_none() && job.arrivals == Arrivals::Poisson).then(|| {
@@ -293,29 +294,33 @@ impl Job {
         })
     }
 
-    /// What a request cost, by what the server counted.
+    /// What requests cost the server in the window, by its own `counts`. Where it told none: by what its processes used, and by
+    /// how many were answered.
     #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
-    fn fill_costs(&self, run: &mut Run, window: &Window, counts: &Counts) {
-        let totals = &counts.totals;
+    fn server_reading(
+        &self,
+        window: &Window,
+        counts: Option<&Counts>,
+        answered: u64,
+    ) -> ServerReading {
+        let memory_bytes = window.server.memory;
+        let spends_cpu = self.server_waits.spends_cpu();
+        let Some(Counts { totals, .. }) = counts else {
+            let used_ns = window.server.usage.map_or(0, |usage| usage.cpu.nanos());
+            let spent_ns = if spends_cpu { 0 } else { used_ns };
+            let cpu_ns_per_request = spent_ns as f64 / answered.max(1) as f64;
+            return ServerReading { cpu_ns_per_request, memory_bytes, ..ServerReading::default() };
+        };
         let per_served = |count: u64| count as f64 / totals.served.max(1) as f64;
-        run.rx_per_request = per_served(totals.frames_in);
-        run.tx_per_request = per_served(totals.frames_out);
-        let seconds = window.length.as_secs_f64().max(1e-9);
-        run.explicit_credits_rps = totals.credit_frames as f64 / seconds;
-        run.locks = counts.locks.iter().map(reading).collect();
-        let cpu = window.server.usage.unwrap_or_default().cpu.nanos();
-        let spent = if self.server_waits.spends_cpu() { totals.busy_ns } else { cpu };
-        run.server_cpu_ns_per_request = spent as f64 / totals.received.max(1) as f64;
-    }
-
-    /// The same of a server that did not say what it counted: its time on cores alone, where that is its work.
-    #[expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
-    fn fill_cpu(&self, run: &mut Run, window: &Window) {
-        if let Some(usage) = window.server.usage
-            && !self.server_waits.spends_cpu()
-        {
-            let answered = run.fates.ok + run.fates.late;
-            run.server_cpu_ns_per_request = usage.cpu.nanos() as f64 / answered.max(1) as f64;
+        let used_ns = window.server.usage.unwrap_or_default().cpu.nanos();
+        let spent_ns = if spends_cpu { totals.busy_ns } else { used_ns };
+        ServerReading {
+            cpu_ns_per_request: spent_ns as f64 / totals.received.max(1) as f64,
+            memory_bytes,
+            rx_per_request: per_served(totals.frames_in),
+            tx_per_request: per_served(totals.frames_out),
+            explicit_credits_rps: totals.credit_frames as f64
+                / window.length.as_secs_f64().max(1e-9),
         }
     }
 

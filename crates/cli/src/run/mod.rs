@@ -70,7 +70,7 @@ impl Conclusion {
     fn of(experiment: &Experiment) -> Self {
         Self {
             counts: experiment.runs.iter().any(|run| run.valid),
-            wrong_answers: experiment.runs.iter().map(|run| run.wrong_answers).sum(),
+            wrong_answers: experiment.runs.iter().map(|run| run.answers.wrong).sum(),
         }
     }
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tailwater_core::{Nanos, Ratio};
 use tailwater_stats::Histogram;
 use tailwater_stats::result::{
-    ConnectionReading, Experiment, Fates, LoadMark, Noise, ReplicasCompared, Run,
+    AnswerReading, ConnectionReading, Experiment, Fates, GeneratorReading, LoadMark, Noise,
+    ReplicaReading, ReplicasCompared, Run,
 };
 
 /// Of their windows, so much must be in common: rates are added up.
@@ -91,11 +92,12 @@ fn beyond(run: &Run) -> Option<&'static str> {
     let sum = |counts: &[u64]| counts.iter().map(|count| u128::from(*count)).sum::<u128>();
     let fates =
         sum(&[run.fates.ok, run.fates.late, run.fates.expired, run.fates.shed, run.fates.lost]);
-    let answers = sum(&[run.unsent, run.wrong_answers, run.partial_answers]);
+    let answers = sum(&[run.unsent, run.answers.wrong, run.answers.partial]);
     let reasons = run.shed_by_reason.values().map(|count| u128::from(*count)).sum::<u128>();
     let latencies = run.latency_counts_ns.values().map(|count| u128::from(*count)).sum::<u128>();
     let replicas = run
-        .replicas_compared
+        .replicas
+        .compared
         .as_ref()
         .map_or(0, |it| sum(&[it.keys, it.untold, it.differ]) + sum(&it.gets));
     let connections = run.connections.as_ref().map_or(0, |it| {
@@ -152,25 +154,40 @@ fn together(runs: &[&Run]) -> Run {
         p99_us: us(0.99),
         p999_us: us(0.999),
         drop_ratio: Ratio::of(fates.shed, fates.ok + fates.late + fates.shed).0,
-        // Of these there is no more than a quantile of each load: the largest.
+        // Of this and of lateness there is no more than a quantile of each load: the largest.
         reject_p50_us: most(|run| run.reject_p50_us),
-        lateness_p50_us: most(|run| run.lateness_p50_us),
-        lateness_p95_us: most(|run| run.lateness_p95_us),
-        lateness_p99_us: most(|run| run.lateness_p99_us),
-        slipped_us: most(|run| run.slipped_us),
+        generator: runs.iter().map(|run| run.generator).reduce(later).unwrap_or_default(),
         invalid_because: reasons.collect(),
-        wrong_answers: count(|run| run.wrong_answers),
-        partial_answers: count(|run| run.partial_answers),
-        replicas_lost: runs.iter().map(|run| run.replicas_lost).max().unwrap_or_default(),
-        replicas_returned: runs.iter().map(|run| run.replicas_returned).max().unwrap_or_default(),
-        replicas_compared: runs
-            .iter()
-            .filter_map(|run| run.replicas_compared.clone())
-            .reduce(ReplicasCompared::plus),
+        answers: AnswerReading {
+            wrong: count(|run| run.answers.wrong),
+            partial: count(|run| run.answers.partial),
+        },
+        replicas: replicas(runs),
         connections: runs.iter().filter_map(|run| run.connections).reduce(ConnectionReading::plus),
         noise: runs.iter().map(|run| run.noise).reduce(worse).unwrap_or_default(),
         latency_counts_ns: latency.counts(),
         ..Run::default()
+    }
+}
+
+/// What all loads saw of the replicas of one service.
+fn replicas(runs: &[&Run]) -> ReplicaReading {
+    let most = |of: fn(&ReplicaReading) -> u64| runs.iter().map(|run| of(&run.replicas)).max();
+    let compared = runs.iter().filter_map(|run| run.replicas.compared.clone());
+    ReplicaReading {
+        lost: most(|it| it.lost).unwrap_or_default(),
+        returned: most(|it| it.returned).unwrap_or_default(),
+        compared: compared.reduce(ReplicasCompared::plus),
+    }
+}
+
+/// The later of two generators, in each respect.
+fn later(one: GeneratorReading, other: GeneratorReading) -> GeneratorReading {
+    GeneratorReading {
+        lateness_p50_us: one.lateness_p50_us.max(other.lateness_p50_us),
+        lateness_p95_us: one.lateness_p95_us.max(other.lateness_p95_us),
+        lateness_p99_us: one.lateness_p99_us.max(other.lateness_p99_us),
+        slipped_us: one.slipped_us.max(other.slipped_us),
     }
 }
 
@@ -257,11 +274,11 @@ mod tests {
     #[test]
     fn what_voids_one_load_voids_all() {
         let mut wrong = load(2, 100, &[1]);
-        wrong.runs[0].wrong_answers = 3;
+        wrong.runs[0].answers.wrong = 3;
         wrong.runs[0].invalid_because = vec!["3 answers were wrong".into()];
         let merged = merge(&[load(1, 100, &[1]), wrong]).expect("two loads");
         let run = &merged.runs[0];
-        assert_eq!((run.valid, run.wrong_answers), (false, 3));
+        assert_eq!((run.valid, run.answers.wrong), (false, 3));
         assert_eq!(run.invalid_because, ["load 2: 3 answers were wrong"]);
     }
 
@@ -346,7 +363,7 @@ mod tests {
         assert_eq!(refused(latency), MergeError::TooMany(1, "latencies"));
         let gets = |it: &mut Run| {
             let gets = vec![u64::MAX, u64::MAX];
-            it.replicas_compared = Some(ReplicasCompared { gets, ..ReplicasCompared::default() });
+            it.replicas.compared = Some(ReplicasCompared { gets, ..ReplicasCompared::default() });
         };
         assert_eq!(refused(gets), MergeError::TooMany(1, "replicas' answers"));
         let lost = |it: &mut Run| {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 use tailwater_control::Reason;
 use tailwater_core::Nanos;
-use tailwater_stats::result::Run;
+use tailwater_stats::result::ServerReading;
 
 /// Totals since the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -51,12 +51,16 @@ impl Counts {
         self.shed.iter().sum()
     }
 
-    /// What the server's own counters say about a run.
-    pub(crate) fn fill(&self, run: &mut Run, window: Duration) {
+    /// What the server's own counters say about a run with this window.
+    pub(crate) fn server_reading(&self, window: Duration) -> ServerReading {
         let per = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-        run.server_cpu_ns_per_request = per(self.busy_ns, self.requests);
-        run.rx_per_request = per(self.rx, self.served);
-        run.tx_per_request = per(self.tx, self.served);
-        run.explicit_credits_rps = self.explicit as f64 * 1e9 / window.nanos().max(1) as f64;
+        ServerReading {
+            cpu_ns_per_request: per(self.busy_ns, self.requests),
+            // Nothing has memory in virtual time.
+            memory_bytes: 0,
+            rx_per_request: per(self.rx, self.served),
+            tx_per_request: per(self.tx, self.served),
+            explicit_credits_rps: self.explicit as f64 * 1e9 / window.nanos().max(1) as f64,
+        }
     }
 }

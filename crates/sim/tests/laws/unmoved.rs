@@ -143,7 +143,7 @@ fn idle_sessions_are_cut_no_further_than_others_want() {
     assert!(worst >= 0.9 * CAPACITY_RPS, "{:.0?} of {CAPACITY_RPS}", series.goodput_rps);
     let pool = trace.samples.last().expect("samples").pool;
     assert!(pool > 200, "a pool of {pool}");
-    let messages = run.explicit_credits_rps * overload.length.as_secs_f64();
+    let messages = run.server.explicit_credits_rps * overload.length.as_secs_f64();
     assert!(messages < 150.0, "{messages} messages: each idle session was cut");
 }
 

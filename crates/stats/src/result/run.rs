@@ -1,15 +1,22 @@
 //! One run: what was asked, what came of it, and whether it counts.
 
+use super::answers::AnswerReading;
+use super::fates::Fates;
+use super::generator::GeneratorReading;
+use super::noise::Noise;
 use super::readings::{
     ChangeReading, ClassReading, FaultReading, LockReading, RetryReport, TierReading,
 };
+use super::replicas::ReplicaReading;
+use super::series::Series;
+use super::server::ServerReading;
+use super::skip::is_zero;
 use crate::connections::ConnectionReading;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::iter::Sum;
-use std::ops::AddAssign;
 
-/// One run of one controller at one demand.
+/// One run of one controller at one demand. In JSON, the fields of its parts stand among its own.
+// A map by numbers cannot be in a part: serde reads parts by way of values whose keys are text.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Run {
     /// Name in the catalog.
@@ -71,29 +78,12 @@ pub struct Run {
     pub drop_ratio: f64,
     /// From sending a request to receiving its reject, median; 0 when nothing was shed.
     pub reject_p50_us: f64,
-    /// Lateness of the generator: sending or queueing ÷ intended time, 50th percentile.
-    pub lateness_p50_us: f64,
-    /// Lateness of the generator, 95th percentile.
-    #[serde(default)]
-    pub lateness_p95_us: f64,
-    /// Lateness of the generator, 99th percentile.
-    pub lateness_p99_us: f64,
-    /// How far the schedule had slipped by the end of the window, where each gap began when the request before was
-    /// really sent. The arrivals `metronome` are such; 0 where requests have fixed times.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub slipped_us: f64,
-    /// CPU (blocking reception) or busy time (spinning) of the server per request it received. Where it tells no counts and
-    /// blocks: CPU per request that was answered.
-    pub server_cpu_ns_per_request: f64,
-    /// What the server's processes had of the memory at the end of the window; 0 where it was not read.
-    #[serde(default, skip_serializing_if = "is_none_counted")]
-    pub server_memory_bytes: u64,
-    /// Messages the server received per served request.
-    pub rx_per_request: f64,
-    /// Messages the server sent per served request.
-    pub tx_per_request: f64,
-    /// Messages that carried nothing but credits, per second.
-    pub explicit_credits_rps: f64,
+    /// How the generator kept to its schedule.
+    #[serde(flatten)]
+    pub generator: GeneratorReading,
+    /// What the server spent on its requests.
+    #[serde(flatten)]
+    pub server: ServerReading,
     /// Whether every rule fixed beforehand holds.
     pub valid: bool,
     /// The rules that do not hold.
@@ -102,21 +92,12 @@ pub struct Run {
     /// the run invalid, since results never decide. `None` where it is not, and in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_doubt: Option<String>,
-    /// Answers that were not what was asked for. One voids the run.
-    #[serde(default, skip_serializing_if = "is_none_counted")]
-    pub wrong_answers: u64,
-    /// Answers in the measured window that lacked a part, as the scenario lets them: they count as late, whenever they came.
-    #[serde(default, skip_serializing_if = "is_none_counted")]
-    pub partial_answers: u64,
-    /// How often the service lost a replica of its data since its start, as its answers told.
-    #[serde(default, skip_serializing_if = "is_none_counted")]
-    pub replicas_lost: u64,
-    /// How often one of these came back.
-    #[serde(default, skip_serializing_if = "is_none_counted")]
-    pub replicas_returned: u64,
-    /// Whether replicas held the same after the run, where the application was asked that. A difference counts as a wrong answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replicas_compared: Option<ReplicasCompared>,
+    /// Answers that were not whole, or not right.
+    #[serde(flatten)]
+    pub answers: AnswerReading,
+    /// What became of the service's replicas of its data.
+    #[serde(flatten)]
+    pub replicas: ReplicaReading,
     /// The generator's connections, where one was lost. Such a run does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<ConnectionReading>,
@@ -160,135 +141,110 @@ pub struct Run {
     pub latency_counts_ns: BTreeMap<u64, u64>,
 }
 
-const fn is_none_counted(count: &u64) -> bool {
-    *count == 0
-}
+#[cfg(test)]
+mod tests {
+    use super::super::ReplicasCompared;
+    use super::*;
 
-fn is_zero(number: &f64) -> bool {
-    *number == 0.0
-}
+    /// All that a run always has, and what is left out where there is none.
+    const KEYS: [&str; 50] = [
+        "controller",
+        "profile",
+        "arrivals",
+        "deadlines_enforced",
+        "clients",
+        "slo_us",
+        "repetition",
+        "demand_ratio",
+        "capacity_rps",
+        "capacity_drift",
+        "bound_rps",
+        "bound_error",
+        "asked_rps",
+        "offered_rps",
+        "throughput_rps",
+        "goodput_rps",
+        "goodput_of_capacity",
+        "goodput_of_bound",
+        "fates",
+        "unsent",
+        "shed_by_reason",
+        "p50_us",
+        "p99_us",
+        "p999_us",
+        "drop_ratio",
+        "reject_p50_us",
+        "lateness_p50_us",
+        "lateness_p95_us",
+        "lateness_p99_us",
+        "slipped_us",
+        "server_cpu_ns_per_request",
+        "server_memory_bytes",
+        "rx_per_request",
+        "tx_per_request",
+        "explicit_credits_rps",
+        "valid",
+        "invalid_because",
+        "in_doubt",
+        "wrong_answers",
+        "partial_answers",
+        "replicas_lost",
+        "replicas_returned",
+        "replicas_compared",
+        "audit",
+        "noise",
+        "series",
+        "locks",
+        "classes",
+        "known_bound_rps",
+        "latency_counts_ns",
+    ];
 
-/// The fate of every intended request; the five add up to all.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Fates {
-    /// Served within the SLO.
-    pub ok: u64,
-    /// Served after it, or with a part missing.
-    pub late: u64,
-    /// Given up at the client before sending.
-    pub expired: u64,
-    /// Rejected by the server.
-    pub shed: u64,
-    /// Sent, never answered; or never sent because the generator could not.
-    pub lost: u64,
-}
-
-impl Fates {
-    /// All intended requests; of a file that claims more than can be counted, the most that can.
-    #[must_use]
-    pub const fn total(&self) -> u64 {
-        let served = self.ok.saturating_add(self.late);
-        let refused = self.expired.saturating_add(self.shed);
-        served.saturating_add(refused).saturating_add(self.lost)
-    }
-}
-
-impl AddAssign for Fates {
-    fn add_assign(&mut self, other: Self) {
-        self.ok += other.ok;
-        self.late += other.late;
-        self.expired += other.expired;
-        self.shed += other.shed;
-        self.lost += other.lost;
-    }
-}
-
-impl Sum for Fates {
-    fn sum<I: Iterator<Item = Self>>(fates: I) -> Self {
-        let mut sum = Self::default();
-        fates.for_each(|one| sum += one);
-        sum
-    }
-}
-
-/// What disturbed the machine while a run was measured. What was not read is `None`: it is no zero, and a rule on it
-/// voids the run. In virtual time nothing disturbs.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Noise {
-    /// Time stolen by the hypervisor, share of one core.
-    pub steal_ratio: f64,
-    /// Involuntary context switches of the server's threads, per second.
-    pub server_involuntary_per_s: Option<f64>,
-    /// Involuntary context switches of the generator's threads, per second.
-    pub load_involuntary_per_s: f64,
-    /// Time that the server's threads could run and did not, added up, ÷ time.
-    #[serde(default)]
-    pub server_run_delay_ratio: Option<f64>,
-    /// The same of the generator's threads.
-    #[serde(default)]
-    pub load_run_delay_ratio: f64,
-    /// Time of processes that do not belong to the run, as a share of one core. Processes that a fault killed or started
-    /// belong to it. The kernel counts in ticks of 10 ms.
-    #[serde(default)]
-    pub foreign_cpu_ratio: Option<f64>,
-}
-
-impl Default for Noise {
-    /// None at all, as in virtual time.
-    fn default() -> Self {
-        Self {
-            steal_ratio: 0.0,
-            server_involuntary_per_s: Some(0.0),
-            load_involuntary_per_s: 0.0,
-            server_run_delay_ratio: Some(0.0),
-            load_run_delay_ratio: 0.0,
-            foreign_cpu_ratio: Some(0.0),
+    fn full() -> Run {
+        Run {
+            arrivals: "poisson".into(),
+            bound_error: 0.1,
+            generator: GeneratorReading { slipped_us: 0.3, ..GeneratorReading::default() },
+            server: ServerReading { memory_bytes: u64::MAX, ..ServerReading::default() },
+            in_doubt: Some("above the bound".into()),
+            answers: AnswerReading { wrong: 1, partial: u64::MAX },
+            replicas: ReplicaReading {
+                lost: 2,
+                returned: 1,
+                compared: Some(ReplicasCompared { gets: vec![5], ..ReplicasCompared::default() }),
+            },
+            locks: vec![LockReading::default()],
+            classes: vec![ClassReading::default()],
+            known_bound_rps: 1e300,
+            latency_counts_ns: [(7, u64::MAX)].into(),
+            ..Run::default()
         }
     }
-}
 
-/// Equal bins over the measured window, by intended time.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Series {
-    /// Width of a bin.
-    pub bin_us: f64,
-    /// Intended requests per second.
-    pub offered_rps: Vec<f64>,
-    /// Answers within the SLO per second.
-    pub goodput_rps: Vec<f64>,
-    /// 99th percentile of latency in the bin; 0 where nothing was served.
-    pub p99_us: Vec<f64>,
-    /// Median reject delay in the bin; 0 where nothing was shed.
-    pub reject_p50_us: Vec<f64>,
-    /// Demand ÷ capacity that the scenario asked for in the bin's middle.
-    pub demand_ratio: Vec<f64>,
-}
+    #[test]
+    fn parts_do_not_show_in_the_json() {
+        let json = serde_json::to_string(&full()).expect("JSON");
+        let places = KEYS.map(|key| json.find(&format!("\"{key}\":")));
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{json}");
+    }
 
-/// Keys whose replicas were compared after a run.
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
-pub struct ReplicasCompared {
-    /// A sample of the keys that were written.
-    pub keys: u64,
-    /// Of these, those of which fewer than two replicas could be asked.
-    pub untold: u64,
-    /// Those whose replicas did not hold the same.
-    pub differ: u64,
-    /// How many reads the replicas have answered, in the order in which a key has them. None in results of before it was told.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gets: Vec<u64>,
-}
+    /// Parts are read by way of values of any kind, which know no numbers as keys.
+    #[test]
+    fn what_was_written_is_read_to_the_last_digit() {
+        let json = serde_json::to_string(&full()).expect("JSON");
+        let read: Run = serde_json::from_str(&json).expect("a run");
+        assert_eq!(serde_json::to_string(&read).expect("JSON"), json);
+    }
 
-impl ReplicasCompared {
-    /// Of two generators.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        let at = |gets: &[u64], place: usize| gets.get(place).copied().unwrap_or(0);
-        let places = self.gets.len().max(other.gets.len());
-        Self {
-            keys: self.keys + other.keys,
-            untold: self.untold + other.untold,
-            differ: self.differ + other.differ,
-            gets: (0..places).map(|it| at(&self.gets, it) + at(&other.gets, it)).collect(),
+    #[test]
+    fn parts_of_earlier_versions_lack_fields() {
+        let mut json = serde_json::to_value(full()).expect("JSON");
+        let fields = json.as_object_mut().expect("an object");
+        for key in ["lateness_p95_us", "slipped_us", "server_memory_bytes", "replicas_compared"] {
+            assert!(fields.remove(key).is_some(), "{key}");
         }
+        let read: Run = serde_json::from_value(json).expect("a run");
+        assert_eq!((read.generator.slipped_us, read.server.memory_bytes), (0.0, 0));
+        assert_eq!((read.replicas.lost, read.replicas.compared), (2, None));
     }
 }

@@ -44,7 +44,7 @@ fn a_known_run_is_filled_in_field_by_field() {
         (run.p99_us, 200.0),
         (run.p999_us, 201.0),
         (run.reject_p50_us, 40.0),
-        (run.lateness_p99_us, 7.0),
+        (run.generator.lateness_p99_us, 7.0),
     ] {
         assert!((found / micros - 1.0).abs() < 1e-3, "found {found}, needed {micros}");
     }
@@ -76,7 +76,7 @@ fn partial_answers_are_no_goodput() {
     let mut run = Run::default();
     tally.finish().fill(&mut run, None);
     assert_eq!(run.fates, Fates { ok: 10, late: 6, ..Fates::default() });
-    assert_eq!(run.partial_answers, 6, "the one outside of the window is none of them");
+    assert_eq!(run.answers.partial, 6, "the one outside of the window is none of them");
     assert_eq!((run.throughput_rps, run.goodput_rps), (16.0, 10.0));
     let series = run.series.expect("bins were asked for");
     assert!(series.goodput_rps[1] == 0.0 && series.p99_us[1] > 90.0, "{series:?}");

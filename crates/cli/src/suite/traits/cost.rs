@@ -68,7 +68,7 @@ impl Cost {
             parts: Part::ALL.map(part).into(),
             answered: runs().map(answered).fold(1.0, f64::min),
             noisy: runs().filter(|run| !run.valid).count(),
-            wrong_answers: runs().map(|run| run.wrong_answers).sum(),
+            wrong_answers: runs().map(|run| run.answers.wrong).sum(),
         }
     }
 

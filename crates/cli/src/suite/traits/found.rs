@@ -172,7 +172,7 @@ fn runs_found(runs: &[&Run], quantities: &[Quantity], switch_us: &BySource) -> R
         runs: runs.len(),
         valid: valid.len(),
         invalid_because: runs.iter().flat_map(|run| run.invalid_because.iter().cloned()).collect(),
-        wrong_answers: runs.iter().map(|run| run.wrong_answers).sum(),
+        wrong_answers: runs.iter().map(|run| run.answers.wrong).sum(),
         answered: counted.iter().map(|run| answered(run)).fold(1.0, f64::min),
         fates: counted.iter().map(|run| run.fates).sum(),
         throughput_rps: median(|run| run.throughput_rps),

@@ -22,7 +22,7 @@ use tailwater_load::application::Whose;
 use tailwater_load::meter::Metered;
 use tailwater_program::interrupt::Interrupt;
 use tailwater_report::table;
-use tailwater_stats::result::{DataUsed, Experiment, LoadMark, Manifest};
+use tailwater_stats::result::{DataUsed, Experiment, LoadMark, Manifest, Verdict};
 use tailwater_stats::{Rules, discard, judge};
 use tailwater_workload::limits;
 use tailwater_workload::scenario::Capacity;
@@ -243,11 +243,8 @@ fn report(
     run.profile = spec.profile;
     run.asked_rps = options.rate.unwrap_or(0.0);
     let rules = rules(options);
-    run.invalid_because = judge(&run, &rules);
-    let noise = discard(&run, &rules);
-    run.invalid_because.extend(noise);
-    run.invalid_because.extend(trouble.clone());
-    run.valid = run.invalid_because.is_empty();
+    let (broken, noise) = (judge(&run, &rules), discard(&run, &rules));
+    run.verdict = Verdict::of(broken.into_iter().chain(noise).chain(trouble.clone()));
     let experiment = Experiment {
         scenario: "load".into(),
         arrivals: options.arrivals.to_string(),

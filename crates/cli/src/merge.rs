@@ -22,7 +22,7 @@ pub(crate) fn merge(options: &MergeOptions) -> Result<(), Failure> {
     let out = out.as_ref().map(|folder| (folder, options.pictures.look()));
     // As one program that ran everything would end.
     let conclusion = Conclusion {
-        counts: whole.runs.iter().any(|run| run.valid),
+        counts: whole.runs.iter().any(|run| run.verdict.valid),
         wrong_answers: whole.runs.iter().map(|run| run.answers.wrong).sum(),
     };
     // Of loads there is nothing to compare, and no summary.

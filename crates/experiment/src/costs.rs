@@ -21,8 +21,9 @@ pub(crate) fn of(runs: &[Run]) -> Vec<CostOfControl> {
 }
 
 fn of_group(runs: &[Run], like: &Run) -> Option<CostOfControl> {
-    let group =
-        |run: &&Run| run.valid && same_setting(run, like.clients, like.slo_us, like.demand_ratio);
+    let group = |run: &&Run| {
+        run.verdict.valid && same_setting(run, like.clients, like.slo_us, like.demand_ratio)
+    };
     let pairs: Vec<(f64, f64)> = runs
         .iter()
         .filter(group)
@@ -58,7 +59,7 @@ fn beside<'a>(runs: &'a [Run], run: &Run) -> Option<&'a Run> {
         [only] => Some(only),
         _ => all.iter().copied().find(|other| other.profile == run.profile),
     };
-    found.filter(|none| none.valid)
+    found.filter(|none| none.verdict.valid)
 }
 
 /// Set by the scenario, so equal to the last bit but for the demand, which a capacity went into.
@@ -71,14 +72,14 @@ fn same_setting(run: &Run, clients: u32, slo_us: f64, demand_ratio: f64) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::ServerReading;
+    use tailwater_stats::result::{ServerReading, Verdict};
 
     fn run(controller: &str, repetition: u32, cpu: f64, valid: bool) -> Run {
         Run {
             controller: controller.into(),
             repetition,
             server: ServerReading { cpu_ns_per_request: cpu, ..ServerReading::default() },
-            valid,
+            verdict: Verdict { valid, ..Verdict::default() },
             ..Run::default()
         }
     }

@@ -23,8 +23,8 @@ pub(crate) fn doubt(
     (before, after): (Rate, Rate),
 ) -> Option<String> {
     let drawn = if run.asked_rps > 0.0 { run.offered_rps / run.asked_rps } else { 1.0 };
-    let bound_rps = run.bound_rps.max(run.known_bound_rps) * drawn.max(1.0);
-    let most = ABOVE_BOUND_MAX + 3.0 * run.bound_error;
+    let bound_rps = run.yardstick.bound_rps.max(run.known_bound_rps) * drawn.max(1.0);
+    let most = ABOVE_BOUND_MAX + 3.0 * run.yardstick.bound_error;
     let exceeds = |bound_rps: f64| run.goodput_rps > most * bound_rps;
     if bound_rps <= 0.0 || !exceeds(bound_rps) {
         return None;
@@ -84,6 +84,7 @@ pub fn long_objective(scenario: &Scenario) -> Option<(Duration, Duration)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_stats::result::Yardstick;
 
     const STEADY: &str = r#"
 slo = "400ms"
@@ -109,7 +110,7 @@ server.service = { distribution = "exponential", mean = "100us" }
             asked_rps: 10_000.0,
             offered_rps: 9_900.0,
             goodput_rps: 8_960.0,
-            bound_rps: 8_000.0,
+            yardstick: Yardstick { bound_rps: 8_000.0, ..Yardstick::default() },
             ..Run::default()
         }
     }
@@ -130,12 +131,16 @@ server.service = { distribution = "exponential", mean = "100us" }
         let doubt = |run: Run| told(&run, STEADY);
         let why = "goodput is 112 % of the bound, which nothing can beat: the capacity around it may have been measured too low";
         assert_eq!(doubt(beaten()).as_deref(), Some(why));
-        assert_eq!(doubt(Run { bound_rps: 8_600.0, ..beaten() }), None);
+        let bound = |bound_rps, bound_error| {
+            let yardstick = Yardstick { bound_rps, bound_error, ..Yardstick::default() };
+            doubt(Run { yardstick, ..beaten() })
+        };
+        assert_eq!(bound(8_600.0, 0.0), None);
         assert_eq!(doubt(Run { known_bound_rps: 9_000.0, ..beaten() }), None, "costs known");
         assert_eq!(doubt(Run { offered_rps: 11_500.0, ..beaten() }), None, "more was drawn");
-        assert_eq!(doubt(Run { bound_rps: 0.0, ..beaten() }), None, "there is none");
-        assert_eq!(doubt(Run { bound_error: 0.03, ..beaten() }), None, "9 points may be chance");
-        assert!(doubt(Run { bound_error: 0.02, ..beaten() }).is_some());
+        assert_eq!(bound(0.0, 0.0), None, "there is none");
+        assert_eq!(bound(8_000.0, 0.03), None, "9 points may be chance");
+        assert!(bound(8_000.0, 0.02).is_some());
     }
 
     #[test]
@@ -161,7 +166,11 @@ server.service = { distribution = "exponential", mean = "100us" }
     /// The capacity was blamed where an objective was longer than a step.
     #[test]
     fn an_objective_longer_than_a_step_is_the_cause_as_far_as_it_reaches() {
-        let run = |goodput_rps| Run { bound_rps: 7_500.0, goodput_rps, ..beaten() };
+        let run = |goodput_rps| Run {
+            yardstick: Yardstick { bound_rps: 7_500.0, ..beaten().yardstick },
+            goodput_rps,
+            ..beaten()
+        };
         let of = |goodput_rps| told(&run(goodput_rps), &stepped()).unwrap_or_default();
         let cause = "goodput is 115 % of the bound: an objective of 400ms lets later steps answer what a step leaves, \
                      and the bound counts each step alone";

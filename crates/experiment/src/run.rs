@@ -10,7 +10,7 @@ use crate::steps::{Steps, note_demand};
 use crate::{capacity, costs, label, order, validity};
 use tailwater_core::{Nanos, Rate};
 use tailwater_stats::naming::RunName;
-use tailwater_stats::result::{CapacityReading, Discard, Experiment, Run};
+use tailwater_stats::result::{CapacityReading, Discard, Experiment, Run, Verdict, Yardstick};
 use tailwater_stats::{Rules, discard, judge, summarise};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{Configuration, ControllerSpec};
@@ -407,24 +407,24 @@ impl<'a, D: Driver> Conductor<'a, D> {
         let capacity = Rate(f64::midpoint(before.0, after.0));
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let cost = self.driver.cost(&self.scenario.controllers[place.1], capacity);
-        run.bound_rps = self.bounds.of(configuration, before, cost).0;
-        run.bound_error = bound::error(self.scenario, cost, run.fates.ok + run.fates.late);
+        run.yardstick = Yardstick {
+            capacity_rps: capacity.0,
+            capacity_drift: share((after.0 - before.0).abs(), capacity.0),
+            bound_rps: self.bounds.of(configuration, before, cost).0,
+            bound_error: bound::error(self.scenario, cost, run.fates.ok + run.fates.late),
+        };
         let known = self.bounds.of_known_costs(configuration, before, cost);
         run.known_bound_rps = known.map_or(0.0, |known| known.0);
-        run.capacity_rps = capacity.0;
-        run.capacity_drift = share((after.0 - before.0).abs(), capacity.0);
         run.goodput_of_capacity = share(run.goodput_rps, capacity.0);
-        run.goodput_of_bound = share(run.goodput_rps, run.bound_rps);
+        run.goodput_of_bound = share(run.goodput_rps, run.yardstick.bound_rps);
         self.ended.add(&run, &self.rules, trouble.as_deref());
-        run.invalid_because = judge(&run, &self.rules);
-        run.invalid_because.extend(noise);
-        run.invalid_because.extend(trouble);
-        run.valid = run.invalid_because.is_empty();
-        run.in_doubt = doubt(&run, self.scenario, configuration, around);
+        let broken = judge(&run, &self.rules);
+        run.verdict = Verdict::of(broken.into_iter().chain(noise).chain(trouble));
+        run.verdict.in_doubt = doubt(&run, self.scenario, configuration, around);
         if let Some(series) = &mut run.series {
             note_demand(series, configuration, first_capacity);
         }
-        if run.valid {
+        if run.verdict.valid {
             self.steps.add(configuration, first_capacity, &run, &points);
         }
         self.runs.push((place, run));

@@ -73,7 +73,7 @@ impl Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Fates, Noise};
+    use tailwater_stats::result::{Fates, Noise, Yardstick};
 
     fn quiet() -> Run {
         let fates = Fates { ok: 100, ..Fates::default() };
@@ -85,7 +85,7 @@ mod tests {
     }
 
     fn drifted() -> Run {
-        Run { capacity_drift: 0.3, ..quiet() }
+        Run { yardstick: Yardstick { capacity_drift: 0.3, ..quiet().yardstick }, ..quiet() }
     }
 
     fn ended(runs: &[Run]) -> Ended {
@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn the_most_frequent_reason_is_told_with_its_last_reading() {
-        let last = Run { capacity_drift: 0.4, ..quiet() };
+        let last =
+            Run { yardstick: Yardstick { capacity_drift: 0.4, ..quiet().yardstick }, ..quiet() };
         let found = ended(&[stolen(), drifted(), quiet(), last]).spoiled(true);
         let wanted = Spoiled {
             runs: 3,

@@ -180,11 +180,11 @@ fn where_nothing_drifts_capacity_is_measured_once_for_each_number_of_clients() {
 fn a_block_is_quoted_against_the_capacities_around_it() {
     let found = experiment(STEADY, &mut Table::of(true, &[100e3, 110e3, 120e3]));
     let of = |repetition| found.runs.iter().find(|run| run.repetition == repetition).unwrap();
-    assert_eq!((of(0).capacity_rps, of(1).capacity_rps), (105e3, 115e3));
+    assert_eq!((of(0).yardstick.capacity_rps, of(1).yardstick.capacity_rps), (105e3, 115e3));
     assert!((of(0).goodput_of_capacity - 50.0 / 105.0).abs() < 1e-9);
-    assert!((of(0).capacity_drift - 10.0 / 105.0).abs() < 1e-9);
+    assert!((of(0).yardstick.capacity_drift - 10.0 / 105.0).abs() < 1e-9);
     let twice = found.runs.iter().find(|run| run.repetition == 1 && run.demand_ratio > 1.0);
-    let (bound, capacity) = (twice.unwrap().bound_rps, 115e3);
+    let (bound, capacity) = (twice.unwrap().yardstick.bound_rps, 115e3);
     assert!((bound / capacity - 1.0).abs() < 0.02, "{bound}: by the mean, as the share of it");
     assert_eq!(found.capacity_rps, 110e3);
     assert!((found.capacity_drift - 20.0 / 110.0).abs() < 1e-9);
@@ -200,7 +200,7 @@ fn a_scenario_may_measure_capacity_around_every_run() {
             "[capacity]\nevery = 1\n[validity]\ncapacity_drift_max = 0.15\n[demand]",
         );
     let found = experiment(&text, &mut Table::of(true, &[100e3, 110e3, 100e3, 125e3, 125e3]));
-    let mut drifts: Vec<f64> = found.runs.iter().map(|run| run.capacity_drift).collect();
+    let mut drifts: Vec<f64> = found.runs.iter().map(|run| run.yardstick.capacity_drift).collect();
     drifts.sort_by(f64::total_cmp);
     let expected = [0.0, 10.0 / 105.0, 10.0 / 105.0, 25.0 / 112.5];
     assert!(
@@ -208,8 +208,11 @@ fn a_scenario_may_measure_capacity_around_every_run() {
         "{drifts:?}"
     );
     let changed = |why: &&String| why.starts_with("capacity");
-    let why: Vec<_> =
-        found.runs.iter().flat_map(|run| run.invalid_because.iter().filter(changed)).collect();
+    let why: Vec<_> = found
+        .runs
+        .iter()
+        .flat_map(|run| run.verdict.invalid_because.iter().filter(changed))
+        .collect();
     assert_eq!(why, ["capacity changed by 22.2 % around it, above 15.0 %"]);
     let before: Vec<u32> = found.capacities.iter().map(|reading| reading.repetition).collect();
     assert_eq!(before, [0, 0, 0, 0, 1]);
@@ -240,7 +243,7 @@ fn the_bound_of_steps_is_the_mean_of_the_bounds_of_each() {
     let found = experiment(&steps, &mut Table::of(false, &[100e3]));
     let run = &found.runs[0];
     assert!((run.demand_ratio - 1.0).abs() < 1e-9);
-    let share = run.bound_rps / 100e3;
+    let share = run.yardstick.bound_rps / 100e3;
     assert!((0.55..0.62).contains(&share), "{share}: half of 0.2 and half of 1.0");
     let demand = &run.series.as_ref().unwrap().demand_ratio;
     assert_eq!((demand[9], demand[10]), (0.2, 1.8));
@@ -255,10 +258,10 @@ fn a_goodput_above_the_bound_is_told_and_counts() {
         found.runs.iter().partition(|run| run.demand_ratio < 1.0);
     assert!(!low.is_empty() && low.len() == high.len());
     for run in low {
-        let why = run.in_doubt.as_deref().unwrap_or_default();
-        assert!(run.valid && why.ends_with("may have been measured too low"), "{why}");
+        let why = run.verdict.in_doubt.as_deref().unwrap_or_default();
+        assert!(run.verdict.valid && why.ends_with("may have been measured too low"), "{why}");
     }
-    assert!(high.iter().all(|run| run.in_doubt.is_none()));
+    assert!(high.iter().all(|run| run.verdict.in_doubt.is_none()));
 }
 
 #[test]
@@ -266,9 +269,9 @@ fn a_run_whose_server_ended_does_not_count() {
     let mut table = Table::of(false, &[100e3]);
     table.trouble = Some("the server did not stay".into());
     let found = experiment(STEADY, &mut table);
-    let invalid: Vec<_> = found.runs.iter().filter(|run| !run.valid).collect();
+    let invalid: Vec<_> = found.runs.iter().filter(|run| !run.verdict.valid).collect();
     assert_eq!(invalid.len(), 1, "{invalid:?}");
-    assert_eq!(invalid[0].invalid_because, ["the server did not stay"]);
+    assert_eq!(invalid[0].verdict.invalid_because, ["the server did not stay"]);
 }
 
 #[test]
@@ -288,9 +291,9 @@ fn a_noisy_run_is_made_again_and_the_third_stands() {
         assert!(what.ends_with("×, 50 clients, SLO 400 µs, repetition 0"), "{what}");
     }
     // The first was quiet at its second try; the next was not at its third, and the others at once.
-    let noisy: Vec<_> = found.runs.iter().filter(|run| !run.valid).collect();
+    let noisy: Vec<_> = found.runs.iter().filter(|run| !run.verdict.valid).collect();
     assert_eq!(noisy.len(), 1, "{noisy:?}");
-    assert!(noisy[0].invalid_because[0].contains("steal"), "{noisy:?}");
+    assert!(noisy[0].verdict.invalid_because[0].contains("steal"), "{noisy:?}");
 }
 
 /// What only shows that it works needs no quiet: CI would wait three times as long on a busy machine.
@@ -301,7 +304,7 @@ fn a_noisy_run_of_a_short_version_stands() {
     table.steal = vec![0.5];
     let found = run(&short, &mut table, &mut Silence).expect("it plays");
     assert!(found.discarded.is_empty(), "{:?}", found.discarded);
-    let mut why = found.runs.iter().flat_map(|run| &run.invalid_because);
+    let mut why = found.runs.iter().flat_map(|run| &run.verdict.invalid_because);
     assert!(why.any(|why| why.contains("steal")), "the noisy one");
 }
 
@@ -314,7 +317,7 @@ fn a_noisy_run_with_wrong_answers_or_trouble_stands() {
     let mut table = Table::of(true, &[100e3]);
     (table.steal, table.trouble) = (vec![0.5], Some("a tier died".into()));
     let found = experiment(&once, &mut table);
-    let why: Vec<_> = found.runs.iter().flat_map(|run| &run.invalid_because).collect();
+    let why: Vec<_> = found.runs.iter().flat_map(|run| &run.verdict.invalid_because).collect();
     assert!(found.discarded.is_empty() && why.iter().any(|why| *why == "a tier died"), "{why:?}");
 
     let mut table = Table::of(true, &[100e3]);
@@ -374,7 +377,10 @@ fn what_was_run_before_a_stop_or_a_failure_is_kept() {
         assert_eq!(unfinished.failure, "it broke");
         let made = unfinished.made;
         assert_eq!((made.runs.len(), made.capacities.len()), (kept, 1));
-        assert!(made.runs.iter().all(|run| run.capacity_rps == 100e3), "quoted like any other");
+        assert!(
+            made.runs.iter().all(|run| run.yardstick.capacity_rps == 100e3),
+            "quoted like any other"
+        );
     }
 }
 
@@ -451,11 +457,11 @@ fn a_scenario_may_say_by_which_rules_its_runs_count() {
         experiment(text, &mut table)
     };
     let usual = noisy(&once);
-    assert!(!usual.runs.is_empty() && usual.runs.iter().all(|run| !run.valid));
+    assert!(!usual.runs.is_empty() && usual.runs.iter().all(|run| !run.verdict.valid));
     assert_eq!(usual.rules, None);
     let lenient = noisy(&once.replace("[demand]", "[validity]\nsteal_max = 0.6\n[demand]"));
     assert_eq!(lenient.runs.len(), usual.runs.len());
-    assert!(lenient.runs.iter().all(|run| run.valid) && lenient.discarded.is_empty());
+    assert!(lenient.runs.iter().all(|run| run.verdict.valid) && lenient.discarded.is_empty());
     assert_eq!(lenient.rules.map(|rules| (rules.steal_max, rules.offered_min)), Some((0.6, 0.98)));
 }
 

@@ -227,7 +227,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::Run;
+    use tailwater_stats::result::{Run, Verdict};
 
     const FIGURE: &str = "paper = \"p\"\nnumber = 1\ntitle = \"t\"\nscenarios = [\"s\"]\n\
         [[claim]]\nwhat = \"goodput\"\nplace = \"§1\"\ntheirs = 801\nunit = \"k/s\"\nof = \"a\"\nbeside = [\"b\", \"c\"]\n\
@@ -238,7 +238,7 @@ mod tests {
             profile: profile.into(),
             repetition,
             goodput_rps: krps * 1e3,
-            valid: true,
+            verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
         };
         let mut runs: Vec<Run> = (0..).zip(of_a).map(|(seed, krps)| run("a", seed, krps)).collect();

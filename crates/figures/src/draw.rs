@@ -86,7 +86,7 @@ fn lines(drawn: Drawn, runs: &[&Run]) -> Vec<PictureLine> {
                 (point(seeds, x, y).into_iter().collect(), style.into())
             }
             Drawn::OverTime(course) => {
-                let valid = seeds.first().filter(|run| run.valid);
+                let valid = seeds.first().filter(|run| run.verdict.valid);
                 (valid.map_or_else(Vec::new, |run| over_time(run, course)), LineStyle::Dense)
             }
         };
@@ -102,7 +102,7 @@ fn lines(drawn: Drawn, runs: &[&Run]) -> Vec<PictureLine> {
 /// The medians of one run's seeds, as far as they are valid.
 fn point(seeds: &[&Run], x: Quantity, y: Quantity) -> Option<(f64, f64)> {
     let median = |quantity: Quantity| {
-        let valid = seeds.iter().filter(|run| run.valid);
+        let valid = seeds.iter().filter(|run| run.verdict.valid);
         let values: Vec<f64> = valid.filter_map(|run| quantity.of(run)).collect();
         (!values.is_empty()).then(|| Spread::of(&values).median)
     };
@@ -138,6 +138,7 @@ fn capital(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_stats::result::Verdict;
 
     #[test]
     fn seeds_of_one_run_are_one_point() {
@@ -146,7 +147,7 @@ mod tests {
             repetition,
             asked_rps,
             goodput_rps,
-            valid: true,
+            verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
         };
         let runs = [
@@ -155,8 +156,14 @@ mod tests {
             run(2, 1e3, 6e3),
             run(0, 2e3, 8e3),
             run(1, 2e3, 9e3),
-            Run { valid: false, ..run(2, 2e3, 99e3) },
-            Run { valid: false, ..run(0, 3e3, 99e3) },
+            Run {
+                verdict: Verdict { valid: false, ..run(2, 2e3, 99e3).verdict },
+                ..run(2, 2e3, 99e3)
+            },
+            Run {
+                verdict: Verdict { valid: false, ..run(0, 3e3, 99e3).verdict },
+                ..run(0, 3e3, 99e3)
+            },
         ];
         let drawn = Drawn::Points {
             x: Quantity::Demand,

@@ -133,7 +133,7 @@ impl Measure {
         let mut chosen = runs.of(&label).filter(|run| self.at.takes(run));
         let value = |run: &Run| {
             let value = self.of_run(run, &runs, subject).filter(|value| value.is_finite());
-            value.filter(|_| run.valid)
+            value.filter(|_| run.verdict.valid)
         };
         match self.at {
             At::Most | At::MostFromKrps(_) => extreme(chosen.map(value), f64::max),
@@ -163,7 +163,7 @@ impl Measure {
         let label = Self::named(self.against.as_ref()?, subject);
         let at = self.against_at.unwrap_or(At::DemandKrps(run.asked_rps / 1e3));
         let there = Runs { scenario: self.against_in.as_ref().unwrap_or(&self.scenario), ..*runs };
-        there.of(&label).find(|other| at.takes(other)).filter(|other| other.valid)
+        there.of(&label).find(|other| at.takes(other)).filter(|other| other.verdict.valid)
     }
 }
 
@@ -221,6 +221,7 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_stats::result::Verdict;
 
     fn run(profile: &str, repetition: u32, krps: f64, goodput_krps: f64) -> Run {
         Run {
@@ -230,7 +231,7 @@ mod tests {
             goodput_rps: goodput_krps * 1e3,
             slo_us: 200.0,
             p99_us: 300.0,
-            valid: true,
+            verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
         }
     }
@@ -248,7 +249,10 @@ mod tests {
             run("ours", 2, 200.0, 120.0),
             run("theirs", 2, 100.0, 45.0),
             run("theirs", 2, 200.0, 0.0),
-            Run { valid: false, ..run("ours", 3, 100.0, 90.0) },
+            Run {
+                verdict: Verdict { valid: false, ..run("ours", 3, 100.0, 90.0).verdict },
+                ..run("ours", 3, 100.0, 90.0)
+            },
         ];
         Results::of("s", runs)
     }
@@ -285,7 +289,10 @@ mod tests {
 
     #[test]
     fn nothing_is_compared_with_an_invalid_run() {
-        let theirs = |valid| Run { valid, ..run("theirs", 0, 200.0, 50.0) };
+        let theirs = |valid| Run {
+            verdict: Verdict { valid, ..run("theirs", 0, 200.0, 50.0).verdict },
+            ..run("theirs", 0, 200.0, 50.0)
+        };
         let text = "scenario = \"s\"\nread = { run = \"goodput\" }\nagainst = \"theirs\"\nas = \"times\"\n";
         let measure: Measure = toml::from_str(text).expect("it is a measure");
         let value = |valid| {

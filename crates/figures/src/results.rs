@@ -48,7 +48,7 @@ impl Results {
             driver: "sim".into(),
             seed: played.seed,
             short: self.short,
-            capacity_rps: played.runs.first().map_or(0.0, |run| run.capacity_rps),
+            capacity_rps: played.runs.first().map_or(0.0, |run| run.yardstick.capacity_rps),
             slo_us: played.runs.first().map_or(0.0, |run| run.slo_us),
             runs: played.runs.clone(),
             summary: summarise(&played.runs),

@@ -45,7 +45,7 @@ pub(crate) fn meaning() -> String {
 
 /// Which result it is, and why it is not the whole one.
 pub(crate) fn title(of: &Experiment) -> String {
-    let (valid, all) = (of.runs.iter().filter(|run| run.valid).count(), of.runs.len());
+    let (valid, all) = (of.runs.iter().filter(|run| run.verdict.valid).count(), of.runs.len());
     let told = [
         Some(format!("{} on {} ({})", of.scenario, of.driver, of.manifest.tailwater)),
         of.short.then(|| "the short version, which is no result".to_owned()),
@@ -220,7 +220,7 @@ mod tests {
     /// A part of a result was compared as if it were all of it.
     #[test]
     fn what_is_no_whole_result_says_so() {
-        use tailwater_stats::result::{Run, ShardMark};
+        use tailwater_stats::result::{Run, ShardMark, Verdict};
         let of = |driver: &str| Experiment { driver: driver.into(), ..Experiment::default() };
         let mark = ShardMark {
             index: 1,
@@ -234,7 +234,10 @@ mod tests {
             short: true,
             shard: Some(mark),
             cut_short: Some("ended by SIGTERM".into()),
-            runs: vec![Run::default(), Run { valid: true, ..Run::default() }],
+            runs: vec![
+                Run::default(),
+                Run { verdict: Verdict { valid: true, ..Verdict::default() }, ..Run::default() },
+            ],
             ..of("sim")
         };
         let text = comparison_table((&of("loopback"), &part), &Agreement::default(), None);

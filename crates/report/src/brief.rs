@@ -80,7 +80,7 @@ fn row(load: String, line: &Line<'_>, point: &Point<'_>, unit: ColumnUnit) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::Run;
+    use tailwater_stats::result::{Run, Verdict, Yardstick};
 
     fn run(controller: &str, demand_ratio: f64, valid: bool) -> Run {
         Run {
@@ -89,8 +89,8 @@ mod tests {
             clients: 100,
             slo_us: 400.0,
             demand_ratio,
-            valid,
-            capacity_rps: 43_000.0,
+            verdict: Verdict { valid, ..Verdict::default() },
+            yardstick: Yardstick { capacity_rps: 43_000.0, ..Yardstick::default() },
             goodput_rps: 40_850.0,
             goodput_of_capacity: 0.95,
             p99_us: 377.2,

@@ -83,16 +83,20 @@ fn row(line: &Line<'_>, point: &Point<'_>, class: usize) -> Vec<String> {
 }
 
 fn known<'a>(point: &Point<'a>) -> Option<&'a Run> {
-    point.runs.iter().copied().find(|run| run.known_bound_rps > 0.0 && run.bound_rps > 0.0)
+    point
+        .runs
+        .iter()
+        .copied()
+        .find(|run| run.known_bound_rps > 0.0 && run.yardstick.bound_rps > 0.0)
 }
 
 fn bound(run: &Run) -> String {
     format!(
         "At {} the bound is {} k/s for costs unknown and {} k/s ({} %) for costs known.",
         format::demand(run.demand_ratio),
-        format::thousands(run.bound_rps),
+        format::thousands(run.yardstick.bound_rps),
         format::thousands(run.known_bound_rps),
-        format::percent(run.known_bound_rps / run.bound_rps),
+        format::percent(run.known_bound_rps / run.yardstick.bound_rps),
     )
 }
 
@@ -100,7 +104,7 @@ fn bound(run: &Run) -> String {
 mod tests {
     use super::*;
     use crate::model::groups;
-    use tailwater_stats::result::Experiment;
+    use tailwater_stats::result::{Experiment, Verdict, Yardstick};
 
     fn run(repetition: u32, least_share: f64) -> Run {
         let class = |name: &str, share| ClassReading {
@@ -117,10 +121,10 @@ mod tests {
             slo_us: 400.0,
             repetition,
             demand_ratio: 2.0,
-            bound_rps: 9_500.0,
+            yardstick: Yardstick { bound_rps: 9_500.0, ..Yardstick::default() },
             known_bound_rps: 16_200.0,
             classes: vec![class("short", 0.95), class("long", 0.4)],
-            valid: true,
+            verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
         }
     }

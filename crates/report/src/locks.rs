@@ -117,7 +117,7 @@ fn most_waited<'a>(readings: impl Iterator<Item = &'a LockReading>) -> String {
 mod tests {
     use super::*;
     use crate::model::groups;
-    use tailwater_stats::result::Experiment;
+    use tailwater_stats::result::{Experiment, Verdict};
 
     fn run(repetition: u32, contended: u64) -> Run {
         let slabs = LockReading {
@@ -145,7 +145,7 @@ mod tests {
             repetition,
             demand_ratio: 2.0,
             locks: vec![slabs, index],
-            valid: true,
+            verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
         }
     }

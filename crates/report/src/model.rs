@@ -115,15 +115,17 @@ impl<'a> Point<'a> {
     /// Why its share of the bound is in doubt, by the first valid repetition that tells it. The share is a median: one of
     /// many repetitions does not make it doubtful.
     pub(crate) fn doubt(&self) -> Option<&'a str> {
-        let valid: Vec<&'a Run> = self.runs.iter().copied().filter(|run| run.valid).collect();
-        let doubts: Vec<&str> = valid.iter().filter_map(|run| run.in_doubt.as_deref()).collect();
+        let valid: Vec<&'a Run> =
+            self.runs.iter().copied().filter(|run| run.verdict.valid).collect();
+        let doubts: Vec<&str> =
+            valid.iter().filter_map(|run| run.verdict.in_doubt.as_deref()).collect();
         if 2 * doubts.len() >= valid.len() { doubts.first().copied() } else { None }
     }
 
     /// The fates of all valid repetitions together; zero where none is valid.
     pub(crate) fn fates(&self) -> Fates {
         let mut sum = Fates::default();
-        for run in self.runs.iter().filter(|run| run.valid) {
+        for run in self.runs.iter().filter(|run| run.verdict.valid) {
             sum.ok = sum.ok.saturating_add(run.fates.ok);
             sum.late = sum.late.saturating_add(run.fates.late);
             sum.expired = sum.expired.saturating_add(run.fates.expired);
@@ -173,9 +175,9 @@ fn group<'a>(
         .filter(|summary| summary.clients == clients && same(summary.slo_us, slo_us))
         .collect();
     // That of a run which does not count may be what voided it.
-    let any_valid = runs.iter().any(|run| run.valid);
-    let counted = runs.iter().filter(|run| run.valid || !any_valid);
-    let known = counted.map(|run| run.capacity_rps).filter(|rps| *rps > 0.0);
+    let any_valid = runs.iter().any(|run| run.verdict.valid);
+    let counted = runs.iter().filter(|run| run.verdict.valid || !any_valid);
+    let known = counted.map(|run| run.yardstick.capacity_rps).filter(|rps| *rps > 0.0);
     let capacity_rps =
         spread_of(known.collect()).map_or(experiment.capacity_rps, |spread| spread.median);
     let lines = labels.iter().enumerate().map(|(index, (controller, profile))| Line {
@@ -212,9 +214,9 @@ where
 
 fn point<'a>(demand: f64, mut runs: Vec<&'a Run>, summary: Option<&'a Summary>) -> Point<'a> {
     let total = runs.len() as u32;
-    let counted = runs.iter().filter(|run| run.valid).count() as u32;
+    let counted = runs.iter().filter(|run| run.verdict.valid).count() as u32;
     if counted > 0 {
-        runs.retain(|run| run.valid);
+        runs.retain(|run| run.verdict.valid);
     }
     let summary = summary.filter(|summary| summary.repetitions > 0);
     let valid = summary.map_or(counted, |summary| summary.repetitions);
@@ -233,9 +235,16 @@ fn finite_or_zero(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_stats::result::{Verdict, Yardstick};
 
     fn run(demand_ratio: f64, goodput_rps: f64, valid: bool) -> Run {
-        Run { controller: "none".into(), demand_ratio, goodput_rps, valid, ..Run::default() }
+        Run {
+            controller: "none".into(),
+            demand_ratio,
+            goodput_rps,
+            verdict: Verdict { valid, ..Verdict::default() },
+            ..Run::default()
+        }
     }
 
     #[test]
@@ -298,7 +307,10 @@ mod tests {
 
     #[test]
     fn capacities_of_invalid_runs_do_not_count() {
-        let with = |capacity_rps, valid| Run { capacity_rps, ..run(1.0, 1.0, valid) };
+        let with = |capacity_rps, valid| Run {
+            yardstick: Yardstick { capacity_rps, ..run(1.0, 1.0, valid).yardstick },
+            ..run(1.0, 1.0, valid)
+        };
         let of =
             |runs: Vec<Run>| groups(&Experiment { runs, ..Experiment::default() })[0].capacity_rps;
         let halved = || vec![with(40.0, false), with(50.0, false)];

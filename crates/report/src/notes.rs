@@ -25,7 +25,7 @@ pub(crate) const DOUBTFUL: &str =
 /// Every invalid run, then valid ones whose shares are in doubt, then those with partial answers. Behind them are those that
 /// lost replicas or could not compare them, and every discarded one.
 pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
-    let invalid = experiment.runs.iter().filter(|run| !run.valid).map(|run| Note {
+    let invalid = experiment.runs.iter().filter(|run| !run.verdict.valid).map(|run| Note {
         kind: "invalid",
         what: name(run),
         why: reasons(run),
@@ -35,9 +35,9 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
         what: discard.what.clone(),
         why: discard.why.clone(),
     });
-    let valid = experiment.runs.iter().filter(|run| run.valid);
+    let valid = experiment.runs.iter().filter(|run| run.verdict.valid);
     let doubtful = valid.filter_map(|run| {
-        Some(Note { kind: "doubtful", what: name(run), why: run.in_doubt.clone()? })
+        Some(Note { kind: "doubtful", what: name(run), why: run.verdict.in_doubt.clone()? })
     });
     let partial = experiment.runs.iter().filter(|run| run.answers.partial > 0).map(|run| Note {
         kind: "partial",
@@ -78,7 +78,7 @@ pub(crate) fn advice(experiment: &Experiment) -> Option<&'static str> {
         // One request in a hundred: chance leaves none unsent.
         late || run.unsent > run.fates.total() / 100
     };
-    let spoiled = experiment.runs.iter().filter(|run| !run.valid);
+    let spoiled = experiment.runs.iter().filter(|run| !run.verdict.valid);
     (sockets && spoiled.into_iter().any(is_bottleneck)).then_some(BOTTLENECK)
 }
 
@@ -119,10 +119,10 @@ pub(crate) fn has_doubtful(group: &Group<'_>) -> bool {
 
 /// Why a run is invalid, in one line.
 pub(crate) fn reasons(run: &Run) -> String {
-    if run.invalid_because.is_empty() {
+    if run.verdict.invalid_because.is_empty() {
         "no reason was recorded".to_owned()
     } else {
-        run.invalid_because.join("; ")
+        run.verdict.invalid_because.join("; ")
     }
 }
 

@@ -72,7 +72,7 @@ impl Quantity {
             Self::Goodput => run.goodput_rps,
             Self::OfCapacity => run.goodput_of_capacity,
             Self::OfBound => run.goodput_of_bound,
-            Self::Bound => run.bound_rps,
+            Self::Bound => run.yardstick.bound_rps,
             Self::P50 => run.p50_us,
             Self::P99 => run.p99_us,
             Self::P999 => run.p999_us,

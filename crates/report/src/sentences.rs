@@ -138,7 +138,7 @@ fn across_demands(group: &Group<'_>) -> Option<String> {
 
 fn trust(experiment: &Experiment) -> String {
     let all = experiment.runs.len();
-    let valid = experiment.runs.iter().filter(|run| run.valid).count();
+    let valid = experiment.runs.iter().filter(|run| run.verdict.valid).count();
     let verb = if valid == 1 { "is" } else { "are" };
     let mut text = format!("{valid} of {all} runs {verb} valid");
     match experiment.discarded.len() {
@@ -168,7 +168,7 @@ fn stalls(experiment: &Experiment) -> Option<String> {
 
 fn no_result(experiment: &Experiment) -> String {
     let mut causes: BTreeMap<String, usize> = BTreeMap::new();
-    for run in experiment.runs.iter().filter(|run| !run.valid) {
+    for run in experiment.runs.iter().filter(|run| !run.verdict.valid) {
         *causes.entry(notes::reasons(run)).or_default() += 1;
     }
     let commonest = causes.into_iter().max_by_key(|(_, times)| *times);

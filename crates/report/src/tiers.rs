@@ -193,7 +193,7 @@ fn name(reading: &TierReading) -> String {
 mod tests {
     use super::*;
     use crate::model::groups;
-    use tailwater_stats::result::{Experiment, Run};
+    use tailwater_stats::result::{Experiment, Run, Verdict};
 
     fn run(repetition: u32, memory_bytes: u64) -> Run {
         let tier = |name: &str, nodes, received_rps| TierReading {
@@ -217,7 +217,7 @@ mod tests {
             repetition,
             demand_ratio: 1.0,
             tiers: vec![tier("", 1, 20_000.0), tier("leaf", 4, 60_000.0)],
-            valid: true,
+            verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
         }
     }
@@ -261,7 +261,7 @@ mod tests {
     fn second_tries_of_invalid_runs_are_marked_and_names_stay_text() {
         let mut hedged = run(0, 8 << 20);
         hedged.tiers[1].hedges = Some(HedgeReading { sent_per_s: 12.0, ..HedgeReading::default() });
-        (hedged.valid, hedged.profile) = (false, "a\u{1b}[2J".into());
+        (hedged.verdict.valid, hedged.profile) = (false, "a\u{1b}[2J".into());
         let experiment = Experiment { runs: vec![hedged], ..Experiment::default() };
         let told = second_tries(&groups(&experiment)[0]);
         assert_eq!(told.lines().count(), 1);

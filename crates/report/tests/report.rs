@@ -61,7 +61,7 @@ fn every_line_of_text_fits_from_eighty_columns_up() {
     for run in &mut long.runs {
         run.profile =
             "default [locks=timed:50us, preset=breakwater-osdi20/10us, alpha=0.002]".into();
-        run.valid = run.repetition > 0;
+        run.verdict.valid = run.repetition > 0;
     }
     long.summary.clear();
     for experiment in [small(), overload(), spike(), long] {
@@ -78,7 +78,7 @@ fn a_generator_that_could_not_keep_up_brings_advice_on_sockets() {
     let mut experiment = small();
     assert!(!table(&experiment, PLAIN).contains("bottleneck"));
     for run in &mut experiment.runs {
-        run.valid = false;
+        run.verdict.valid = false;
         run.unsent = run.fates.total() / 20;
     }
     let text = table(&experiment, PLAIN);
@@ -92,7 +92,7 @@ fn a_generator_that_could_not_keep_up_brings_advice_on_sockets() {
 fn a_machine_that_stalls_is_no_generator_that_cannot_keep_up() {
     let mut experiment = small();
     for run in &mut experiment.runs {
-        (run.valid, run.generator.lateness_p99_us) = (false, 3_000.0);
+        (run.verdict.valid, run.generator.lateness_p99_us) = (false, 3_000.0);
     }
     assert!(!table(&experiment, PLAIN).contains("bottleneck"));
     for run in &mut experiment.runs {
@@ -243,7 +243,8 @@ fn the_page_says_where_when_and_why() {
 #[test]
 fn every_run_and_every_bin_is_a_line_of_csv() {
     let mut experiment = spike();
-    experiment.runs[0].invalid_because = vec!["one, \"two\"".to_owned(), "three".to_owned()];
+    experiment.runs[0].verdict.invalid_because =
+        vec!["one, \"two\"".to_owned(), "three".to_owned()];
     let text = runs_csv(&experiment);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let heads: Vec<String> =
@@ -331,7 +332,7 @@ fn a_goodput_above_the_bound_is_marked_with_its_cause() {
     for run in &mut experiment.runs[2..] {
         run.goodput_of_bound = 1.15;
     }
-    experiment.runs[2].in_doubt = Some(why.to_owned());
+    experiment.runs[2].verdict.in_doubt = Some(why.to_owned());
     // One of three is no half: the median is none that exceeds the bound.
     let mut seldom = experiment.clone();
     seldom.runs.push(seldom.runs[3].clone());
@@ -400,7 +401,8 @@ fn zeros_and_numbers_that_are_none_do_not_reach_the_reader() {
     let mut zero = run("none", 1.0, 0);
     (zero.p50_us, zero.p99_us, zero.p999_us) = (0.0, 0.0, 0.0);
     (zero.goodput_rps, zero.throughput_rps, zero.offered_rps) = (0.0, 0.0, 0.0);
-    (zero.bound_rps, zero.goodput_of_bound, zero.capacity_rps) = (0.0, f64::NAN, 0.0);
+    (zero.yardstick.bound_rps, zero.goodput_of_bound, zero.yardstick.capacity_rps) =
+        (0.0, f64::NAN, 0.0);
     (zero.generator.lateness_p99_us, zero.server.cpu_ns_per_request) = (f64::INFINITY, 0.0);
     zero.fates = Fates::default();
     let mut experiment = Experiment { runs: vec![zero], ..base("zeros") };
@@ -421,7 +423,7 @@ fn what_knows_no_capacity_tells_no_share_of_it() {
     let mut load = single();
     load.capacity_rps = 0.0;
     for run in &mut load.runs {
-        (run.capacity_rps, run.goodput_of_capacity, run.demand_ratio) = (0.0, 0.0, 0.0);
+        (run.yardstick.capacity_rps, run.goodput_of_capacity, run.demand_ratio) = (0.0, 0.0, 0.0);
     }
     let told = line_summary(&load);
     let begin = "Of 69.1 k requests/s asked for, breakwater (default) keeps 65.7 k/s in time (97 % of the bound";
@@ -474,8 +476,8 @@ fn without_a_valid_run_there_is_no_result() {
     let mut experiment = small();
     experiment.summary.clear();
     for run in &mut experiment.runs {
-        run.valid = false;
-        run.invalid_because = vec!["offered 90 %, needed 98 %".to_owned()];
+        run.verdict.valid = false;
+        run.verdict.invalid_because = vec!["offered 90 %, needed 98 %".to_owned()];
     }
     let sentence = line_summary(&experiment);
     assert!(sentence.contains("no run in it is valid (mostly: offered 90 %"), "{sentence}");
@@ -569,7 +571,7 @@ fn hostile() -> Experiment {
     let mut experiment = small();
     experiment.scenario = "<img src=x onerror=y>\"'&<b>".to_owned();
     experiment.runs[0].controller = "</svg><script>\u{1}".to_owned();
-    experiment.runs[1].invalid_because = vec!["</td>&nbsp;\u{0}".to_owned()];
+    experiment.runs[1].verdict.invalid_because = vec!["</td>&nbsp;\u{0}".to_owned()];
     experiment.discarded[0].what = "]]><!--".to_owned();
     experiment.manifest.cpu = "\"><i>".to_owned();
     experiment

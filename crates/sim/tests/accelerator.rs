@@ -133,8 +133,8 @@ fn assert_near(simulated: f64, predicted: f64, what: &str) {
 
 /// How many times as much such a host serves as one without an accelerator, which needs no threads.
 fn throughput((kernel, a): (f64, f64), host: Host<'_>) -> f64 {
-    let without = run(Kernel::Here(kernel), PLAIN).capacity_rps;
-    run(Kernel::There(kernel / a), host).capacity_rps / without
+    let without = run(Kernel::Here(kernel), PLAIN).yardstick.capacity_rps;
+    run(Kernel::There(kernel / a), host).yardstick.capacity_rps / without
 }
 
 /// How many times as long a request takes without an accelerator, where it meets no other. The client's way is not the host's
@@ -147,7 +147,7 @@ fn latency((kernel, a): (f64, f64), host: Host<'_>) -> f64 {
 #[test]
 fn on_chip_throughput_grows_as_equation_6_1_says() {
     for (kernel, a) in KERNELS.into_iter().chain([AS_SLOW]) {
-        let capacity = |kernel| run(Kernel::Here(kernel), PLAIN).capacity_rps;
+        let capacity = |kernel| run(Kernel::Here(kernel), PLAIN).yardstick.capacity_rps;
         let simulated = capacity(kernel / a) / capacity(kernel);
         let predicted = model(&design("sync", "on-chip"), (kernel, a), "");
         assert_near(simulated, predicted.speedup, &format!("kernel of {kernel} µs, A = {a}"));

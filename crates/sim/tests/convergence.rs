@@ -89,7 +89,7 @@ fn with_a_hundred_thousand_clients_to_a_core_goodput_does_not_swing() {
     let runs = runs(&scenario(100_000, "10us", times, demand, BREAKWATER));
     let series = runs[0].series.as_ref().expect("bins");
     let shares: Vec<f64> =
-        series.goodput_rps.iter().map(|good| good / runs[0].capacity_rps).collect();
+        series.goodput_rps.iter().map(|good| good / runs[0].yardstick.capacity_rps).collect();
     assert!(shares.len() > 10, "most of 20 bins: {shares:.2?}");
     assert!(shares.iter().all(|share| *share > 0.8), "{shares:.2?} of capacity");
 }
@@ -107,7 +107,7 @@ fn nor_do_ten_thousand_clients_of_long_service_swing_with_any_of_three_seeds() {
     for run in runs {
         let series = run.series.as_ref().expect("bins");
         let good = series.goodput_rps.iter();
-        let shares: Vec<f64> = good.map(|good| good / run.capacity_rps).collect();
+        let shares: Vec<f64> = good.map(|good| good / run.yardstick.capacity_rps).collect();
         assert!(shares.len() >= 3, "most of 4 bins: {shares:.2?}");
         assert!(shares.iter().all(|share| *share > 0.7), "{shares:.2?} of capacity");
     }
@@ -127,7 +127,7 @@ fn with_3700_clients_whose_connections_cost_p99_is_within_the_objective() {
         assert!(good > 0.9 && dropped < 0.12 && run.p99_us <= 400.0, "{found}");
     }
     // 10 µs, 4.4 µs for messages, and 1 µs for the connection.
-    let requests_us = 1e6 / runs[0].capacity_rps;
+    let requests_us = 1e6 / runs[0].yardstick.capacity_rps;
     assert!((14.9..15.8).contains(&requests_us), "{requests_us} µs for each request");
 }
 

@@ -52,7 +52,7 @@ fn every_combination_is_run_and_all_fates_add_up() {
     assert_eq!(found.driver, "sim");
     assert_eq!(found.runs.len(), 2 * 2 * 2 * 2);
     for run in &found.runs {
-        assert!(run.valid, "{:?}", run.invalid_because);
+        assert!(run.verdict.valid, "{:?}", run.verdict.invalid_because);
         let offered = run.offered_rps * 0.05;
         assert!((run.fates.total() as f64 - offered).abs() < 0.5);
         assert!((run.offered_rps / run.asked_rps - 1.0).abs() < 0.05);
@@ -74,7 +74,7 @@ fn capacity_is_the_plateau_of_the_closed_loop_and_the_bound_lies_below_it() {
     let share = found.capacity_rps / (1e6 / 14.4);
     assert!((0.96..1.04).contains(&share), "{} requests/s", found.capacity_rps);
     for run in &found.runs {
-        let bound = run.bound_rps / run.capacity_rps;
+        let bound = run.yardstick.bound_rps / run.yardstick.capacity_rps;
         let most = run.demand_ratio.min(1.0);
         assert!((0.9 * most..1.04 * most).contains(&bound), "{bound}");
         // The bound is of other draws of the same distribution; these runs are short.

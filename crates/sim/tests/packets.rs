@@ -70,12 +70,14 @@ fn a_scenario_sets_both() {
     let plain = play(&[four]);
     let coalesced = play(&[four, "sim.coalescing = true"]);
     let dear = play(&[four, "sim.connection = \"4us\""]);
-    let capacity = |result: &Experiment| result.runs[0].capacity_rps / plain.runs[0].capacity_rps;
+    let capacity = |result: &Experiment| {
+        result.runs[0].yardstick.capacity_rps / plain.runs[0].yardstick.capacity_rps
+    };
     let (more, less) = (capacity(&coalesced), capacity(&dear));
     assert!(more > 1.05 && less < 0.95, "{more} and {less} of the capacity");
     for result in [plain, coalesced, dear] {
         let run = &result.runs[0];
-        let served = run.throughput_rps / run.bound_rps;
+        let served = run.throughput_rps / run.yardstick.bound_rps;
         assert!(served < 1.01, "{served} of the bound are served");
     }
 }

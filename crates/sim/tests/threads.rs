@@ -248,8 +248,8 @@ fn cores_without_threads_stay_idle() {
 
 fn assert_undoubted(found: &Experiment) {
     for run in &found.runs {
-        let (served, bound) = (run.goodput_rps, run.bound_rps);
-        assert_eq!(run.in_doubt, None, "{}: {served} requests/s of {bound}", run.profile);
+        let (served, bound) = (run.goodput_rps, run.yardstick.bound_rps);
+        assert_eq!(run.verdict.in_doubt, None, "{}: {served} requests/s of {bound}", run.profile);
         assert!(served > 0.8 * bound, "{}: {served} requests/s of {bound}", run.profile);
     }
 }

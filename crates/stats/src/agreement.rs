@@ -222,11 +222,11 @@ mod tests {
     /// Where no run of it counts in either, it was in no number: all that was left agreed.
     #[test]
     fn what_has_no_valid_run_in_either_is_counted() {
-        use crate::result::Run;
+        use crate::result::{Run, Verdict};
         let run = |controller: &str, valid| Run {
             controller: controller.into(),
             demand_ratio: 1.0,
-            valid,
+            verdict: Verdict { valid, ..Verdict::default() },
             ..Run::default()
         };
         let of = |runs: Vec<Run>| Experiment {

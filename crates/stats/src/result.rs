@@ -3,12 +3,14 @@
 //! Field names carry their unit. Both drivers fill it; tables, plots and pages only read it.
 
 mod run;
+mod yardstick;
 mod fates;
 mod series;
 mod generator;
 mod server;
 mod answers;
 mod replicas;
+mod verdict;
 mod noise;
 mod readings;
 mod manifest;
@@ -26,6 +28,8 @@ pub use replicas::{ReplicaReading, ReplicasCompared};
 pub use run::Run;
 pub use series::Series;
 pub use server::ServerReading;
+pub use verdict::Verdict;
+pub use yardstick::Yardstick;
 
 use crate::rules::Rules;
 use serde::{Deserialize, Serialize};

@@ -22,7 +22,7 @@ pub struct Rules {
     pub server_involuntary_max_per_s: f64,
     /// The same for the generator; 200. Its core is no different.
     pub load_involuntary_max_per_s: f64,
-    /// Largest [`Run::capacity_drift`](crate::result::Run::capacity_drift); 0.2. A shared machine was seen to change by a tenth from minute to
+    /// Largest [`Yardstick::capacity_drift`](crate::result::Yardstick::capacity_drift); 0.2. A shared machine was seen to change by a tenth from minute to
     /// minute; beyond twice that a share of capacity says little of the controller.
     #[serde(default = "drift_max")]
     pub capacity_drift_max: f64,

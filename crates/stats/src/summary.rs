@@ -12,7 +12,7 @@ use crate::spread::Spread;
 #[must_use]
 pub fn summarise(runs: &[Run]) -> Vec<Summary> {
     let mut groups: Vec<Vec<&Run>> = Vec::new();
-    for run in runs.iter().filter(|run| run.valid) {
+    for run in runs.iter().filter(|run| run.verdict.valid) {
         match groups.iter_mut().find(|group| alike(group[0], run)) {
             Some(group) => group.push(run),
             None => groups.push(vec![run]),
@@ -26,8 +26,8 @@ pub(crate) fn without_valid_run(runs: &[Run]) -> Vec<Summary> {
     let mut groups: Vec<(&Run, bool)> = Vec::new();
     for run in runs {
         match groups.iter_mut().find(|(first, _)| alike(first, run)) {
-            Some((_, is_sound)) => *is_sound |= run.valid,
-            None => groups.push((run, run.valid)),
+            Some((_, is_sound)) => *is_sound |= run.verdict.valid,
+            None => groups.push((run, run.verdict.valid)),
         }
     }
     let summary = |(first, _): (&Run, bool)| Summary {
@@ -91,9 +91,9 @@ type Reading = fn(&Run) -> Option<f64>;
 
 /// What varies between repetitions.
 const FIELDS: [(&str, Field); 24] = [
-    ("capacity_rps", |run| run.capacity_rps),
-    ("capacity_drift", |run| run.capacity_drift),
-    ("bound_rps", |run| run.bound_rps),
+    ("capacity_rps", |run| run.yardstick.capacity_rps),
+    ("capacity_drift", |run| run.yardstick.capacity_drift),
+    ("bound_rps", |run| run.yardstick.bound_rps),
     ("asked_rps", |run| run.asked_rps),
     ("offered_rps", |run| run.offered_rps),
     ("throughput_rps", |run| run.throughput_rps),
@@ -142,14 +142,14 @@ fn share(run: &Run, count: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Fates, ServerReading};
+    use crate::result::{Fates, ServerReading, Verdict};
 
     fn run(controller: &str, demand_ratio: f64, goodput_rps: f64) -> Run {
         Run {
             controller: controller.to_owned(),
             demand_ratio,
             goodput_rps,
-            valid: true,
+            verdict: Verdict { valid: true, ..Verdict::default() },
             fates: Fates { ok: 3, shed: 1, ..Fates::default() },
             ..Run::default()
         }
@@ -157,14 +157,20 @@ mod tests {
 
     #[test]
     fn interleaved_valid_runs_are_grouped_in_order_of_appearance() {
-        let invalid = Run { valid: false, ..run("none", 0.3, 1e9) };
+        let invalid = Run {
+            verdict: Verdict { valid: false, ..run("none", 0.3, 1e9).verdict },
+            ..run("none", 0.3, 1e9)
+        };
         let runs = [
             invalid.clone(),
             run("none", 0.1 + 0.2, 10.0),
             run("breakwater", 0.3, 50.0),
             run("none", 0.3, 30.0),
             run("none", 1.2, 5.0),
-            Run { valid: false, ..run("seda", 0.3, 1.0) },
+            Run {
+                verdict: Verdict { valid: false, ..run("seda", 0.3, 1.0).verdict },
+                ..run("seda", 0.3, 1.0)
+            },
             run("none", 0.3, 20.0),
         ];
         let found = summarise(&runs);
@@ -177,7 +183,11 @@ mod tests {
 
     #[test]
     fn configurations_without_a_valid_run_are_named_once() {
-        let void = |controller| Run { valid: false, asked_rps: 7.0, ..run(controller, 1.0, 1.0) };
+        let void = |controller| Run {
+            verdict: Verdict { valid: false, ..run(controller, 1.0, 1.0).verdict },
+            asked_rps: 7.0,
+            ..run(controller, 1.0, 1.0)
+        };
         let runs = [void("none"), void("seda"), run("none", 1.0, 1.0), void("seda"), void("none")];
         let found = without_valid_run(&runs);
         let names: Vec<_> = found.iter().map(|it| (&*it.controller, it.repetitions)).collect();

@@ -308,8 +308,8 @@ impl TallyFindings {
         run.offered_rps = self.per_second(self.fates.total());
         run.throughput_rps = self.per_second(ok + late);
         run.goodput_rps = self.per_second(ok);
-        run.goodput_of_capacity = share(run.goodput_rps, run.capacity_rps);
-        run.goodput_of_bound = share(run.goodput_rps, run.bound_rps);
+        run.goodput_of_capacity = share(run.goodput_rps, run.yardstick.capacity_rps);
+        run.goodput_of_bound = share(run.goodput_rps, run.yardstick.bound_rps);
         // What was answered was received, though perhaps not within the window, as the server counts.
         let answered = ok + late + shed;
         run.drop_ratio = Ratio::of(shed, received.unwrap_or(answered).max(answered)).0;

@@ -74,8 +74,9 @@ fn of_load(run: &Run, rules: &Rules) -> Vec<Breach> {
         let said = format!("sent {found:.1} % of the schedule's requests, below {needed:.1} %");
         broken.push(Breach { subject: Subject::Sent, said });
     }
-    if run.capacity_drift > rules.capacity_drift_max {
-        let (found, most) = (run.capacity_drift * 100.0, rules.capacity_drift_max * 100.0);
+    if run.yardstick.capacity_drift > rules.capacity_drift_max {
+        let (found, most) =
+            (run.yardstick.capacity_drift * 100.0, rules.capacity_drift_max * 100.0);
         let said = format!("capacity changed by {found:.1} % around it, above {most:.1} %");
         broken.push(Breach { subject: Subject::Drift, said });
     }
@@ -214,7 +215,7 @@ fn switches(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Fates, Noise};
+    use crate::result::{Fates, Noise, Yardstick};
     use crate::rules::TierRules;
 
     fn late_by(lateness_p99_us: f64) -> GeneratorReading {
@@ -250,9 +251,11 @@ mod tests {
 
     #[test]
     fn a_capacity_that_changed_around_a_run_voids_it() {
-        let steady = Run { capacity_drift: 0.2, ..run() };
+        let steady =
+            Run { yardstick: Yardstick { capacity_drift: 0.2, ..run().yardstick }, ..run() };
         assert!(judge(&steady, &Rules::default()).is_empty());
-        let drifted = Run { capacity_drift: 0.82, ..run() };
+        let drifted =
+            Run { yardstick: Yardstick { capacity_drift: 0.82, ..run().yardstick }, ..run() };
         let why = "capacity changed by 82.0 % around it, above 20.0 %";
         assert_eq!(judge(&drifted, &Rules::default()), [why]);
     }
@@ -373,7 +376,12 @@ mod tests {
     #[test]
     fn breaches_are_what_judge_and_discard_say() {
         let noise = Noise { steal_ratio: 0.03, load_involuntary_per_s: 201.0, ..Noise::default() };
-        let bad = Run { unsent: 21, capacity_drift: 0.3, noise, ..run() };
+        let bad = Run {
+            unsent: 21,
+            yardstick: Yardstick { capacity_drift: 0.3, ..run().yardstick },
+            noise,
+            ..run()
+        };
         let rules = Rules::default();
         let found = breaches(&bad, &rules);
         let which: Vec<Subject> = found.iter().map(|breach| breach.subject).collect();

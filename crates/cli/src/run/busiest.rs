@@ -85,8 +85,8 @@ impl Busiest {
 
 /// Whether a rule on the machine or on the generator is why it does not count. A server that ended is no noise.
 fn is_disturbed(run: &Run, rules: &Rules) -> bool {
-    let told = |why: &String| run.invalid_because.contains(why);
-    !run.valid && (judge(run, rules).iter().any(told) || discard(run, rules).is_some())
+    let told = |why: &String| run.verdict.invalid_because.contains(why);
+    !run.verdict.valid && (judge(run, rules).iter().any(told) || discard(run, rules).is_some())
 }
 
 /// Whether the threads of a run took cores from each other, more than its rules allow. Those of one server and a generator do so
@@ -167,7 +167,7 @@ fn parse(line: &str) -> Option<Process> {
 mod tests {
     use super::*;
     use std::process::{Child, Command};
-    use tailwater_stats::result::{Discard, Noise, TierReading};
+    use tailwater_stats::result::{Discard, Noise, TierReading, Verdict};
 
     /// Ended when dropped.
     struct Spinning(Child);
@@ -244,13 +244,17 @@ mod tests {
     #[test]
     fn nothing_is_blamed_where_every_run_counts() {
         let mut experiment = Experiment {
-            runs: vec![Run { valid: true, ..Run::default() }],
+            runs: vec![Run {
+                verdict: Verdict { valid: true, ..Verdict::default() },
+                ..Run::default()
+            }],
             discarded: vec![Discard::default()],
             ..Experiment::default()
         };
         assert_eq!(Busiest::begin().blame(&experiment), None);
-        experiment.runs[0].valid = false;
-        experiment.runs[0].invalid_because = vec!["the server of the tier store ended".to_owned()];
+        experiment.runs[0].verdict.valid = false;
+        experiment.runs[0].verdict.invalid_because =
+            vec!["the server of the tier store ended".to_owned()];
         assert_eq!(Busiest::begin().blame(&experiment), None, "others are not to blame");
         experiment.runs[0].noise = Noise { steal_ratio: 0.5, ..Noise::default() };
         assert!(Busiest::begin().blame(&experiment).is_some());

@@ -69,7 +69,7 @@ pub(crate) struct Conclusion {
 impl Conclusion {
     fn of(experiment: &Experiment) -> Self {
         Self {
-            counts: experiment.runs.iter().any(|run| run.valid),
+            counts: experiment.runs.iter().any(|run| run.verdict.valid),
             wrong_answers: experiment.runs.iter().map(|run| run.answers.wrong).sum(),
         }
     }

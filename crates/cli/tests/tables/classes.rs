@@ -21,7 +21,7 @@ pub(super) fn table(result: &str) -> String {
             let ours = |run: &&Run| {
                 run.controller == controller
                     && run.profile == profile
-                    && run.valid
+                    && run.verdict.valid
                     && (run.demand_ratio - demand).abs() < 1e-3
             };
             result.runs.iter().filter(ours).collect()
@@ -38,7 +38,7 @@ pub(super) fn table(result: &str) -> String {
     let known = DEMANDS.map(|demand| {
         let run = result.runs.iter().find(|run| (run.demand_ratio - demand).abs() < 1e-3);
         let run = run.expect("a run at every demand");
-        format!("{} %", percent(run.known_bound_rps / run.bound_rps))
+        format!("{} %", percent(run.known_bound_rps / run.yardstick.bound_rps))
     });
     let rest = ["", "", ""].map(String::from);
     text + &line(&[vec!["bound for costs known".to_owned()], known.into(), rest.into()].concat())

@@ -23,7 +23,8 @@ pub(super) fn table(result: &str) -> String {
     let mut text = head(&heads);
     for profile in profiles {
         let of = |demand: &f64| {
-            let ours = |run: &&Run| run.profile == profile && run.valid && is_near(*demand, run);
+            let ours =
+                |run: &&Run| run.profile == profile && run.verdict.valid && is_near(*demand, run);
             cell(&result.runs.iter().filter(ours).collect::<Vec<_>>())
         };
         let mut cells = vec![format!("`{}`", word(profile))];

@@ -25,7 +25,7 @@ pub(super) fn table(results: &[String]) -> String {
 fn row(result: &Experiment, (controller, demand): (&str, f64)) -> Vec<String> {
     let ours = |run: &&Run| run.controller == controller && run.demand_ratio == demand;
     let all: Vec<&Run> = result.runs.iter().filter(ours).collect();
-    let valid: Vec<&Run> = all.iter().copied().filter(|run| run.valid).collect();
+    let valid: Vec<&Run> = all.iter().copied().filter(|run| run.verdict.valid).collect();
     let of = |field: fn(&Run) -> f64, shown: fn(f64) -> String| {
         let values: Vec<f64> = valid.iter().map(|run| field(run)).collect();
         if values.is_empty() { "–".to_owned() } else { shown(Spread::of(&values).median) }
@@ -45,6 +45,7 @@ fn row(result: &Experiment, (controller, demand): (&str, f64)) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailwater_stats::result::Verdict;
 
     #[test]
     fn runs_that_do_not_count_have_no_numbers() {
@@ -55,7 +56,7 @@ mod tests {
             goodput_rps: 300.0,
             p50_us: 100.0,
             p99_us: 2_000.0,
-            valid,
+            verdict: Verdict { valid, ..Verdict::default() },
             ..Run::default()
         };
         let runs = vec![run("none", true), run("none", false), run("breakwater", false)];

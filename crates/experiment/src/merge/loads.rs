@@ -6,7 +6,7 @@ use tailwater_core::{Nanos, Ratio};
 use tailwater_stats::Histogram;
 use tailwater_stats::result::{
     AnswerReading, ConnectionReading, Experiment, Fates, GeneratorReading, LoadMark, Noise,
-    ReplicaReading, ReplicasCompared, Run,
+    ReplicaReading, ReplicasCompared, Run, Verdict,
 };
 
 /// Of their windows, so much must be in common: rates are added up.
@@ -47,9 +47,9 @@ pub(super) fn merge(loads: &[Experiment]) -> Result<Experiment, MergeError> {
         clients = all.ok_or(MergeError::TooMany(at, "clients"))?;
     }
     let runs: Vec<&Run> = loads.iter().flat_map(|load| &load.runs).collect();
-    let mut run = Run { clients, ..together(&runs) };
-    run.invalid_because.extend(apart(&marks));
-    run.valid = run.invalid_because.is_empty();
+    let mut run = together(&runs);
+    run.clients = clients;
+    run.verdict = Verdict::of(reasons(&runs).chain(apart(&marks)));
     let title = format!("{} loads at the same time", loads.len());
     let cut_short = loads.iter().find_map(|load| load.cut_short.clone());
     // Without a mark, it is no part of another: none is counted twice.
@@ -115,6 +115,14 @@ fn beyond(run: &Run) -> Option<&'static str> {
     all.into_iter().find(|(_, count)| *count > COUNT_MAX).map(|(what, _)| what)
 }
 
+/// Why some of them do not count.
+fn reasons(runs: &[&Run]) -> impl Iterator<Item = String> {
+    (1..).zip(runs).flat_map(|(number, run)| {
+        run.verdict.invalid_because.iter().map(move |why| format!("load {number}: {why}"))
+    })
+}
+
+/// All but how many clients there were, and whether they count.
 fn together(runs: &[&Run]) -> Run {
     let sum = |of: fn(&Run) -> f64| runs.iter().map(|run| of(run)).sum::<f64>();
     let most = |of: fn(&Run) -> f64| runs.iter().map(|run| of(run)).fold(0.0, f64::max);
@@ -134,9 +142,6 @@ fn together(runs: &[&Run]) -> Run {
         shed: count(|run| run.fates.shed),
         lost: count(|run| run.fates.lost),
     };
-    let reasons = (1..).zip(runs).flat_map(|(number, run)| {
-        run.invalid_because.iter().map(move |why| format!("load {number}: {why}"))
-    });
     let of_all = runs[0];
     Run {
         controller: of_all.controller.clone(),
@@ -157,7 +162,6 @@ fn together(runs: &[&Run]) -> Run {
         // Of this and of lateness there is no more than a quantile of each load: the largest.
         reject_p50_us: most(|run| run.reject_p50_us),
         generator: runs.iter().map(|run| run.generator).reduce(later).unwrap_or_default(),
-        invalid_because: reasons.collect(),
         answers: AnswerReading {
             wrong: count(|run| run.answers.wrong),
             partial: count(|run| run.answers.partial),
@@ -241,7 +245,7 @@ mod tests {
             slo_us: 5e3,
             offered_rps: fates.total() as f64 / 2.0,
             fates,
-            valid: true,
+            verdict: Verdict { valid: true, ..Verdict::default() },
             latency_counts_ns: latency.counts(),
             ..Run::default()
         };
@@ -264,7 +268,7 @@ mod tests {
         }
         assert!(run.p99_us < 2e3 && run.p999_us > 8e3, "{run:?}");
         assert_eq!((run.clients, run.fates.ok, run.fates.late), (16, 99, 1));
-        assert!((run.offered_rps - 50.0).abs() < 1e-9 && run.valid, "{run:?}");
+        assert!((run.offered_rps - 50.0).abs() < 1e-9 && run.verdict.valid, "{run:?}");
         // It has the requests of both, of which neither may be counted again.
         for again in [[merged.clone(), load(2, 100, &slow)], [load(2, 100, &slow), merged]] {
             assert!(crate::merge(again.into()).is_err());
@@ -275,11 +279,11 @@ mod tests {
     fn what_voids_one_load_voids_all() {
         let mut wrong = load(2, 100, &[1]);
         wrong.runs[0].answers.wrong = 3;
-        wrong.runs[0].invalid_because = vec!["3 answers were wrong".into()];
+        wrong.runs[0].verdict.invalid_because = vec!["3 answers were wrong".into()];
         let merged = merge(&[load(1, 100, &[1]), wrong]).expect("two loads");
         let run = &merged.runs[0];
-        assert_eq!((run.valid, run.answers.wrong), (false, 3));
-        assert_eq!(run.invalid_because, ["load 2: 3 answers were wrong"]);
+        assert_eq!((run.verdict.valid, run.answers.wrong), (false, 3));
+        assert_eq!(run.verdict.invalid_because, ["load 2: 3 answers were wrong"]);
     }
 
     #[test]
@@ -296,7 +300,7 @@ mod tests {
     fn loads_of_other_times_do_not_count() {
         let with = |from| {
             let merged = merge(&[load(1, 10_000, &[1]), load(2, from, &[1])]);
-            merged.expect("two loads").runs[0].invalid_because.clone()
+            merged.expect("two loads").runs[0].verdict.invalid_because.clone()
         };
         for from in [10_000, 10_200, 9_800] {
             assert_eq!(with(from), Vec::<String>::new(), "{from}");

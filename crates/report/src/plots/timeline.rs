@@ -97,7 +97,7 @@ fn plot(frame: &Frame<'_>, kind: &Kind) -> Option<Plot> {
 /// The valid courses of one controller.
 fn courses<'a>(line: &'a Line<'_>) -> impl Iterator<Item = &'a Bins> {
     let runs = line.points.iter().flat_map(|point| &point.runs);
-    runs.filter(|run| run.valid).filter_map(|run| run.series.as_ref())
+    runs.filter(|run| run.verdict.valid).filter_map(|run| run.series.as_ref())
 }
 
 fn first_course<'a>(frame: &'a Frame<'_>) -> Option<&'a Bins> {

@@ -11,6 +11,8 @@ use super::replicas::ReplicaReading;
 use super::series::Series;
 use super::server::ServerReading;
 use super::skip::is_zero;
+use super::verdict::Verdict;
+use super::yardstick::Yardstick;
 use crate::connections::ConnectionReading;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,17 +40,9 @@ pub struct Run {
     pub repetition: u32,
     /// Demand ÷ capacity; for stepped scenarios the mean.
     pub demand_ratio: f64,
-    /// The capacity this run is quoted against: the mean of the measurements before and after it.
-    pub capacity_rps: f64,
-    /// Their difference ÷ their mean; 0 where there was but one.
-    #[serde(default)]
-    pub capacity_drift: f64,
-    /// Goodput of free, omniscient-cost first-come-first-served admission.
-    pub bound_rps: f64,
-    /// How far chance moves goodput ÷ bound: both draw service times, whose mean has this relative standard error.
-    /// 0 where nothing is drawn, or it was not computed.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub bound_error: f64,
+    /// What its goodput is quoted against.
+    #[serde(flatten)]
+    pub yardstick: Yardstick,
     /// Requests per second that the schedule was asked to hold in the measured window; 0 when only
     /// [`Run::offered_rps`], what it did hold, is known.
     pub asked_rps: f64,
@@ -84,14 +78,9 @@ pub struct Run {
     /// What the server spent on its requests.
     #[serde(flatten)]
     pub server: ServerReading,
-    /// Whether every rule fixed beforehand holds.
-    pub valid: bool,
-    /// The rules that do not hold.
-    pub invalid_because: Vec<String>,
-    /// Why [`Run::goodput_of_bound`] is in doubt: goodput exceeds the bound by more than chance explains. It does not make
-    /// the run invalid, since results never decide. `None` where it is not, and in results of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub in_doubt: Option<String>,
+    /// Whether it counts.
+    #[serde(flatten)]
+    pub verdict: Verdict,
     /// Answers that were not whole, or not right.
     #[serde(flatten)]
     pub answers: AnswerReading,
@@ -203,10 +192,10 @@ mod tests {
     fn full() -> Run {
         Run {
             arrivals: "poisson".into(),
-            bound_error: 0.1,
+            yardstick: Yardstick { bound_error: 0.1, ..Yardstick::default() },
             generator: GeneratorReading { slipped_us: 0.3, ..GeneratorReading::default() },
             server: ServerReading { memory_bytes: u64::MAX, ..ServerReading::default() },
-            in_doubt: Some("above the bound".into()),
+            verdict: Verdict { in_doubt: Some("above it".into()), ..Verdict::default() },
             answers: AnswerReading { wrong: 1, partial: u64::MAX },
             replicas: ReplicaReading {
                 lost: 2,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::result::Yardstick;
 use tailwater_core::Rng;
 
 const US: Duration = Duration::from_micros(1);
@@ -31,7 +32,10 @@ fn a_known_run_is_filled_in_field_by_field() {
     tally.unsent(at(1620));
     tally.late_by(at(1620), US * 7);
 
-    let mut run = Run { capacity_rps: 200.0, bound_rps: 110.0, ..Run::default() };
+    let mut run = Run {
+        yardstick: Yardstick { capacity_rps: 200.0, bound_rps: 110.0, ..Yardstick::default() },
+        ..Run::default()
+    };
     tally.finish().fill(&mut run, Some(150));
     assert_eq!(run.fates, Fates { ok: 99, late: 1, expired: 1, shed: 3, lost: 2 });
     assert_eq!((run.unsent, run.slo_us), (1, 200.0));

@@ -67,7 +67,7 @@ impl Cost {
             whole: Ratios::of(steps, Watching::InTurn),
             parts: Part::ALL.map(part).into(),
             answered: runs().map(answered).fold(1.0, f64::min),
-            noisy: runs().filter(|run| !run.valid).count(),
+            noisy: runs().filter(|run| !run.verdict.valid).count(),
             wrong_answers: runs().map(|run| run.answers.wrong).sum(),
         }
     }
@@ -167,7 +167,7 @@ fn cores_per_answer(run: &Run) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Fates, TierReading};
+    use tailwater_stats::result::{Fates, TierReading, Verdict};
 
     fn run(cores_used: f64) -> Run {
         let tier = TierReading { cores_used: Some(cores_used), ..TierReading::default() };
@@ -177,7 +177,7 @@ mod tests {
             throughput_rps,
             p50_us: 100.0,
             p99_us: 9.0,
-            valid: true,
+            verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
         }
     }

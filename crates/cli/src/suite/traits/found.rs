@@ -147,7 +147,7 @@ pub(super) fn loads(
             let runs: Vec<&Run> = of.runs.iter().filter(|run| run.asked_rps == rps).collect();
             runs_found(&runs, quantities, switch_us)
         };
-        let of_capacity = |run: &Run| run.asked_rps / run.capacity_rps;
+        let of_capacity = |run: &Run| run.asked_rps / run.yardstick.capacity_rps;
         LoadFound {
             rps,
             of_capacity: median(all().filter(|run| run.asked_rps == rps).map(of_capacity))
@@ -160,7 +160,7 @@ pub(super) fn loads(
 }
 
 fn runs_found(runs: &[&Run], quantities: &[Quantity], switch_us: &BySource) -> RunsFound {
-    let valid: Vec<&Run> = runs.iter().copied().filter(|run| run.valid).collect();
+    let valid: Vec<&Run> = runs.iter().copied().filter(|run| run.verdict.valid).collect();
     let counted: &[&Run] = if valid.is_empty() { runs } else { &valid };
     let median = |of: fn(&Run) -> f64| median(counted.iter().map(|run| of(run))).unwrap_or(0.0);
     let queries = |run: &Run| run.tiers.first()?.received_rps.filter(|queries| *queries > 0.0);
@@ -171,7 +171,10 @@ fn runs_found(runs: &[&Run], quantities: &[Quantity], switch_us: &BySource) -> R
     RunsFound {
         runs: runs.len(),
         valid: valid.len(),
-        invalid_because: runs.iter().flat_map(|run| run.invalid_because.iter().cloned()).collect(),
+        invalid_because: runs
+            .iter()
+            .flat_map(|run| run.verdict.invalid_because.iter().cloned())
+            .collect(),
         wrong_answers: runs.iter().map(|run| run.answers.wrong).sum(),
         answered: counted.iter().map(|run| answered(run)).fold(1.0, f64::min),
         fates: counted.iter().map(|run| run.fates).sum(),
@@ -227,17 +230,24 @@ fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 pub(super) mod tests {
     use super::super::quantity::tests::run;
     use super::*;
+    use tailwater_stats::result::{Verdict, Yardstick};
 
     /// A load of three runs, of which two count.
     pub(in super::super) fn experiment() -> Experiment {
         let with = |p50_us: f64, valid: bool| {
-            let mut run = Run { p50_us, valid, asked_rps: 100.0, capacity_rps: 1e3, ..run() };
+            let mut run = Run {
+                p50_us,
+                verdict: Verdict { valid, ..run().verdict },
+                asked_rps: 100.0,
+                yardstick: Yardstick { capacity_rps: 1e3, ..run().yardstick },
+                ..run()
+            };
             let traits = run.traits.as_mut().expect("it was watched");
             traits.latency = vec![(0.5, p50_us), (1.0, 2.0 * p50_us)];
             traits.retransmissions_per_s = Some(50.0);
             run.fates = Fates { ok: p50_us as u64, lost: 2, ..Fates::default() };
             if !valid {
-                run.invalid_because.push("noise".into());
+                run.verdict.invalid_because.push("noise".into());
             }
             run
         };
@@ -299,7 +309,7 @@ pub(super) mod tests {
         for run in &mut plain.runs {
             run.p50_us /= 2.0;
             run.tiers[1].cores_used = Some(0.02);
-            run.valid = run.asked_rps > 100.0;
+            run.verdict.valid = run.asked_rps > 100.0;
         }
         let found = loads(&plain, &watched, &BySource::new());
         let [low, high] = &found[..] else { panic!("two loads") };

@@ -241,7 +241,7 @@ fn report(
     let spec = options.controller.spec();
     run.controller.clone_from(&spec.name);
     run.profile = spec.profile;
-    run.asked_rps = options.rate.unwrap_or(0.0);
+    run.rates.asked_rps = options.rate.unwrap_or(0.0);
     let rules = rules(options);
     let (broken, noise) = (judge(&run, &rules), discard(&run, &rules));
     run.verdict = Verdict::of(broken.into_iter().chain(noise).chain(trouble.clone()));

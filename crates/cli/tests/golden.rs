@@ -158,13 +158,13 @@ const HEADS: &[&str] =
 fn row(run: &Run) -> String {
     let total = run.fates.total().max(1) as f64;
     let share = |count: u64| count as f64 / total * 100.0;
-    let goodput = run.goodput_of_capacity * 100.0;
+    let goodput = run.rates.goodput_of_capacity * 100.0;
     format!(
         "{:<22} {:>6.2} {goodput:>9.0} {:>8.0} {:>9.0} {:>6.0} {:>9.0} {:>6.0} {:>6.1}",
         format!("{} {}", run.controller, run.profile),
         run.demand_ratio,
-        run.p50_us,
-        run.p99_us,
+        run.latency.p50_us,
+        run.latency.p99_us,
         share(run.fates.shed),
         share(run.fates.expired),
         share(run.fates.late),

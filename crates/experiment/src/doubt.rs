@@ -22,14 +22,15 @@ pub(crate) fn doubt(
     configuration: &Configuration,
     (before, after): (Rate, Rate),
 ) -> Option<String> {
-    let drawn = if run.asked_rps > 0.0 { run.offered_rps / run.asked_rps } else { 1.0 };
-    let bound_rps = run.yardstick.bound_rps.max(run.known_bound_rps) * drawn.max(1.0);
-    let most = ABOVE_BOUND_MAX + 3.0 * run.yardstick.bound_error;
-    let exceeds = |bound_rps: f64| run.goodput_rps > most * bound_rps;
+    let (rates, yardstick) = (&run.rates, &run.yardstick);
+    let drawn = if rates.asked_rps > 0.0 { rates.offered_rps / rates.asked_rps } else { 1.0 };
+    let bound_rps = yardstick.bound_rps.max(run.known_bound_rps) * drawn.max(1.0);
+    let most = ABOVE_BOUND_MAX + 3.0 * yardstick.bound_error;
+    let exceeds = |bound_rps: f64| rates.goodput_rps > most * bound_rps;
     if bound_rps <= 0.0 || !exceeds(bound_rps) {
         return None;
     }
-    let found = 100.0 * run.goodput_rps / bound_rps;
+    let found = 100.0 * rates.goodput_rps / bound_rps;
     let carried_rps = match &configuration.course {
         Course::Steady(_) => 0.0,
         Course::Cycle(cycle) => carried_over(cycle, before, configuration.slo).0,
@@ -84,7 +85,7 @@ pub fn long_objective(scenario: &Scenario) -> Option<(Duration, Duration)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::Yardstick;
+    use tailwater_stats::result::{Rates, Yardstick};
 
     const STEADY: &str = r#"
 slo = "400ms"
@@ -107,9 +108,12 @@ server.service = { distribution = "exponential", mean = "100us" }
     /// A goodput of 112 % of the bound.
     fn beaten() -> Run {
         Run {
-            asked_rps: 10_000.0,
-            offered_rps: 9_900.0,
-            goodput_rps: 8_960.0,
+            rates: Rates {
+                asked_rps: 10_000.0,
+                offered_rps: 9_900.0,
+                goodput_rps: 8_960.0,
+                ..Rates::default()
+            },
             yardstick: Yardstick { bound_rps: 8_000.0, ..Yardstick::default() },
             ..Run::default()
         }
@@ -137,7 +141,11 @@ server.service = { distribution = "exponential", mean = "100us" }
         };
         assert_eq!(bound(8_600.0, 0.0), None);
         assert_eq!(doubt(Run { known_bound_rps: 9_000.0, ..beaten() }), None, "costs known");
-        assert_eq!(doubt(Run { offered_rps: 11_500.0, ..beaten() }), None, "more was drawn");
+        assert_eq!(
+            doubt(Run { rates: Rates { offered_rps: 11_500.0, ..beaten().rates }, ..beaten() }),
+            None,
+            "more was drawn"
+        );
         assert_eq!(bound(0.0, 0.0), None, "there is none");
         assert_eq!(bound(8_000.0, 0.03), None, "9 points may be chance");
         assert!(bound(8_000.0, 0.02).is_some());
@@ -168,7 +176,7 @@ server.service = { distribution = "exponential", mean = "100us" }
     fn an_objective_longer_than_a_step_is_the_cause_as_far_as_it_reaches() {
         let run = |goodput_rps| Run {
             yardstick: Yardstick { bound_rps: 7_500.0, ..beaten().yardstick },
-            goodput_rps,
+            rates: Rates { goodput_rps, ..beaten().rates },
             ..beaten()
         };
         let of = |goodput_rps| told(&run(goodput_rps), &stepped()).unwrap_or_default();

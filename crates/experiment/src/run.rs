@@ -387,7 +387,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         run.deadlines_enforced = self.scenario.server.enforces_deadlines(controller);
         run.repetition = task.place.2;
         run.demand_ratio = label::demand_ratio(configuration, measured.first);
-        run.asked_rps = configuration.mean_demand(measured.before).0;
+        run.rates.asked_rps = configuration.mean_demand(measured.before).0;
         self.name_classes(run);
     }
 
@@ -405,18 +405,17 @@ impl<'a, D: Driver> Conductor<'a, D> {
         let configuration = &self.configurations[place.0];
         let (before, after) = around;
         let capacity = Rate(f64::midpoint(before.0, after.0));
-        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let cost = self.driver.cost(&self.scenario.controllers[place.1], capacity);
+        let drift = (after.0 - before.0).abs();
         run.yardstick = Yardstick {
             capacity_rps: capacity.0,
-            capacity_drift: share((after.0 - before.0).abs(), capacity.0),
+            capacity_drift: if capacity.0 > 0.0 { drift / capacity.0 } else { 0.0 },
             bound_rps: self.bounds.of(configuration, before, cost).0,
             bound_error: bound::error(self.scenario, cost, run.fates.ok + run.fates.late),
         };
         let known = self.bounds.of_known_costs(configuration, before, cost);
         run.known_bound_rps = known.map_or(0.0, |known| known.0);
-        run.goodput_of_capacity = share(run.goodput_rps, capacity.0);
-        run.goodput_of_bound = share(run.goodput_rps, run.yardstick.bound_rps);
+        run.rates = run.rates.quoted(&run.yardstick);
         self.ended.add(&run, &self.rules, trouble.as_deref());
         let broken = judge(&run, &self.rules);
         run.verdict = Verdict::of(broken.into_iter().chain(noise).chain(trouble));

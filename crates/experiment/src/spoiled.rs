@@ -73,7 +73,7 @@ impl Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Fates, Noise, Yardstick};
+    use tailwater_stats::result::{Fates, LatencyReading, Noise, Rates, RefusalReading, Yardstick};
 
     fn quiet() -> Run {
         let fates = Fates { ok: 100, ..Fates::default() };
@@ -138,7 +138,12 @@ mod tests {
 
     #[test]
     fn results_never_decide() {
-        let poor = Run { goodput_rps: 0.0, p99_us: 1e9, drop_ratio: 1.0, ..quiet() };
+        let poor = Run {
+            rates: Rates { goodput_rps: 0.0, ..quiet().rates },
+            latency: LatencyReading { p99_us: 1e9, ..quiet().latency },
+            refusals: RefusalReading { drop_ratio: 1.0, ..quiet().refusals },
+            ..quiet()
+        };
         assert_eq!(ended(&vec![poor; 20]).spoiled(true), None);
     }
 }

@@ -8,7 +8,9 @@ use tailwater_experiment::{
 };
 use tailwater_stats::Subject;
 use tailwater_stats::naming::RunName;
-use tailwater_stats::result::{AnswerReading, Discard, Experiment, Fates, Manifest, Noise, Run, Series};
+use tailwater_stats::result::{
+    AnswerReading, Discard, Experiment, Fates, Manifest, Noise, Rates, Run, Series,
+};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::ControllerSpec;
 
@@ -121,8 +123,11 @@ impl Driver for Table {
         let run = Run {
             clients: ask.configuration.clients,
             slo_us: 400.0,
-            offered_rps: ask.configuration.mean_demand(Rate(100e3)).0,
-            goodput_rps: 50e3,
+            rates: Rates {
+                offered_rps: ask.configuration.mean_demand(Rate(100e3)).0,
+                goodput_rps: 50e3,
+                ..Rates::default()
+            },
             fates: Fates { ok: 100, ..Fates::default() },
             noise: Noise { steal_ratio, ..Noise::default() },
             answers: AnswerReading { wrong, partial: 0 },
@@ -181,7 +186,7 @@ fn a_block_is_quoted_against_the_capacities_around_it() {
     let found = experiment(STEADY, &mut Table::of(true, &[100e3, 110e3, 120e3]));
     let of = |repetition| found.runs.iter().find(|run| run.repetition == repetition).unwrap();
     assert_eq!((of(0).yardstick.capacity_rps, of(1).yardstick.capacity_rps), (105e3, 115e3));
-    assert!((of(0).goodput_of_capacity - 50.0 / 105.0).abs() < 1e-9);
+    assert!((of(0).rates.goodput_of_capacity - 50.0 / 105.0).abs() < 1e-9);
     assert!((of(0).yardstick.capacity_drift - 10.0 / 105.0).abs() < 1e-9);
     let twice = found.runs.iter().find(|run| run.repetition == 1 && run.demand_ratio > 1.0);
     let (bound, capacity) = (twice.unwrap().yardstick.bound_rps, 115e3);

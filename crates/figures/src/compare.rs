@@ -227,7 +227,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Run, Verdict};
+    use tailwater_stats::result::{Rates, Run, Verdict};
 
     const FIGURE: &str = "paper = \"p\"\nnumber = 1\ntitle = \"t\"\nscenarios = [\"s\"]\n\
         [[claim]]\nwhat = \"goodput\"\nplace = \"§1\"\ntheirs = 801\nunit = \"k/s\"\nof = \"a\"\nbeside = [\"b\", \"c\"]\n\
@@ -237,7 +237,7 @@ mod tests {
         let run = |profile: &str, repetition, krps| Run {
             profile: profile.into(),
             repetition,
-            goodput_rps: krps * 1e3,
+            rates: Rates { goodput_rps: krps * 1e3, ..Rates::default() },
             verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
         };

@@ -138,15 +138,14 @@ fn capital(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::Verdict;
+    use tailwater_stats::result::{Rates, Verdict};
 
     #[test]
     fn seeds_of_one_run_are_one_point() {
         let run = |repetition, asked_rps, goodput_rps| Run {
             profile: "a".into(),
             repetition,
-            asked_rps,
-            goodput_rps,
+            rates: Rates { asked_rps, goodput_rps, ..Rates::default() },
             verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
         };

@@ -96,9 +96,9 @@ impl At {
         match self {
             Self::Only | Self::Most | Self::Least => true,
             Self::DemandRatio(ratio) => nearly(run.demand_ratio, ratio),
-            Self::DemandKrps(krps) => nearly(run.asked_rps / 1e3, krps),
+            Self::DemandKrps(krps) => nearly(run.rates.asked_rps / 1e3, krps),
             Self::MostFromKrps(krps) => {
-                run.asked_rps / 1e3 > krps || nearly(run.asked_rps / 1e3, krps)
+                run.rates.asked_rps / 1e3 > krps || nearly(run.rates.asked_rps / 1e3, krps)
             }
         }
     }
@@ -161,7 +161,7 @@ impl Measure {
     /// The run that one is compared with.
     fn partner<'a>(&'a self, run: &Run, runs: &Runs<'a>, subject: &str) -> Option<&'a Run> {
         let label = Self::named(self.against.as_ref()?, subject);
-        let at = self.against_at.unwrap_or(At::DemandKrps(run.asked_rps / 1e3));
+        let at = self.against_at.unwrap_or(At::DemandKrps(run.rates.asked_rps / 1e3));
         let there = Runs { scenario: self.against_in.as_ref().unwrap_or(&self.scenario), ..*runs };
         there.of(&label).find(|other| at.takes(other)).filter(|other| other.verdict.valid)
     }
@@ -221,16 +221,19 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::Verdict;
+    use tailwater_stats::result::{LatencyReading, Rates, Verdict};
 
     fn run(profile: &str, repetition: u32, krps: f64, goodput_krps: f64) -> Run {
         Run {
             profile: profile.into(),
             repetition,
-            asked_rps: krps * 1e3,
-            goodput_rps: goodput_krps * 1e3,
+            rates: Rates {
+                asked_rps: krps * 1e3,
+                goodput_rps: goodput_krps * 1e3,
+                ..Rates::default()
+            },
             slo_us: 200.0,
-            p99_us: 300.0,
+            latency: LatencyReading { p99_us: 300.0, ..LatencyReading::default() },
             verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
         }

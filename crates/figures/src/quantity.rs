@@ -102,14 +102,14 @@ impl Quantity {
     pub(crate) fn of(self, run: &Run) -> Option<f64> {
         let positive = |value: f64| (value > 0.0).then_some(value);
         match self {
-            Self::Demand => Some(run.asked_rps / 1e3),
+            Self::Demand => Some(run.rates.asked_rps / 1e3),
             Self::DemandRatio => Some(run.demand_ratio),
             Self::Clients => Some(f64::from(run.clients)),
-            Self::Goodput => Some(run.goodput_rps / 1e3),
-            Self::Throughput => Some(run.throughput_rps / 1e3),
-            Self::P50 => positive(run.p50_us),
-            Self::P99 => positive(run.p99_us),
-            Self::Drops => Some(run.drop_ratio * 100.0),
+            Self::Goodput => Some(run.rates.goodput_rps / 1e3),
+            Self::Throughput => Some(run.rates.throughput_rps / 1e3),
+            Self::P50 => positive(run.latency.p50_us),
+            Self::P99 => positive(run.latency.p99_us),
+            Self::Drops => Some(run.refusals.drop_ratio * 100.0),
             Self::Cpu => Some(cores_busy(run)),
             Self::Retries => run.retry.map(|retry| (retry.retried + retry.moved) * 100.0),
             Self::Failures => run.retry.and_then(|retry| positive(retry.failure_p99_us)),
@@ -122,7 +122,7 @@ impl Quantity {
 fn cores_busy(run: &Run) -> f64 {
     let total = run.fates.total().max(1) as f64;
     let received = 1.0 - (run.fates.expired + run.fates.lost) as f64 / total;
-    run.server.cpu_ns_per_request * 1e-9 * run.offered_rps * received
+    run.server.cpu_ns_per_request * 1e-9 * run.rates.offered_rps * received
 }
 
 /// Something of a run over time.

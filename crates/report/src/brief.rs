@@ -80,7 +80,7 @@ fn row(load: String, line: &Line<'_>, point: &Point<'_>, unit: ColumnUnit) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Run, Verdict, Yardstick};
+    use tailwater_stats::result::{LatencyReading, Rates, RefusalReading, Run, Verdict, Yardstick};
 
     fn run(controller: &str, demand_ratio: f64, valid: bool) -> Run {
         Run {
@@ -91,10 +91,9 @@ mod tests {
             demand_ratio,
             verdict: Verdict { valid, ..Verdict::default() },
             yardstick: Yardstick { capacity_rps: 43_000.0, ..Yardstick::default() },
-            goodput_rps: 40_850.0,
-            goodput_of_capacity: 0.95,
-            p99_us: 377.2,
-            drop_ratio: 0.014,
+            rates: Rates { goodput_rps: 40_850.0, goodput_of_capacity: 0.95, ..Rates::default() },
+            latency: LatencyReading { p99_us: 377.2, ..LatencyReading::default() },
+            refusals: RefusalReading { drop_ratio: 0.014, ..RefusalReading::default() },
             ..Run::default()
         }
     }
@@ -107,7 +106,7 @@ mod tests {
             run("none", 2.0, false),
             run("breakwater", 2.0, true),
         ];
-        runs[2].p99_us = 1.2e6;
+        runs[2].latency.p99_us = 1.2e6;
         let title = "A server asked for up to twice its capacity".to_owned();
         let experiment = Experiment { title, runs, ..Experiment::default() };
         let text = brief(&experiment, TableStyle::default());

@@ -235,13 +235,13 @@ fn finite_or_zero(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Verdict, Yardstick};
+    use tailwater_stats::result::{LatencyReading, Rates, Verdict, Yardstick};
 
     fn run(demand_ratio: f64, goodput_rps: f64, valid: bool) -> Run {
         Run {
             controller: "none".into(),
             demand_ratio,
-            goodput_rps,
+            rates: Rates { goodput_rps, ..Rates::default() },
             verdict: Verdict { valid, ..Verdict::default() },
             ..Run::default()
         }
@@ -275,7 +275,10 @@ mod tests {
     /// A percentile of nothing is stored as zero, which was the shortest latency of all.
     #[test]
     fn medians_skip_what_was_not_measured() {
-        let with = |p99_us| Run { p99_us, ..run(1.0, 0.0, true) };
+        let with = |p99_us| Run {
+            latency: LatencyReading { p99_us, ..run(1.0, 0.0, true).latency },
+            ..run(1.0, 0.0, true)
+        };
         let runs = vec![with(0.0), with(500.0), with(700.0)];
         let experiment = Experiment { runs, ..Experiment::default() };
         let groups = groups(&experiment);

@@ -258,7 +258,7 @@ fn every_run_and_every_bin_is_a_line_of_csv() {
     };
     assert_eq!(cell(0, "invalid_because"), "one, \"two\"; three");
     assert_eq!(cell(1, "fates.ok"), experiment.runs[1].fates.ok.to_string());
-    assert_eq!(cell(1, "p99_us").parse(), Ok(experiment.runs[1].p99_us));
+    assert_eq!(cell(1, "p99_us").parse(), Ok(experiment.runs[1].latency.p99_us));
     let series = series_csv(&experiment).expect("demand changes");
     let bins: usize =
         experiment.runs.iter().flat_map(|run| &run.series).map(|it| it.offered_rps.len()).sum();
@@ -330,14 +330,14 @@ fn a_goodput_above_the_bound_is_marked_with_its_cause() {
     experiment.summary.clear();
     let why = "goodput is 115 % of the bound, which nothing can beat: the capacity was too low";
     for run in &mut experiment.runs[2..] {
-        run.goodput_of_bound = 1.15;
+        run.rates.goodput_of_bound = 1.15;
     }
     experiment.runs[2].verdict.in_doubt = Some(why.to_owned());
     // One of three is no half: the median is none that exceeds the bound.
     let mut seldom = experiment.clone();
     seldom.runs.push(seldom.runs[3].clone());
-    seldom.runs[3].goodput_of_bound = 0.9;
-    seldom.runs[4].goodput_of_bound = 0.9;
+    seldom.runs[3].rates.goodput_of_bound = 0.9;
+    seldom.runs[4].rates.goodput_of_bound = 0.9;
     let text = table(&seldom, TableStyle { colour: false, width: None });
     assert!(!text.contains(" ?") && text.contains("doubtful: breakwater"), "{text}");
     for width in [None, Some(80)] {
@@ -376,7 +376,7 @@ fn no_text_is_a_formula_in_a_spreadsheet() {
     let mut experiment = small();
     experiment.runs[0].profile = "=HYPERLINK(\"http://x\")".to_owned();
     experiment.runs[1].profile = "@sum, \"quoted\"".to_owned();
-    experiment.runs[2].goodput_of_capacity = -0.5;
+    experiment.runs[2].rates.goodput_of_capacity = -0.5;
     let text = runs_csv(&experiment);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let heads = reader.headers().expect("a heading").clone();
@@ -399,9 +399,9 @@ fn nothing_at_all_still_makes_a_report() {
 #[test]
 fn zeros_and_numbers_that_are_none_do_not_reach_the_reader() {
     let mut zero = run("none", 1.0, 0);
-    (zero.p50_us, zero.p99_us, zero.p999_us) = (0.0, 0.0, 0.0);
-    (zero.goodput_rps, zero.throughput_rps, zero.offered_rps) = (0.0, 0.0, 0.0);
-    (zero.yardstick.bound_rps, zero.goodput_of_bound, zero.yardstick.capacity_rps) =
+    (zero.latency.p50_us, zero.latency.p99_us, zero.latency.p999_us) = (0.0, 0.0, 0.0);
+    (zero.rates.goodput_rps, zero.rates.throughput_rps, zero.rates.offered_rps) = (0.0, 0.0, 0.0);
+    (zero.yardstick.bound_rps, zero.rates.goodput_of_bound, zero.yardstick.capacity_rps) =
         (0.0, f64::NAN, 0.0);
     (zero.generator.lateness_p99_us, zero.server.cpu_ns_per_request) = (f64::INFINITY, 0.0);
     zero.fates = Fates::default();
@@ -423,7 +423,8 @@ fn what_knows_no_capacity_tells_no_share_of_it() {
     let mut load = single();
     load.capacity_rps = 0.0;
     for run in &mut load.runs {
-        (run.yardstick.capacity_rps, run.goodput_of_capacity, run.demand_ratio) = (0.0, 0.0, 0.0);
+        (run.yardstick.capacity_rps, run.rates.goodput_of_capacity, run.demand_ratio) =
+            (0.0, 0.0, 0.0);
     }
     let told = line_summary(&load);
     let begin = "Of 69.1 k requests/s asked for, breakwater (default) keeps 65.7 k/s in time (97 % of the bound";
@@ -513,7 +514,7 @@ fn what_was_not_measured_has_no_picture() {
     simulated.summary.clear();
     for run in &mut simulated.runs {
         (run.generator.lateness_p99_us, run.server.cpu_ns_per_request) = (0.0, 0.0);
-        (run.drop_ratio, run.reject_p50_us) = (0.0, 0.0);
+        (run.refusals.drop_ratio, run.refusals.reject_p50_us) = (0.0, 0.0);
     }
     let drawn = plots(&simulated, Look::WHOLE);
     assert_eq!(kinds(&drawn), ["goodput", "throughput", "p50", "p99", "p999", "fates"]);

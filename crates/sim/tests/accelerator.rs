@@ -140,8 +140,8 @@ fn throughput((kernel, a): (f64, f64), host: Host<'_>) -> f64 {
 /// How many times as long a request takes without an accelerator, where it meets no other. The client's way is not the host's
 /// time, and neither is the wake-up for the request itself.
 fn latency((kernel, a): (f64, f64), host: Host<'_>) -> f64 {
-    let without = run(Kernel::Here(kernel), PLAIN).p50_us - RTT;
-    without / (run(Kernel::There(kernel / a), host).p50_us - RTT - host.wake_up)
+    let without = run(Kernel::Here(kernel), PLAIN).latency.p50_us - RTT;
+    without / (run(Kernel::There(kernel / a), host).latency.p50_us - RTT - host.wake_up)
 }
 
 #[test]

@@ -31,8 +31,11 @@ fn near_equal_gaps_hide_the_tail_and_bursts_show_more_of_it() {
         assert_eq!(run.profile, format!("default, {spacing}"));
         assert_eq!(run.generator.slipped_us, 0.0, "virtual time has no late generator");
         // Within a hundredth of the demand, three hundredths where it comes in bursts.
-        assert!((run.offered_rps / run.asked_rps - 1.0).abs() < 0.03, "{spacing}: {run:?}");
-        run.p99_us
+        assert!(
+            (run.rates.offered_rps / run.rates.asked_rps - 1.0).abs() < 0.03,
+            "{spacing}: {run:?}"
+        );
+        run.latency.p99_us
     });
     let [poisson, metronome, periodic, clusters, bursts] = p99_us;
     assert!(metronome < 0.75 * poisson, "{metronome} of the published generator, {poisson}");

@@ -24,7 +24,8 @@ fn the_papers_testbed_keeps_its_goodput_at_twice_its_capacity() {
         for ratio in [1.2, 2.0] {
             let breakwater = spec("breakwater", profile, &[]);
             let (run, _) = steady(&world, ratio * PAPER_RPS, &breakwater);
-            let (share, p99, drops) = (run.goodput_rps / PAPER_RPS, run.p99_us, run.drop_ratio);
+            let (share, p99, drops) =
+                (run.rates.goodput_rps / PAPER_RPS, run.latency.p99_us, run.refusals.drop_ratio);
             let found = format!(
                 "{profile} at {ratio} ×: {share:.3} of capacity, p99 {p99} µs, drops {drops:.3}"
             );
@@ -41,7 +42,7 @@ fn without_control_the_same_overload_leaves_nothing_in_time() {
     assert!(below.fates.ok > 999 * below.fates.total() / 1_000);
     let (above, _) = steady(&world, 1.2 * PAPER_RPS, &none);
     assert!(above.fates.ok < above.fates.total() / 100);
-    let throughput = above.throughput_rps / PAPER_RPS;
+    let throughput = above.rates.throughput_rps / PAPER_RPS;
     assert!(throughput > 0.95, "it works at {throughput:.3} in vain");
 }
 
@@ -51,9 +52,9 @@ fn shedding_alone_bounds_latency_and_pays_for_each_reject() {
     let aqm = spec("aqm-only", "default", &[]);
     let shares = [1.2, 2.0].map(|ratio| {
         let (run, _) = steady(&world, ratio * SMALL_RPS, &aqm);
-        assert!(run.p99_us <= 1.25 * 400.0, "p99 is {} µs", run.p99_us);
-        assert!(run.fates.shed > 0 && run.reject_p50_us < 150.0);
-        run.goodput_rps / SMALL_RPS
+        assert!(run.latency.p99_us <= 1.25 * 400.0, "p99 is {} µs", run.latency.p99_us);
+        assert!(run.fates.shed > 0 && run.refusals.reject_p50_us < 150.0);
+        run.rates.goodput_rps / SMALL_RPS
     });
     assert!(shares[0] > 0.8 && shares[1] < 0.5, "{shares:?} of capacity");
 }
@@ -98,7 +99,7 @@ fn no_client_starves_through_five_seconds_of_twice_the_capacity() {
     let world = World { warm_up: Duration::ZERO, measure: Duration::from_secs(5), ..small() };
     let breakwater = spec("breakwater", "default", &[]);
     let (run, trace) = steady(&world, 2.0 * SMALL_RPS, &breakwater);
-    assert!(run.goodput_rps > 0.95 * SMALL_RPS);
+    assert!(run.rates.goodput_rps > 0.95 * SMALL_RPS);
     assert!(
         trace.longest_unserved < Duration::from_secs(1),
         "someone went without an answer for {:?}",

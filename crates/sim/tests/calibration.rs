@@ -46,7 +46,7 @@ fn codel_falls_with_demand_and_does_not_collapse() {
         let plan = DemandPlan::constant(rate, world.warm_up + world.measure, Arrivals::Poisson);
         let schedule = Schedule::build(&plan, world.clients, &scenario.server.service, 1).unwrap();
         let controller = Spec::named("codel").build(&world.node.site(world.slo, 1)).unwrap();
-        play_schedule(&world, &schedule, &controller).0.goodput_rps / CAPACITY_RPS
+        play_schedule(&world, &schedule, &controller).0.rates.goodput_rps / CAPACITY_RPS
     };
     let (at, half_above, double) = (codel(1.0), codel(1.5), codel(2.0));
     assert!(at > half_above && half_above > double, "{at:.2} {half_above:.2} {double:.2}");

@@ -23,19 +23,28 @@ fn at_twice_the_capacity_130_per_cent_of_the_blind_bound_and_35_of_the_long_in_e
     let mut seen = 0;
     for run in by_class {
         let what = format!("{} {}", run.controller, run.profile);
-        assert!(run.goodput_of_bound >= 1.3, "{what}: {}", run.goodput_of_bound);
+        assert!(run.rates.goodput_of_bound >= 1.3, "{what}: {}", run.rates.goodput_of_bound);
         let [short, long] = &run.classes[..] else { panic!("{what}: {:?}", run.classes) };
         assert_eq!((&*short.class, &*long.class), ("short", "long"));
         assert!(long.least_share >= 0.35, "{what}: {}", long.least_share);
-        assert!(run.goodput_rps < run.known_bound_rps, "{what}: {}", run.known_bound_rps);
+        assert!(run.rates.goodput_rps < run.known_bound_rps, "{what}: {}", run.known_bound_rps);
         let sum = short.goodput_rps + long.goodput_rps;
-        assert!((sum - run.goodput_rps).abs() < 1e-6, "{what}: {sum} of {}", run.goodput_rps);
+        assert!(
+            (sum - run.rates.goodput_rps).abs() < 1e-6,
+            "{what}: {sum} of {}",
+            run.rates.goodput_rps
+        );
         seen += 1;
     }
     assert_eq!(seen, 2, "with and without credits");
     let blind: Vec<_> = runs.iter().filter(|run| run.profile == "default").collect();
     assert_eq!(blind.len(), 2, "with and without credits");
     for run in blind {
-        assert!(run.goodput_of_bound < 1.0, "{}: {}", run.controller, run.goodput_of_bound);
+        assert!(
+            run.rates.goodput_of_bound < 1.0,
+            "{}: {}",
+            run.controller,
+            run.rates.goodput_of_bound
+        );
     }
 }

@@ -55,7 +55,7 @@ fn after_fall(clients: u32, from: f64, to: f64) -> Vec<f64> {
 fn a_thousand_clients_of_long_service_are_served_one_second_after_the_start() {
     let times = "slo = \"1300us\"\nwarm_up = \"1s\"\nduration = \"500ms\"";
     let runs = runs(&scenario(1_000, "100us", times, "of_capacity = [0.9]", BREAKWATER));
-    let share = runs[0].goodput_of_bound;
+    let share = runs[0].rates.goodput_of_bound;
     assert!(share >= 0.97, "{share:.3} of the bound");
 }
 
@@ -122,9 +122,10 @@ fn with_3700_clients_whose_connections_cost_p99_is_within_the_objective() {
     let runs = runs(&scenario(3_700, "10us", times, demand, BREAKWATER));
     assert_eq!(runs.len(), 2);
     for run in &runs {
-        let (good, dropped) = (run.goodput_of_bound, run.drop_ratio);
-        let found = format!("{good:.3} of the bound, {dropped:.3} dropped, p99 {} µs", run.p99_us);
-        assert!(good > 0.9 && dropped < 0.12 && run.p99_us <= 400.0, "{found}");
+        let (good, dropped) = (run.rates.goodput_of_bound, run.refusals.drop_ratio);
+        let found =
+            format!("{good:.3} of the bound, {dropped:.3} dropped, p99 {} µs", run.latency.p99_us);
+        assert!(good > 0.9 && dropped < 0.12 && run.latency.p99_us <= 400.0, "{found}");
     }
     // 10 µs, 4.4 µs for messages, and 1 µs for the connection.
     let requests_us = 1e6 / runs[0].yardstick.capacity_rps;
@@ -141,7 +142,7 @@ fn overloaded(clients: u32, repetitions: u32, machine: &str, controller: &str) -
     let runs = runs(&scenario);
     assert_eq!(runs.len() as u32, 4 * repetitions);
     let mean = |value: fn(&Run) -> f64| runs.iter().map(value).sum::<f64>() / runs.len() as f64;
-    (mean(|run| run.goodput_of_bound), mean(|run| run.drop_ratio))
+    (mean(|run| run.rates.goodput_of_bound), mean(|run| run.refusals.drop_ratio))
 }
 
 /// Without pauses goodput is lower, and of 100 clients' requests twice as many are dropped.
@@ -190,7 +191,7 @@ fn at_no_demand_of_the_overload_table_but_one_is_shedding_alone_a_point_better()
     for shedding in of("aqm-only") {
         let cell_of_both = cell(shedding);
         let credits = of("breakwater").find(|run| cell(run) == cell_of_both).expect("both ran");
-        let behind = shedding.goodput_of_bound - credits.goodput_of_bound;
+        let behind = shedding.rates.goodput_of_bound - credits.rates.goodput_of_bound;
         let most = if cell_of_both == MISSED { 0.015 } else { 0.01 };
         assert!(behind <= most, "{cell_of_both:?}: {behind:.3} behind");
         compared += 1;

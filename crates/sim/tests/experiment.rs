@@ -53,9 +53,9 @@ fn every_combination_is_run_and_all_fates_add_up() {
     assert_eq!(found.runs.len(), 2 * 2 * 2 * 2);
     for run in &found.runs {
         assert!(run.verdict.valid, "{:?}", run.verdict.invalid_because);
-        let offered = run.offered_rps * 0.05;
+        let offered = run.rates.offered_rps * 0.05;
         assert!((run.fates.total() as f64 - offered).abs() < 0.5);
-        assert!((run.offered_rps / run.asked_rps - 1.0).abs() < 0.05);
+        assert!((run.rates.offered_rps / run.rates.asked_rps - 1.0).abs() < 0.05);
         assert_eq!(
             run.fates.shed,
             run.shed_by_reason.values().sum::<u64>(),
@@ -78,8 +78,12 @@ fn capacity_is_the_plateau_of_the_closed_loop_and_the_bound_lies_below_it() {
         let most = run.demand_ratio.min(1.0);
         assert!((0.9 * most..1.04 * most).contains(&bound), "{bound}");
         // The bound is of other draws of the same distribution; these runs are short.
-        assert!(run.goodput_of_bound < 1.01, "{} of the bound", run.goodput_of_bound);
-        assert!(run.goodput_rps <= run.offered_rps, "{} requests/s in time", run.goodput_rps);
+        assert!(run.rates.goodput_of_bound < 1.01, "{} of the bound", run.rates.goodput_of_bound);
+        assert!(
+            run.rates.goodput_rps <= run.rates.offered_rps,
+            "{} requests/s in time",
+            run.rates.goodput_rps
+        );
     }
 }
 
@@ -144,7 +148,12 @@ fn nothing_past_its_deadline_begins_unless_the_file_says_so() {
         let (none, paper) = (none.expect("it was run"), paper.expect("it was run"));
         let flags = (none.deadlines_enforced, paper.deadlines_enforced);
         let share = |count: u64| count as f64 / none.fates.total() as f64;
-        (none.p99_us, share(none.fates.shed), none.shed_by_reason.contains_key("deadline"), flags)
+        (
+            none.latency.p99_us,
+            share(none.fates.shed),
+            none.shed_by_reason.contains_key("deadline"),
+            flags,
+        )
     };
     let (p99_us, shed, by_deadline, flags) = outcome("");
     assert_eq!(flags, (true, false), "on by default, off for a publication's profile");

@@ -131,7 +131,7 @@ fn clocks_that_are_seconds_off_and_drift_change_nothing_to_speak_of() {
         let (right, _) = play(1.2, profile, &[]);
         let kind = FaultKind::Clock { offset: Duration::from_secs(2_000), drift_ppm: 500.0 };
         let (wrong, _) = play(1.2, profile, &[fault(Duration::ZERO, Duration::ZERO, 1.0, kind)]);
-        let ratio = wrong.goodput_rps / right.goodput_rps;
+        let ratio = wrong.rates.goodput_rps / right.rates.goodput_rps;
         assert!((0.99..1.01).contains(&ratio), "{profile}: {ratio}");
     }
 }
@@ -142,7 +142,7 @@ fn who_lies_about_his_demand_takes_little_from_the_others() {
     for claim in [Claim::Nothing, Claim::Everything] {
         let lie = fault(Duration::ZERO, ms(500), 0.2, FaultKind::Lie(claim));
         let (run, _) = play(1.2, "default", &[lie]);
-        let ratio = run.goodput_rps / honest.goodput_rps;
+        let ratio = run.rates.goodput_rps / honest.rates.goodput_rps;
         assert!(ratio > 0.9, "{claim:?}: {ratio} of the goodput");
     }
 }
@@ -153,7 +153,7 @@ fn a_flood_is_refused_and_does_not_stop_the_others() {
     let (run, _) = play(1.0, "default", &[fault(ms(100), ms(300), 0.1, FaultKind::Flood)]);
     let refused = run.shed_by_reason.get("no-credit").copied().unwrap_or(0);
     assert!(refused > 0 && !calm.shed_by_reason.contains_key("no-credit"));
-    let ratio = run.goodput_rps / calm.goodput_rps;
+    let ratio = run.rates.goodput_rps / calm.rates.goodput_rps;
     assert!(ratio > 0.85, "{ratio} of the goodput");
 }
 

@@ -52,7 +52,8 @@ fn a_loop_serves_its_own_connections_unless_cores_steal() {
     let mut central = own.clone();
     central.node.loops = 1;
     let shedding = spec("aqm-only", "default", &[]);
-    let served = |world: &World| uneven(world, 2.0 * SMALL_RPS, &shedding).goodput_rps / SMALL_RPS;
+    let served =
+        |world: &World| uneven(world, 2.0 * SMALL_RPS, &shedding).rates.goodput_rps / SMALL_RPS;
     let (own, stealing, central) = (served(&own), served(&stealing), served(&central));
     assert!((0.3..1.0).contains(&own), "at most one loop's worth: {own}");
     assert!((1.9..2.1).contains(&stealing), "{stealing}");
@@ -66,7 +67,7 @@ fn stealing_cuts_the_tail_that_queues_of_their_own_have() {
     let mut stealing = own.clone();
     stealing.node.stealing = true;
     let none = spec("none", "default", &[]);
-    let p99_us = |world: &World| steady(world, 0.8 * 4.0 * SMALL_RPS, &none).0.p99_us;
+    let p99_us = |world: &World| steady(world, 0.8 * 4.0 * SMALL_RPS, &none).0.latency.p99_us;
     let (own_us, stolen_us) = (p99_us(&own), p99_us(&stealing));
     assert!(stolen_us < 0.7 * own_us, "{stolen_us} µs with stealing, {own_us} µs without");
 }
@@ -77,8 +78,12 @@ fn stealing_cuts_the_tail_that_queues_of_their_own_have() {
 fn a_loop_without_load_does_not_open_the_pool_of_a_loaded_one() {
     let world = World { measure: ms(500), ..loops(2, 100) };
     let run = uneven(&world, 1.5 * SMALL_RPS, &spec("breakwater", "default", &["pools=shared"]));
-    let found = format!("drops {:.3}, goodput {:.3}", run.drop_ratio, run.goodput_rps / SMALL_RPS);
-    assert!(run.drop_ratio < 0.03 && run.goodput_rps > 0.94 * SMALL_RPS, "{found}");
+    let found = format!(
+        "drops {:.3}, goodput {:.3}",
+        run.refusals.drop_ratio,
+        run.rates.goodput_rps / SMALL_RPS
+    );
+    assert!(run.refusals.drop_ratio < 0.03 && run.rates.goodput_rps > 0.94 * SMALL_RPS, "{found}");
 }
 
 /// From one pool for all, a loop that is idle for a moment takes the credits of the others, and these have
@@ -89,7 +94,7 @@ fn several_loops_serve_as_much_each_as_one_does() {
         let world = World { measure: ms(300), ..loops(loop_count, each) };
         let spec = spec("breakwater", "default", settings);
         let capacity = f64::from(loop_count) * SMALL_RPS;
-        steady(&world, 2.0 * capacity, &spec).0.goodput_rps / capacity
+        steady(&world, 2.0 * capacity, &spec).0.rates.goodput_rps / capacity
     };
     for each in [25, 100, 1_000] {
         let one = good(1, each, &[]);

@@ -77,7 +77,7 @@ fn a_scenario_sets_both() {
     assert!(more > 1.05 && less < 0.95, "{more} and {less} of the capacity");
     for result in [plain, coalesced, dear] {
         let run = &result.runs[0];
-        let served = run.throughput_rps / run.yardstick.bound_rps;
+        let served = run.rates.throughput_rps / run.yardstick.bound_rps;
         assert!(served < 1.01, "{served} of the bound are served");
     }
 }

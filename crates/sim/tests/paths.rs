@@ -95,7 +95,7 @@ fn two_mutexes_serve_what_their_locks_can_hold() {
     let found = experiment(MUTEXES);
     let closed = found.capacity_rps / (1e6 / (0.8 * 10.2));
     assert!((0.97..1.02).contains(&closed), "{closed} of the closed loop's bound");
-    let open = by_label(&found, "asqm").throughput_rps / (60_000.0 + 1e6 / 10.2);
+    let open = by_label(&found, "asqm").rates.throughput_rps / (60_000.0 + 1e6 / 10.2);
     assert!((0.97..1.02).contains(&open), "{open} of both locks");
     let bound = found.runs[0].yardstick.bound_rps;
     assert!((bound - 160_000.0).abs() < 1.0, "60,000 and 100,000 without hand-over: {bound}");
@@ -107,16 +107,27 @@ fn two_mutexes_serve_what_their_locks_can_hold() {
 fn asqm_keeps_the_target_where_plain_locks_collapse() {
     let found = experiment(MUTEXES);
     let (plain, asqm) = (by_label(&found, "plain"), by_label(&found, "asqm"));
-    assert!(plain.p99_us > 10.0 * 200.0, "plain locks: {} µs", plain.p99_us);
-    assert!(asqm.p99_us <= 200.0, "asqm: {} µs", asqm.p99_us);
+    assert!(plain.latency.p99_us > 10.0 * 200.0, "plain locks: {} µs", plain.latency.p99_us);
+    assert!(asqm.latency.p99_us <= 200.0, "asqm: {} µs", asqm.latency.p99_us);
     assert!(
-        asqm.goodput_rps > 0.95 * asqm.yardstick.bound_rps
-            && asqm.goodput_rps > 2.0 * plain.goodput_rps
+        asqm.rates.goodput_rps > 0.95 * asqm.yardstick.bound_rps
+            && asqm.rates.goodput_rps > 2.0 * plain.rates.goodput_rps
     );
     let (try_lock, paper) = (by_label(&found, "try"), by_label(&found, "paper"));
-    assert!(try_lock.goodput_rps < 0.75 * asqm.goodput_rps, "try-lock: {}", try_lock.goodput_rps);
-    assert!(paper.p99_us > asqm.p99_us && paper.p99_us < 0.1 * plain.p99_us);
-    assert!(paper.reject_p50_us < 20.0, "refused on entry: {} µs", paper.reject_p50_us);
+    assert!(
+        try_lock.rates.goodput_rps < 0.75 * asqm.rates.goodput_rps,
+        "try-lock: {}",
+        try_lock.rates.goodput_rps
+    );
+    assert!(
+        paper.latency.p99_us > asqm.latency.p99_us
+            && paper.latency.p99_us < 0.1 * plain.latency.p99_us
+    );
+    assert!(
+        paper.refusals.reject_p50_us < 20.0,
+        "refused on entry: {} µs",
+        paper.refusals.reject_p50_us
+    );
     for run in &found.runs {
         assert!(run.shed_by_reason.keys().all(|reason| reason == "lock"), "{run:?}");
         assert_eq!(run.fates.shed, run.shed_by_reason.values().sum::<u64>());
@@ -128,8 +139,8 @@ fn budgets_are_measured_where_none_is_given() {
     let measured = MUTEXES.replace("budget = \"134us\"", "target = \"200us\"");
     let found = experiment(&measured);
     let asqm = by_label(&found, "asqm");
-    assert!(asqm.p99_us <= 1.05 * 200.0, "{} µs", asqm.p99_us);
-    assert!(asqm.goodput_rps > 0.9 * asqm.yardstick.bound_rps);
+    assert!(asqm.latency.p99_us <= 1.05 * 200.0, "{} µs", asqm.latency.p99_us);
+    assert!(asqm.rates.goodput_rps > 0.9 * asqm.yardstick.bound_rps);
 }
 
 #[test]
@@ -147,8 +158,12 @@ fn an_overloaded_leaf_sheds_at_the_front() {
     let (none, breakwater) = (&found.runs[0], &found.runs[1]);
     assert!(none.fates.ok < none.fates.total() / 10 && none.fates.shed == 0);
     assert!(breakwater.fates.shed > breakwater.fates.total() / 10);
-    assert!(breakwater.goodput_rps > 0.4 * found.capacity_rps, "{}", breakwater.goodput_rps);
-    assert!(breakwater.p99_us < 1.2 * 400.0, "{} µs", breakwater.p99_us);
+    assert!(
+        breakwater.rates.goodput_rps > 0.4 * found.capacity_rps,
+        "{}",
+        breakwater.rates.goodput_rps
+    );
+    assert!(breakwater.latency.p99_us < 1.2 * 400.0, "{} µs", breakwater.latency.p99_us);
 }
 
 /// Everybody takes the first lock; who is refused at the second must come back for it.
@@ -242,7 +257,7 @@ fn few_connections_with_many_calls_are_not_held_back_below_capacity() {
     let drops = |controller: &str, ratio: f64| {
         let is_it =
             |run: &&Run| run.controller == controller && (run.demand_ratio - ratio).abs() < 0.01;
-        found.runs.iter().find(is_it).expect("the scenario has it").drop_ratio
+        found.runs.iter().find(is_it).expect("the scenario has it").refusals.drop_ratio
     };
     let half = drops("breakwater", 0.5);
     assert!(half < 0.02, "{half} at half of the capacity");
@@ -256,7 +271,7 @@ fn a_connection_more_costs_no_more_than_the_one_before() {
     let text = only_breakwater("");
     let drops = [4, 5, 6].map(|connections| {
         let text = text.replace("connections = 4", &format!("connections = {connections}"));
-        at_one_demand(&text, 1).drop_ratio
+        at_one_demand(&text, 1).refusals.drop_ratio
     });
     assert!(drops[1] < drops[0] + 0.05 && drops[2] < drops[1] + 0.05, "{drops:?}");
 }
@@ -266,9 +281,13 @@ fn a_connection_more_costs_no_more_than_the_one_before() {
 fn a_front_that_counts_what_its_handlers_refuse_stops_work_that_leaves_would_refuse() {
     let [without, with] =
         ["", "override = { refusals = 0.2 }"].map(|line| at_one_demand(&only_breakwater(line), 3));
-    assert!(without.goodput_rps < 0.45 * CHAIN_CAPACITY, "{}", without.goodput_rps);
-    assert!(with.goodput_rps > 0.65 * CHAIN_CAPACITY, "{}", with.goodput_rps);
-    assert!(with.drop_ratio < 0.5 * without.drop_ratio, "{}", with.drop_ratio);
+    assert!(without.rates.goodput_rps < 0.45 * CHAIN_CAPACITY, "{}", without.rates.goodput_rps);
+    assert!(with.rates.goodput_rps > 0.65 * CHAIN_CAPACITY, "{}", with.rates.goodput_rps);
+    assert!(
+        with.refusals.drop_ratio < 0.5 * without.refusals.drop_ratio,
+        "{}",
+        with.refusals.drop_ratio
+    );
 }
 
 /// Requests per second that `scenarios/chain.toml` serves in a closed loop.

@@ -57,7 +57,7 @@ fn the_golden_table_of_two_mutexes_is_byte_identical() {
         ("protego-fig9", FIGURE_9, [150_000.0, 300_000.0], 30, 50),
     ] {
         for run in play(&short(text, &demands, warm_up_ms, duration_ms)).runs {
-            let (demand, fates) = (run.asked_rps / 1e3, run.fates);
+            let (demand, fates) = (run.rates.asked_rps / 1e3, run.fates);
             writeln!(
                 table,
                 "{name} | {demand:.0} | {} | {} {} {} {} {} | {:.1} {:.1}",
@@ -67,8 +67,8 @@ fn the_golden_table_of_two_mutexes_is_byte_identical() {
                 fates.expired,
                 fates.shed,
                 fates.lost,
-                run.p50_us,
-                run.p99_us
+                run.latency.p50_us,
+                run.latency.p99_us
             )
             .unwrap();
         }
@@ -109,12 +109,23 @@ fn efficiency_and_budgets_serve_more_than_seda_where_breakwater_collapses() {
     let labels = ["Breakwater", "SEDA, default", "try-lock", "tailwater"];
     let found = only(short(FIGURE_9, &[300_000.0], 300, 100), &labels);
     let [breakwater, seda, try_lock, ours] = labels.map(|label| by_label(&found, label));
-    let times = ours.goodput_rps / seda.goodput_rps;
+    let times = ours.rates.goodput_rps / seda.rates.goodput_rps;
     assert!(times >= 1.2, "{times} times SEDA's goodput");
-    assert!(ours.p99_us <= 200.0, "{} µs", ours.p99_us);
-    assert!(breakwater.goodput_rps < 0.1 * ours.goodput_rps, "{}", breakwater.goodput_rps);
-    assert!(try_lock.goodput_rps < 0.75 * ours.goodput_rps && try_lock.p99_us < ours.p99_us);
-    assert!(try_lock.drop_ratio > 1.5 * ours.drop_ratio, "{}", try_lock.drop_ratio);
+    assert!(ours.latency.p99_us <= 200.0, "{} µs", ours.latency.p99_us);
+    assert!(
+        breakwater.rates.goodput_rps < 0.1 * ours.rates.goodput_rps,
+        "{}",
+        breakwater.rates.goodput_rps
+    );
+    assert!(
+        try_lock.rates.goodput_rps < 0.75 * ours.rates.goodput_rps
+            && try_lock.latency.p99_us < ours.latency.p99_us
+    );
+    assert!(
+        try_lock.refusals.drop_ratio > 1.5 * ours.refusals.drop_ratio,
+        "{}",
+        try_lock.refusals.drop_ratio
+    );
 }
 
 /// Figure 8: where one server refuses, the other answers, within twice the target of each. The check on
@@ -124,12 +135,12 @@ fn a_retry_at_a_replica_stays_within_twice_the_target() {
     let labels = ["Protego, published code", "tailwater"];
     let found = only(short(FIGURE_8, &[700_000.0], 100, 100), &labels);
     let [code, ours] = labels.map(|label| by_label(&found, label));
-    assert!(ours.goodput_rps > 680_000.0, "{} of 700,000", ours.goodput_rps);
-    assert!(ours.p99_us <= 220.0 / 1.5, "{} µs", ours.p99_us);
+    assert!(ours.rates.goodput_rps > 680_000.0, "{} of 700,000", ours.rates.goodput_rps);
+    assert!(ours.latency.p99_us <= 220.0 / 1.5, "{} µs", ours.latency.p99_us);
     let (late, soon) = (code.retry.unwrap(), ours.retry.unwrap());
     assert!(soon.failure_p99_us <= 110.0 && late.failure_p99_us > 110.0, "{soon:?} {late:?}");
     assert!(soon.retried > 0.1, "the first server alone cannot serve them all: {soon:?}");
-    assert!(code.goodput_rps < 0.95 * ours.goodput_rps, "{}", code.goodput_rps);
+    assert!(code.rates.goodput_rps < 0.95 * ours.rates.goodput_rps, "{}", code.rates.goodput_rps);
 }
 
 /// Figure 11: admission control alone keeps no request in time once a lock is full. The check on entry alone lets in
@@ -143,8 +154,14 @@ fn budgets_keep_what_admission_control_alone_cannot() {
     let labels = ["AC alone", "tailwater"];
     let found = only(short(&text, &[300_000.0], 100, 100), &labels);
     let [alone, both] = labels.map(|label| by_label(&found, label));
-    assert!(alone.p99_us > 3.0 * 200.0 && alone.goodput_rps < 0.25 * both.goodput_rps);
-    assert!(alone.throughput_rps > 0.9 * both.throughput_rps, "it does serve, but late");
+    assert!(
+        alone.latency.p99_us > 3.0 * 200.0
+            && alone.rates.goodput_rps < 0.25 * both.rates.goodput_rps
+    );
+    assert!(
+        alone.rates.throughput_rps > 0.9 * both.rates.throughput_rps,
+        "it does serve, but late"
+    );
 }
 
 /// A request that holds a lock and waits for a core keeps the lock from the others: with full cores every taken lock
@@ -154,7 +171,7 @@ fn full_cores_fill_locks_unless_holders_run_first() {
     let label = ["Protego, published code, giving up"];
     let drops = |text: &str| {
         let found = only(short(text, &[1_200_000.0], 40, 40), &label);
-        by_label(&found, label[0]).drop_ratio
+        by_label(&found, label[0]).refusals.drop_ratio
     };
     let (behind, first) = (drops(BACK), drops(FIGURE_10));
     assert!(behind > 0.05 && first < 0.01, "{behind} and {first}");

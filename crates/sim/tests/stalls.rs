@@ -42,7 +42,7 @@ fn cores_stall_each_for_itself() {
 fn what_has_no_bound_on_delay_shows_the_stalls_in_its_tail() {
     let mut world = World { measure: Duration::from_secs(1), ..small() };
     let dagor = spec("dagor", "default", &[]);
-    let p99_us = |world: &World| steady(world, 2.0 * common::SMALL_RPS, &dagor).0.p99_us;
+    let p99_us = |world: &World| steady(world, 2.0 * common::SMALL_RPS, &dagor).0.latency.p99_us;
     let calm_us = p99_us(&world);
     world.node.stalls = stalls(5.0, ms(3));
     let stalled_us = p99_us(&world);
@@ -74,7 +74,7 @@ fn stalls_come_by_the_seed() {
         let mut world = world(seed);
         world.node.stalls = stalls.clone();
         let (run, trace) = steady(&world, 60_000.0, &spec("none", "default", &[]));
-        (run.fates, run.p999_us.to_bits(), trace.events)
+        (run.fates, run.latency.p999_us.to_bits(), trace.events)
     };
     let often = stalls(50.0, us(500));
     assert_eq!(run(1, &often), run(1, &often));

@@ -1,7 +1,7 @@
 //! Nodes with threads: what a wake-up, a hand-over and a held thread cost, as computed by hand.
 
 use tailwater_sim::run;
-use tailwater_stats::result::{Experiment, Run};
+use tailwater_stats::result::{Experiment, LatencyReading, Run};
 use tailwater_workload::Scenario;
 
 /// One request in a millisecond: each finds everything asleep.
@@ -46,7 +46,7 @@ fn unloaded_us(cores: u32, model: &str) -> f64 {
     let text = format!(
         "sim.cores = {cores}\ncontroller = {{ name = \"none\", model = \"{model}\" }}\n{UNLOADED}"
     );
-    only(&played(&text)).p50_us
+    only(&played(&text)).latency.p50_us
 }
 
 fn only(found: &Experiment) -> &Run {
@@ -101,7 +101,7 @@ fn calling_us(cores: u32, model: &str, fan_out: u32) -> f64 {
          tier = [{{ name = \"leaf\", nodes = {fan_out}, service = \"1us\" }}]\n",
         UNLOADED.replace(service, "")
     );
-    only(&played(&text)).p50_us
+    only(&played(&text)).latency.p50_us
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn fork_and_join_is_slower_than_threads_that_make_their_calls_themselves() {
         found.runs.iter().find(is_it).unwrap_or_else(|| panic!("no run of {model}"))
     };
     for (forked, without) in [("sib+8", "sib"), ("sdb:4+8", "sdb:4")] {
-        let (forked_us, without_us) = (at(forked).p50_us, at(without).p50_us);
+        let (forked_us, without_us) = (at(forked).latency.p50_us, at(without).latency.p50_us);
         assert!(forked_us > without_us + 2.0 * 2.5, "{forked}: {forked_us}, not {without_us} µs");
     }
 }
@@ -206,7 +206,7 @@ fn fork_and_join_is_slower_than_threads_that_make_their_calls_themselves() {
 fn a_scenario_says_what_threads_cost() {
     let model = "controller = { name = \"none\", model = \"adb:1\" }\n";
     let costs = "sim = { cores = 2, wake_up = \"3us\", hand_over = \"2us\" }\n";
-    let found_us = only(&played(&format!("{costs}{model}{UNLOADED}"))).p50_us;
+    let found_us = only(&played(&format!("{costs}{model}{UNLOADED}"))).latency.p50_us;
     assert!(is_near(found_us, 25.0 + 1.7 + 10.0 + 2.7 + 3.0 * 3.0 + 2.0 * 2.0), "{found_us}");
 }
 
@@ -217,8 +217,8 @@ fn wake_ups_may_vary() {
     let model = "controller = { name = \"none\", model = \"aib\" }\n";
     let found = played(&format!("{wakes}{model}{UNLOADED}"));
     let awake_us = 25.0 + 1.7 + 10.0 + 2.7;
-    let Run { p50_us, p99_us, .. } = only(&found);
-    assert!(is_near(*p50_us, awake_us + 5.0) && is_near(*p99_us, awake_us + 80.0), "{found:?}");
+    let LatencyReading { p50_us, p99_us, .. } = only(&found).latency;
+    assert!(is_near(p50_us, awake_us + 5.0) && is_near(p99_us, awake_us + 80.0), "{found:?}");
 }
 
 /// A held thread has one request at a time, so that there are as many as threads: one under `sib`.
@@ -248,7 +248,7 @@ fn cores_without_threads_stay_idle() {
 
 fn assert_undoubted(found: &Experiment) {
     for run in &found.runs {
-        let (served, bound) = (run.goodput_rps, run.yardstick.bound_rps);
+        let (served, bound) = (run.rates.goodput_rps, run.yardstick.bound_rps);
         assert_eq!(run.verdict.in_doubt, None, "{}: {served} requests/s of {bound}", run.profile);
         assert!(served > 0.8 * bound, "{}: {served} requests/s of {bound}", run.profile);
     }
@@ -296,7 +296,7 @@ fn answers_that_come_one_by_one_share_nothing() {
              tier = [{{ name = \"leaf\", service = \"1us\" }}]\n",
             UNLOADED.replace(service, "")
         );
-        only(&played(&text)).p50_us
+        only(&played(&text)).latency.p50_us
     };
     let (apart, shared) = (p50_us(false), p50_us(true));
     assert!(is_near(shared, apart), "{shared} µs with shared packets, {apart} without");
@@ -305,7 +305,7 @@ fn answers_that_come_one_by_one_share_nothing() {
 #[test]
 fn without_a_model_nothing_sleeps() {
     let text = format!("controller.name = \"none\"\n{UNLOADED}");
-    let found_us = only(&played(&text)).p50_us;
+    let found_us = only(&played(&text)).latency.p50_us;
     assert!(is_near(found_us, 25.0 + 1.7 + 10.0 + 2.7), "{found_us}");
 }
 
@@ -322,9 +322,12 @@ fn polling_is_first_at_low_load_and_in_line_blocking_saturates_first() {
     };
     for polling in ["aip", "sip"] {
         let blocking = polling.replace('p', "b");
-        assert!(at(polling, 0.1).p50_us + 20.0 < at(&blocking, 0.1).p50_us, "{polling}");
+        assert!(
+            at(polling, 0.1).latency.p50_us + 20.0 < at(&blocking, 0.1).latency.p50_us,
+            "{polling}"
+        );
     }
-    let in_time = |run: &Run| run.goodput_rps / run.offered_rps;
+    let in_time = |run: &Run| run.rates.goodput_rps / run.rates.offered_rps;
     assert!(in_time(at("sib", 0.4)) < 0.5 && in_time(at("aib", 0.4)) > 0.99);
 }
 
@@ -346,16 +349,17 @@ fn the_thesis_machine_shows_its_crossovers_but_those_of_pollers_at_high_load() {
     let found = thesis();
     let at = |model: &str, rate: f64| {
         let profile = format!("model={model}]");
-        let is_it =
-            |run: &&Run| run.profile.ends_with(&profile) && (run.asked_rps - rate).abs() < 1.0;
+        let is_it = |run: &&Run| {
+            run.profile.ends_with(&profile) && (run.rates.asked_rps - rate).abs() < 1.0
+        };
         found.runs.iter().find(is_it).unwrap_or_else(|| panic!("no run of {model} at {rate}"))
     };
     let bears = |model: &str, rate: f64| {
         let run = at(model, rate);
-        run.goodput_rps / run.offered_rps > 0.99
+        run.rates.goodput_rps / run.rates.offered_rps > 0.99
     };
-    let p50 = |model: &str, rate| at(model, rate).p50_us;
-    let p99 = |model: &str, rate| at(model, rate).p99_us;
+    let p50 = |model: &str, rate| at(model, rate).latency.p50_us;
+    let p99 = |model: &str, rate| at(model, rate).latency.p99_us;
     // Figure 3.11 at low load, and Figure 3.8 by medians.
     let order = ["aip+1", "adp:4+4", "aib+1", "adb:4+4"].map(|model| p50(model, 256.0));
     assert!(order.is_sorted(), "{order:?}");

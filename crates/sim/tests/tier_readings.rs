@@ -44,7 +44,7 @@ fn leaves_receive_what_the_front_asks_and_are_busy_for_their_work() {
     let run = run("10000", "none");
     let [front, leaf] = &run.tiers[..] else { panic!("{:?}", run.tiers) };
     assert_eq!((&*front.tier, front.nodes, &*leaf.tier, leaf.nodes), ("", 1, "leaf", 3));
-    assert!(near(front.received_rps, run.offered_rps), "{front:?}");
+    assert!(near(front.received_rps, run.rates.offered_rps), "{front:?}");
     assert!(near(leaf.received_rps, 2.0 * received(front)), "{leaf:?}");
     assert!(near(leaf.served_rps, received(leaf)), "{leaf:?}");
     // Work, a message in and a message out.

@@ -65,7 +65,12 @@ fn what_is_late_at_one_server_is_answered_by_the_other() {
     let hedged = play(&hedged);
     assert_eq!(alone.fates.total(), hedged.fates.total(), "the same requests");
     assert_eq!(hedged.fates.lost + hedged.fates.shed, 0, "{:?}", hedged.fates);
-    assert!(2.0 * hedged.p99_us < alone.p99_us, "{} and {}", hedged.p99_us, alone.p99_us);
+    assert!(
+        2.0 * hedged.latency.p99_us < alone.latency.p99_us,
+        "{} and {}",
+        hedged.latency.p99_us,
+        alone.latency.p99_us
+    );
     let [leaf, calm] = [&hedged, &alone].map(|run| &run.tiers[1]);
     assert_eq!((leaf.nodes, calm.hedges), (4, None), "all servers, and no second tries");
     let told = leaf.hedges.expect("second tries");

@@ -4,7 +4,10 @@
 
 mod run;
 mod yardstick;
+mod rates;
 mod fates;
+mod latency;
+mod refusals;
 mod series;
 mod generator;
 mod server;
@@ -19,11 +22,14 @@ mod skip;
 pub use answers::AnswerReading;
 pub use fates::Fates;
 pub use generator::GeneratorReading;
+pub use latency::LatencyReading;
 pub use manifest::{DataUsed, Manifest, StallReading};
 pub use noise::Noise;
+pub use rates::Rates;
 pub use readings::{
     ChangeReading, ClassReading, FaultReading, HedgeReading, LockReading, RetryReport, TierReading,
 };
+pub use refusals::RefusalReading;
 pub use replicas::{ReplicaReading, ReplicasCompared};
 pub use run::Run;
 pub use series::Series;

@@ -37,7 +37,7 @@ pub(crate) fn without_valid_run(runs: &[Run]) -> Vec<Summary> {
         slo_us: first.slo_us,
         demand_ratio: first.demand_ratio,
         repetitions: 0,
-        of: [("asked_rps".to_owned(), Spread::of(&[first.asked_rps]))].into(),
+        of: [("asked_rps".to_owned(), Spread::of(&[first.rates.asked_rps]))].into(),
     };
     groups.into_iter().filter(|(_, is_sound)| !is_sound).map(summary).collect()
 }
@@ -94,19 +94,19 @@ const FIELDS: [(&str, Field); 24] = [
     ("capacity_rps", |run| run.yardstick.capacity_rps),
     ("capacity_drift", |run| run.yardstick.capacity_drift),
     ("bound_rps", |run| run.yardstick.bound_rps),
-    ("asked_rps", |run| run.asked_rps),
-    ("offered_rps", |run| run.offered_rps),
-    ("throughput_rps", |run| run.throughput_rps),
-    ("goodput_rps", |run| run.goodput_rps),
-    ("goodput_of_capacity", |run| run.goodput_of_capacity),
-    ("goodput_of_bound", |run| run.goodput_of_bound),
+    ("asked_rps", |run| run.rates.asked_rps),
+    ("offered_rps", |run| run.rates.offered_rps),
+    ("throughput_rps", |run| run.rates.throughput_rps),
+    ("goodput_rps", |run| run.rates.goodput_rps),
+    ("goodput_of_capacity", |run| run.rates.goodput_of_capacity),
+    ("goodput_of_bound", |run| run.rates.goodput_of_bound),
     ("fates.ok", |run| share(run, run.fates.ok)),
     ("fates.late", |run| share(run, run.fates.late)),
     ("fates.expired", |run| share(run, run.fates.expired)),
     ("fates.shed", |run| share(run, run.fates.shed)),
     ("fates.lost", |run| share(run, run.fates.lost)),
     ("unsent", |run| run.unsent as f64),
-    ("drop_ratio", |run| run.drop_ratio),
+    ("drop_ratio", |run| run.refusals.drop_ratio),
     ("lateness_p50_us", |run| run.generator.lateness_p50_us),
     ("lateness_p95_us", |run| run.generator.lateness_p95_us),
     ("lateness_p99_us", |run| run.generator.lateness_p99_us),
@@ -119,10 +119,10 @@ const FIELDS: [(&str, Field); 24] = [
 
 /// The same of what some runs have none of: percentiles of nothing, and counts and times of a server that could not be read.
 const MEASURED: [(&str, Field); 7] = [
-    ("p50_us", |run| run.p50_us),
-    ("p99_us", |run| run.p99_us),
-    ("p999_us", |run| run.p999_us),
-    ("reject_p50_us", |run| run.reject_p50_us),
+    ("p50_us", |run| run.latency.p50_us),
+    ("p99_us", |run| run.latency.p99_us),
+    ("p999_us", |run| run.latency.p999_us),
+    ("reject_p50_us", |run| run.refusals.reject_p50_us),
     ("server_cpu_ns_per_request", |run| run.server.cpu_ns_per_request),
     ("rx_per_request", |run| run.server.rx_per_request),
     ("tx_per_request", |run| run.server.tx_per_request),
@@ -142,13 +142,13 @@ fn share(run: &Run, count: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Fates, ServerReading, Verdict};
+    use crate::result::{Fates, LatencyReading, Rates, RefusalReading, ServerReading, Verdict};
 
     fn run(controller: &str, demand_ratio: f64, goodput_rps: f64) -> Run {
         Run {
             controller: controller.to_owned(),
             demand_ratio,
-            goodput_rps,
+            rates: Rates { goodput_rps, ..Rates::default() },
             verdict: Verdict { valid: true, ..Verdict::default() },
             fates: Fates { ok: 3, shed: 1, ..Fates::default() },
             ..Run::default()
@@ -185,7 +185,7 @@ mod tests {
     fn configurations_without_a_valid_run_are_named_once() {
         let void = |controller| Run {
             verdict: Verdict { valid: false, ..run(controller, 1.0, 1.0).verdict },
-            asked_rps: 7.0,
+            rates: Rates { asked_rps: 7.0, ..run(controller, 1.0, 1.0).rates },
             ..run(controller, 1.0, 1.0)
         };
         let runs = [void("none"), void("seda"), run("none", 1.0, 1.0), void("seda"), void("none")];
@@ -214,8 +214,8 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_no_small_number() {
         let with = |it| Run {
-            p99_us: it,
-            reject_p50_us: it,
+            latency: LatencyReading { p99_us: it, ..run("none", 1.0, 1.0).latency },
+            refusals: RefusalReading { reject_p50_us: it, ..run("none", 1.0, 1.0).refusals },
             server: ServerReading {
                 cpu_ns_per_request: it,
                 rx_per_request: it,

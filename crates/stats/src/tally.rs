@@ -8,7 +8,9 @@ mod classes;
 
 use crate::bins::Bins;
 use crate::hist::Histogram;
-use crate::result::{ClassReading, Fates, Run, Series};
+use crate::result::{
+    ClassReading, Fates, GeneratorReading, LatencyReading, Rates, RefusalReading, Run, Series,
+};
 use classes::Seconds;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -305,21 +307,30 @@ impl TallyFindings {
     pub fn fill(self, run: &mut Run, received: Option<u64>) {
         let Fates { ok, late, shed, .. } = self.fates;
         run.slo_us = micros(self.slo);
-        run.offered_rps = self.per_second(self.fates.total());
-        run.throughput_rps = self.per_second(ok + late);
-        run.goodput_rps = self.per_second(ok);
-        run.goodput_of_capacity = share(run.goodput_rps, run.yardstick.capacity_rps);
-        run.goodput_of_bound = share(run.goodput_rps, run.yardstick.bound_rps);
+        let rates = Rates {
+            offered_rps: self.per_second(self.fates.total()),
+            throughput_rps: self.per_second(ok + late),
+            goodput_rps: self.per_second(ok),
+            ..run.rates
+        };
+        run.rates = rates.quoted(&run.yardstick);
         // What was answered was received, though perhaps not within the window, as the server counts.
         let answered = ok + late + shed;
-        run.drop_ratio = Ratio::of(shed, received.unwrap_or(answered).max(answered)).0;
-        run.p50_us = micros(self.latency.quantile(0.5));
-        run.p99_us = micros(self.latency.quantile(0.99));
-        run.p999_us = micros(self.latency.quantile(0.999));
-        run.reject_p50_us = micros(self.reject.quantile(0.5));
-        run.generator.lateness_p50_us = micros(self.lateness.quantile(0.5));
-        run.generator.lateness_p95_us = micros(self.lateness.quantile(0.95));
-        run.generator.lateness_p99_us = micros(self.lateness.quantile(0.99));
+        run.refusals = RefusalReading {
+            drop_ratio: Ratio::of(shed, received.unwrap_or(answered).max(answered)).0,
+            reject_p50_us: micros(self.reject.quantile(0.5)),
+        };
+        run.latency = LatencyReading {
+            p50_us: micros(self.latency.quantile(0.5)),
+            p99_us: micros(self.latency.quantile(0.99)),
+            p999_us: micros(self.latency.quantile(0.999)),
+        };
+        run.generator = GeneratorReading {
+            lateness_p50_us: micros(self.lateness.quantile(0.5)),
+            lateness_p95_us: micros(self.lateness.quantile(0.95)),
+            lateness_p99_us: micros(self.lateness.quantile(0.99)),
+            ..run.generator
+        };
         run.fates = self.fates;
         run.unsent = self.unsent;
         run.answers.partial = self.partial;
@@ -343,10 +354,6 @@ fn series(bins: &Bins) -> Series {
 
 fn micros(duration: Duration) -> f64 {
     duration.nanos() as f64 / 1e3
-}
-
-fn share(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 #[cfg(test)]

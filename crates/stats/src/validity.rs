@@ -215,7 +215,7 @@ fn switches(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Fates, Noise, Yardstick};
+    use crate::result::{Fates, LatencyReading, Noise, Rates, RefusalReading, Yardstick};
     use crate::rules::TierRules;
 
     fn late_by(lateness_p99_us: f64) -> GeneratorReading {
@@ -225,8 +225,7 @@ mod tests {
     fn run() -> Run {
         Run {
             slo_us: 400.0,
-            asked_rps: 10_000.0,
-            offered_rps: 9_900.0,
+            rates: Rates { asked_rps: 10_000.0, offered_rps: 9_900.0, ..Rates::default() },
             fates: Fates { ok: 1_000, ..Fates::default() },
             generator: late_by(200.0),
             ..Run::default()
@@ -244,7 +243,7 @@ mod tests {
     #[test]
     fn what_the_schedule_drew_does_not_select() {
         for offered_rps in [9_000.0, 10_000.0, 11_000.0] {
-            let drawn = Run { offered_rps, ..run() };
+            let drawn = Run { rates: Rates { offered_rps, ..run().rates }, ..run() };
             assert!(judge(&drawn, &Rules::default()).is_empty(), "{offered_rps}");
         }
     }
@@ -279,7 +278,7 @@ mod tests {
     #[test]
     fn what_was_never_sent_counts_against_the_offered_load() {
         let fates = Fates { ok: 970, lost: 30, ..Fates::default() };
-        let lost = Run { asked_rps: 0.0, fates, ..run() };
+        let lost = Run { rates: Rates { asked_rps: 0.0, ..run().rates }, fates, ..run() };
         assert!(judge(&lost, &Rules::default()).is_empty(), "losses of the server are results");
         let unsent = Run { unsent: 30, ..lost };
         assert_eq!(judge(&unsent, &Rules::default()).len(), 1);
@@ -289,8 +288,8 @@ mod tests {
     fn results_never_decide() {
         let poor = Run {
             fates: Fates { late: 600, expired: 100, shed: 200, lost: 100, ..Fates::default() },
-            p99_us: 1e9,
-            drop_ratio: 1.0,
+            latency: LatencyReading { p99_us: 1e9, ..run().latency },
+            refusals: RefusalReading { drop_ratio: 1.0, ..run().refusals },
             ..run()
         };
         assert!(judge(&poor, &Rules::default()).is_empty());

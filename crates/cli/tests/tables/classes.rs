@@ -27,7 +27,9 @@ pub(super) fn table(result: &str) -> String {
             result.runs.iter().filter(ours).collect()
         };
         let mut cells = vec![format!("`{controller}`, {profile}")];
-        cells.extend(DEMANDS.map(|demand| median(&runs(demand), |run: &Run| run.goodput_of_bound)));
+        cells.extend(
+            DEMANDS.map(|demand| median(&runs(demand), |run: &Run| run.rates.goodput_of_bound)),
+        );
         let shown = runs(SHOWN);
         cells.push(median(&shown, |run: &Run| run.classes[0].share));
         cells.push(median(&shown, |run: &Run| run.classes[1].share));

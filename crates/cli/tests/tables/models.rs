@@ -40,17 +40,17 @@ pub(super) fn by_rate(result: &str) -> String {
     let result: Experiment = serde_json::from_str(result).expect("a result");
     let (mut rates, mut profiles): (Vec<f64>, Vec<&str>) = Default::default();
     for run in &result.runs {
-        if !rates.contains(&run.asked_rps) {
-            rates.push(run.asked_rps);
+        if !rates.contains(&run.rates.asked_rps) {
+            rates.push(run.rates.asked_rps);
         }
         if !profiles.contains(&&*run.profile) {
             profiles.push(&run.profile);
         }
     }
-    let is_borne = |run: &&Run| run.goodput_rps > 0.99 * run.offered_rps;
+    let is_borne = |run: &&Run| run.rates.goodput_rps > 0.99 * run.rates.offered_rps;
     let best = |rate: f64| {
-        let there = result.runs.iter().filter(|run| run.asked_rps == rate).filter(is_borne);
-        there.map(|run| run.p99_us).fold(f64::INFINITY, f64::min)
+        let there = result.runs.iter().filter(|run| run.rates.asked_rps == rate).filter(is_borne);
+        there.map(|run| run.latency.p99_us).fold(f64::INFINITY, f64::min)
     };
     let mut text = head(
         &std::iter::once("model".to_owned())
@@ -60,9 +60,9 @@ pub(super) fn by_rate(result: &str) -> String {
     for profile in profiles {
         let of = |rate: &f64| {
             let mut ours = result.runs.iter().filter(|it| it.profile == profile);
-            let run = ours.find(|run| run.asked_rps == *rate).filter(is_borne);
+            let run = ours.find(|run| run.rates.asked_rps == *rate).filter(is_borne);
             run.map_or("∞".into(), |run| {
-                format!("{:.2} ({})", run.p99_us / best(*rate), time(run.p99_us))
+                format!("{:.2} ({})", run.latency.p99_us / best(*rate), time(run.latency.p99_us))
             })
         };
         let mut cells = vec![format!("`{}`", word(profile))];
@@ -89,9 +89,9 @@ fn cell(runs: &[&Run]) -> String {
     }
     format!(
         "{}, {}; {} % (n = {})",
-        time(median(|run| run.p50_us)),
-        time(median(|run| run.p99_us)),
-        percent(median(|run| run.goodput_rps / run.offered_rps)),
+        time(median(|run| run.latency.p50_us)),
+        time(median(|run| run.latency.p99_us)),
+        percent(median(|run| run.rates.goodput_rps / run.rates.offered_rps)),
         runs.len()
     )
 }

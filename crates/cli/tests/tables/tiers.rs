@@ -34,10 +34,13 @@ fn row(result: &Experiment, (controller, demand): (&str, f64)) -> Vec<String> {
         format!("`{}`", result.scenario),
         result.driver.clone(),
         controller.to_owned(),
-        of(|run| run.asked_rps, |rps| format!("{rps:.0}/s")),
-        of(|run| run.p50_us, time),
-        of(|run| run.p99_us, time),
-        of(|run| run.goodput_rps / run.offered_rps, |share| format!("{} %", percent(share))),
+        of(|run| run.rates.asked_rps, |rps| format!("{rps:.0}/s")),
+        of(|run| run.latency.p50_us, time),
+        of(|run| run.latency.p99_us, time),
+        of(
+            |run| run.rates.goodput_rps / run.rates.offered_rps,
+            |share| format!("{} %", percent(share)),
+        ),
         format!("{} of {} count", valid.len(), all.len()),
     ]
 }
@@ -45,17 +48,19 @@ fn row(result: &Experiment, (controller, demand): (&str, f64)) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::Verdict;
+    use tailwater_stats::result::{LatencyReading, Rates, Verdict};
 
     #[test]
     fn runs_that_do_not_count_have_no_numbers() {
         let run = |controller: &str, valid| Run {
             controller: controller.into(),
-            asked_rps: 400.0,
-            offered_rps: 400.0,
-            goodput_rps: 300.0,
-            p50_us: 100.0,
-            p99_us: 2_000.0,
+            rates: Rates {
+                asked_rps: 400.0,
+                offered_rps: 400.0,
+                goodput_rps: 300.0,
+                ..Rates::default()
+            },
+            latency: LatencyReading { p50_us: 100.0, p99_us: 2_000.0, ..LatencyReading::default() },
             verdict: Verdict { valid, ..Verdict::default() },
             ..Run::default()
         };

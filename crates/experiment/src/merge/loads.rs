@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tailwater_core::{Nanos, Ratio};
 use tailwater_stats::Histogram;
 use tailwater_stats::result::{
-    AnswerReading, ConnectionReading, Experiment, Fates, GeneratorReading, LoadMark, Noise,
-    ReplicaReading, ReplicasCompared, Run, Verdict,
+    AnswerReading, ConnectionReading, Experiment, Fates, GeneratorReading, LatencyReading,
+    LoadMark, Noise, Rates, RefusalReading, ReplicaReading, ReplicasCompared, Run, Verdict,
 };
 
 /// Of their windows, so much must be in common: rates are added up.
@@ -148,19 +148,22 @@ fn together(runs: &[&Run]) -> Run {
         profile: of_all.profile.clone(),
         arrivals: of_all.arrivals.clone(),
         slo_us: of_all.slo_us,
-        asked_rps: sum(|run| run.asked_rps),
-        offered_rps: sum(|run| run.offered_rps),
-        throughput_rps: sum(|run| run.throughput_rps),
-        goodput_rps: sum(|run| run.goodput_rps),
+        rates: Rates {
+            asked_rps: sum(|run| run.rates.asked_rps),
+            offered_rps: sum(|run| run.rates.offered_rps),
+            throughput_rps: sum(|run| run.rates.throughput_rps),
+            goodput_rps: sum(|run| run.rates.goodput_rps),
+            ..Rates::default()
+        },
         fates,
         unsent: count(|run| run.unsent),
         shed_by_reason,
-        p50_us: us(0.5),
-        p99_us: us(0.99),
-        p999_us: us(0.999),
-        drop_ratio: Ratio::of(fates.shed, fates.ok + fates.late + fates.shed).0,
-        // Of this and of lateness there is no more than a quantile of each load: the largest.
-        reject_p50_us: most(|run| run.reject_p50_us),
+        latency: LatencyReading { p50_us: us(0.5), p99_us: us(0.99), p999_us: us(0.999) },
+        refusals: RefusalReading {
+            drop_ratio: Ratio::of(fates.shed, fates.ok + fates.late + fates.shed).0,
+            // Of this and of lateness there is no more than a quantile of each load: the largest.
+            reject_p50_us: most(|run| run.refusals.reject_p50_us),
+        },
         generator: runs.iter().map(|run| run.generator).reduce(later).unwrap_or_default(),
         answers: AnswerReading {
             wrong: count(|run| run.answers.wrong),
@@ -243,7 +246,7 @@ mod tests {
             controller: "none".into(),
             clients: 8,
             slo_us: 5e3,
-            offered_rps: fates.total() as f64 / 2.0,
+            rates: Rates { offered_rps: fates.total() as f64 / 2.0, ..Rates::default() },
             fates,
             verdict: Verdict { valid: true, ..Verdict::default() },
             latency_counts_ns: latency.counts(),
@@ -263,12 +266,14 @@ mod tests {
         quick.iter().chain(&slow).for_each(|&ms| all.record(Duration::from_millis(ms)));
         let us = |share| all.quantile(share).as_secs_f64() * 1e6;
         // The mean of the two 99th percentiles would be 5 ms.
-        for (found, share) in [(run.p50_us, 0.5), (run.p99_us, 0.99), (run.p999_us, 0.999)] {
+        for (found, share) in
+            [(run.latency.p50_us, 0.5), (run.latency.p99_us, 0.99), (run.latency.p999_us, 0.999)]
+        {
             assert!((found - us(share)).abs() < 1e-6, "{share}: {found}");
         }
-        assert!(run.p99_us < 2e3 && run.p999_us > 8e3, "{run:?}");
+        assert!(run.latency.p99_us < 2e3 && run.latency.p999_us > 8e3, "{run:?}");
         assert_eq!((run.clients, run.fates.ok, run.fates.late), (16, 99, 1));
-        assert!((run.offered_rps - 50.0).abs() < 1e-9 && run.verdict.valid, "{run:?}");
+        assert!((run.rates.offered_rps - 50.0).abs() < 1e-9 && run.verdict.valid, "{run:?}");
         // It has the requests of both, of which neither may be counted again.
         for again in [[merged.clone(), load(2, 100, &slow)], [load(2, 100, &slow), merged]] {
             assert!(crate::merge(again.into()).is_err());

@@ -22,19 +22,19 @@ fn at_half_load_nothing_is_shed() {
 #[test]
 fn at_twice_the_load_half_is_shed_and_waits_settle_between_target_and_ceiling() {
     let run = at(DEFAULT, 2.0);
-    assert!((90.0..180.0).contains(&run.p50_us), "{} µs", run.p50_us);
-    assert!(run.p99_us < 310.0, "{} µs", run.p99_us);
-    assert!(run.drop_ratio > 0.47, "{}", run.drop_ratio);
+    assert!((90.0..180.0).contains(&run.latency.p50_us), "{} µs", run.latency.p50_us);
+    assert!(run.latency.p99_us < 310.0, "{} µs", run.latency.p99_us);
+    assert!(run.refusals.drop_ratio > 0.47, "{}", run.refusals.drop_ratio);
     // Refusals cost nothing here: the server is never idle.
-    assert!(run.throughput_rps > 0.95 * CAPACITY_RPS, "{}", run.throughput_rps);
+    assert!(run.rates.throughput_rps > 0.95 * CAPACITY_RPS, "{}", run.rates.throughput_rps);
 }
 
 #[test]
 fn the_law_alone_holds_a_load_that_does_not_react_but_far_above_the_target() {
     let (alone, tuned) = (at(PAPER, 2.0), at(DEFAULT, 2.0));
-    assert!(alone.drop_ratio > 0.45, "{}", alone.drop_ratio);
-    assert!((160.0..2_000.0).contains(&alone.p50_us), "{} µs", alone.p50_us);
-    let (alone, tuned) = (alone.goodput_rps, tuned.goodput_rps);
+    assert!(alone.refusals.drop_ratio > 0.45, "{}", alone.refusals.drop_ratio);
+    assert!((160.0..2_000.0).contains(&alone.latency.p50_us), "{} µs", alone.latency.p50_us);
+    let (alone, tuned) = (alone.rates.goodput_rps, tuned.rates.goodput_rps);
     assert!(tuned > 3.0 * alone, "{tuned} and {alone} in time");
 }
 

@@ -14,7 +14,7 @@ fn at(controller: &str, clients: u32, demand: f64) -> Run {
 }
 
 fn is_near_the_limit(run: &Run) -> bool {
-    (0.5..1.5).contains(&(run.p50_us / LIMIT_US))
+    (0.5..1.5).contains(&(run.latency.p50_us / LIMIT_US))
 }
 
 #[test]
@@ -33,10 +33,12 @@ fn at_twice_the_load_waits_settle_around_the_limit_and_most_never_leave_their_cl
     for controller in [PAPER, ARTIFACT, DEFAULT] {
         for clients in [10, 1_000] {
             let run = at(controller, clients, 2.0);
-            let found =
-                format!("{clients} clients, {controller}: {} µs, {:?}", run.p50_us, run.fates);
+            let found = format!(
+                "{clients} clients, {controller}: {} µs, {:?}",
+                run.latency.p50_us, run.fates
+            );
             assert!(is_near_the_limit(&run), "{found}");
-            assert!(run.throughput_rps > 0.75 * CAPACITY_RPS, "{found}");
+            assert!(run.rates.throughput_rps > 0.75 * CAPACITY_RPS, "{found}");
             assert!(run.fates.expired > 5 * run.fates.shed, "{found}");
         }
     }
@@ -48,7 +50,12 @@ fn clients_that_do_not_listen_are_shed_by_the_server() {
     let deaf = "{ name = \"dagor\", override = { probe_after = \"1ns\" } }";
     let run = at(deaf, 100, 2.0);
     assert_eq!(run.fates.expired, 0, "{:?}", run.fates);
-    assert!(run.drop_ratio > 0.45 && is_near_the_limit(&run), "{} µs, {:?}", run.p50_us, run.fates);
+    assert!(
+        run.refusals.drop_ratio > 0.45 && is_near_the_limit(&run),
+        "{} µs, {:?}",
+        run.latency.p50_us,
+        run.fates
+    );
 }
 
 #[test]
@@ -67,6 +74,6 @@ fn a_spike_is_forgotten_once_it_is_over() {
 #[test]
 fn the_letter_of_the_histogram_opens_too_far_where_clients_listen() {
     let letter = "{ name = \"dagor\", override = { unseen = \"as-arrived\" } }";
-    let (letter, tuned) = (at(letter, 10, 2.0).p50_us, at(DEFAULT, 10, 2.0).p50_us);
+    let (letter, tuned) = (at(letter, 10, 2.0).latency.p50_us, at(DEFAULT, 10, 2.0).latency.p50_us);
     assert!(letter > 3.0 * tuned, "{letter} and {tuned} µs");
 }

@@ -37,7 +37,10 @@ const DELAY: &str = "{ name = \"breakwater\" }";
 const EFFICIENCY: &str = "{ name = \"efficiency\" }";
 
 fn shown(run: &Run) -> String {
-    format!("{}: {:.0} served, {:.3} dropped", run.controller, run.throughput_rps, run.drop_ratio)
+    format!(
+        "{}: {:.0} served, {:.3} dropped",
+        run.controller, run.rates.throughput_rps, run.refusals.drop_ratio
+    )
 }
 
 /// Delay says nothing until the core is full, and by then four of five requests are dropped.
@@ -45,9 +48,9 @@ fn shown(run: &Run) -> String {
 fn the_pool_stops_where_more_load_buys_nothing() {
     let (delay, efficiency) = (at(1.2e6, DELAY), at(1.2e6, EFFICIENCY));
     let found = format!("{}, {}", shown(&efficiency), shown(&delay));
-    assert!(efficiency.throughput_rps > 0.85 * 200_000.0, "{found}");
-    assert!(efficiency.throughput_rps > 1.05 * delay.throughput_rps, "{found}");
-    assert!(efficiency.drop_ratio < delay.drop_ratio - 0.05, "{found}");
+    assert!(efficiency.rates.throughput_rps > 0.85 * 200_000.0, "{found}");
+    assert!(efficiency.rates.throughput_rps > 1.05 * delay.rates.throughput_rps, "{found}");
+    assert!(efficiency.refusals.drop_ratio < delay.refusals.drop_ratio - 0.05, "{found}");
 }
 
 /// Of each request more, a fifth is served while only one lock is full. A threshold above a fifth stops there, with
@@ -56,21 +59,25 @@ fn the_pool_stops_where_more_load_buys_nothing() {
 fn a_higher_threshold_trades_throughput_for_fewer_drops() {
     let strict = "{ name = \"efficiency\", override = { efficiency_threshold = 0.3 } }";
     let strict = at(1.2e6, strict);
-    assert!((125_000.0..170_000.0).contains(&strict.throughput_rps), "{}", shown(&strict));
-    assert!(strict.drop_ratio < 0.45, "{}", shown(&strict));
+    assert!((125_000.0..170_000.0).contains(&strict.rates.throughput_rps), "{}", shown(&strict));
+    assert!(strict.refusals.drop_ratio < 0.45, "{}", shown(&strict));
 }
 
 #[test]
 fn a_cap_on_drops_holds_the_pool_back_whatever_it_costs() {
     let capped = at(1.2e6, "{ name = \"efficiency\", override = { drop_cap = 0.2 } }");
-    assert!(capped.drop_ratio < 0.3 && capped.throughput_rps > 100_000.0, "{}", shown(&capped));
+    assert!(
+        capped.refusals.drop_ratio < 0.3 && capped.rates.throughput_rps > 100_000.0,
+        "{}",
+        shown(&capped)
+    );
 }
 
 #[test]
 fn while_next_to_nothing_is_dropped_it_is_breakwater() {
     let (delay, efficiency) = (at(60_000.0, DELAY), at(60_000.0, EFFICIENCY));
-    assert_eq!((efficiency.fates, efficiency.p99_us), (delay.fates, delay.p99_us));
-    assert!(efficiency.throughput_rps > 58_000.0, "{}", shown(&efficiency));
+    assert_eq!((efficiency.fates, efficiency.latency.p99_us), (delay.fates, delay.latency.p99_us));
+    assert!(efficiency.rates.throughput_rps > 58_000.0, "{}", shown(&efficiency));
 }
 
 /// Also a record of what text and code of the authors do here. By the text an iteration lasts as long as a credit lies
@@ -87,8 +94,8 @@ fn the_default_is_at_least_as_good_as_text_and_code() {
         for (index, profile) in ["paper", "artifact", "default"].into_iter().enumerate() {
             let found =
                 at(offered, &format!("{{ name = \"efficiency\", profile = \"{profile}\" }}"));
-            let served = found.throughput_rps / reachable;
-            let well = served > served_min[index] && found.drop_ratio < drops_max[index];
+            let served = found.rates.throughput_rps / reachable;
+            let well = served > served_min[index] && found.refusals.drop_ratio < drops_max[index];
             assert!(well, "{profile} at {offered}: {served:.3} of what can be, {}", shown(&found));
         }
     }

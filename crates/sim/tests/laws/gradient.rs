@@ -15,12 +15,12 @@ fn below_capacity_nothing_is_shed() {
 #[test]
 fn at_twice_capacity_requests_stay_half_of_the_slo_inside_and_the_core_is_busy() {
     let run = steady(DEFAULT, 10, 2.0, SETTLED);
-    assert!(run.throughput_rps > 0.95 * CAPACITY_RPS, "{}", run.throughput_rps);
+    assert!(run.rates.throughput_rps > 0.95 * CAPACITY_RPS, "{}", run.rates.throughput_rps);
     assert!(
-        (70.0..150.0).contains(&run.p50_us) && run.p99_us < 270.0,
+        (70.0..150.0).contains(&run.latency.p50_us) && run.latency.p99_us < 270.0,
         "{} and {} µs",
-        run.p50_us,
-        run.p99_us
+        run.latency.p50_us,
+        run.latency.p99_us
     );
 }
 
@@ -28,7 +28,11 @@ fn at_twice_capacity_requests_stay_half_of_the_slo_inside_and_the_core_is_busy()
 fn without_the_slo_the_usual_time_drifts_until_the_limit_is_at_its_bound() {
     let drifting = "{ name = \"gradient\", override = { baseline_max = \"never\" } }";
     let run = steady(drifting, 10, 2.0, "warm_up = \"4s\"\nduration = \"100ms\"");
-    assert!(run.p50_us > 1_500.0, "more than 150 requests of 10 µs are inside: {} µs", run.p50_us);
+    assert!(
+        run.latency.p50_us > 1_500.0,
+        "more than 150 requests of 10 µs are inside: {} µs",
+        run.latency.p50_us
+    );
 }
 
 #[test]

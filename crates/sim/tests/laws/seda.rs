@@ -12,7 +12,7 @@ fn below_capacity_nothing_is_limited() {
     for controller in [PAPER, DEFAULT] {
         let run = steady(controller, 100, 0.5, CONVERGED);
         assert!(refused(&run) < 0.2, "{controller}: {:?}", run.fates);
-        assert!(run.p50_us < 60.0, "{controller}: {} µs", run.p50_us);
+        assert!(run.latency.p50_us < 60.0, "{controller}: {} µs", run.latency.p50_us);
     }
 }
 
@@ -20,12 +20,14 @@ fn below_capacity_nothing_is_limited() {
 fn at_twice_capacity_the_response_time_settles_near_the_target() {
     for (controller, least) in [(PAPER, 0.7), (DEFAULT, 0.75)] {
         let run = steady(controller, 100, 2.0, CONVERGED);
-        let served = run.throughput_rps / CAPACITY_RPS;
-        let found =
-            format!("{controller}: {served} of capacity, {} and {} µs", run.p50_us, run.p99_us);
+        let served = run.rates.throughput_rps / CAPACITY_RPS;
+        let found = format!(
+            "{controller}: {served} of capacity, {} and {} µs",
+            run.latency.p50_us, run.latency.p99_us
+        );
         assert!(served > least, "{found}");
         // Calls wait at the client up to a share of the objective.
-        assert!(run.p50_us < 120.0 && run.p99_us < 350.0, "{found}");
+        assert!(run.latency.p50_us < 120.0 && run.latency.p99_us < 350.0, "{found}");
     }
 }
 
@@ -48,7 +50,7 @@ fn a_crowd_does_not_begin_with_an_overload() {
         "{ name = \"seda\", override = { rate_initial_min = 250, rate_initial_max = 500 } }";
     // Each has one token to begin with.
     let p99_us = |controller| {
-        steady(controller, 1_000, 2.0, "warm_up = \"20ms\"\nduration = \"400ms\"").p99_us
+        steady(controller, 1_000, 2.0, "warm_up = \"20ms\"\nduration = \"400ms\"").latency.p99_us
     };
     let (tuned, eager) = (p99_us(DEFAULT), p99_us(eager));
     assert!(tuned < 250.0 && eager > 10_000.0, "p99 {tuned} and {eager} µs");

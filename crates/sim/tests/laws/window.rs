@@ -10,7 +10,7 @@ fn below_capacity_nothing_is_limited() {
     for controller in [PAPER, DEFAULT] {
         let run = steady(controller, 10, 0.5, "warm_up = \"100ms\"\nduration = \"500ms\"");
         assert!(refused(&run) < 0.001, "{controller}: {:?}", run.fates);
-        assert!(run.p50_us < 60.0, "{controller}: {} µs", run.p50_us);
+        assert!(run.latency.p50_us < 60.0, "{controller}: {} µs", run.latency.p50_us);
     }
 }
 
@@ -18,9 +18,9 @@ fn below_capacity_nothing_is_limited() {
 fn at_twice_capacity_few_clients_keep_the_core_busy_and_the_tail_near_the_target() {
     for controller in [PAPER, DEFAULT] {
         let run = steady(controller, 5, 2.0, "warm_up = \"500ms\"\nduration = \"500ms\"");
-        let served = run.throughput_rps / CAPACITY_RPS;
+        let served = run.rates.throughput_rps / CAPACITY_RPS;
         assert!(served > 0.9, "{controller}: {served} of capacity");
-        assert!(run.p99_us < 600.0, "{controller}: {} µs", run.p99_us);
+        assert!(run.latency.p99_us < 600.0, "{controller}: {} µs", run.latency.p99_us);
     }
 }
 
@@ -28,7 +28,7 @@ fn at_twice_capacity_few_clients_keep_the_core_busy_and_the_tail_near_the_target
 #[test]
 fn more_clients_than_the_target_has_room_for_overload_the_server_at_one_each() {
     let run = steady(DEFAULT, 100, 4.0, "warm_up = \"200ms\"\nduration = \"200ms\"");
-    assert!(run.p50_us > 400.0, "{} µs", run.p50_us);
+    assert!(run.latency.p50_us > 400.0, "{} µs", run.latency.p50_us);
 }
 
 #[test]

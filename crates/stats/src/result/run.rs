@@ -3,10 +3,13 @@
 use super::answers::AnswerReading;
 use super::fates::Fates;
 use super::generator::GeneratorReading;
+use super::latency::LatencyReading;
 use super::noise::Noise;
+use super::rates::Rates;
 use super::readings::{
     ChangeReading, ClassReading, FaultReading, LockReading, RetryReport, TierReading,
 };
+use super::refusals::RefusalReading;
 use super::replicas::ReplicaReading;
 use super::series::Series;
 use super::server::ServerReading;
@@ -43,35 +46,21 @@ pub struct Run {
     /// What its goodput is quoted against.
     #[serde(flatten)]
     pub yardstick: Yardstick,
-    /// Requests per second that the schedule was asked to hold in the measured window; 0 when only
-    /// [`Run::offered_rps`], what it did hold, is known.
-    pub asked_rps: f64,
-    /// Intended requests per second in the measured window.
-    pub offered_rps: f64,
-    /// Answers (served, in time or late) per second.
-    pub throughput_rps: f64,
-    /// Answers within the SLO per second.
-    pub goodput_rps: f64,
-    /// Goodput ÷ capacity.
-    pub goodput_of_capacity: f64,
-    /// Goodput ÷ bound.
-    pub goodput_of_bound: f64,
+    /// Requests and answers per second.
+    #[serde(flatten)]
+    pub rates: Rates,
     /// Where every intended request of the window went.
     pub fates: Fates,
     /// How many of the lost the generator could not even hand to a client.
     pub unsent: u64,
     /// Sheds by reason.
     pub shed_by_reason: BTreeMap<String, u64>,
-    /// Latency of served requests from their intended time, median.
-    pub p50_us: f64,
-    /// 99th percentile.
-    pub p99_us: f64,
-    /// 99.9th percentile.
-    pub p999_us: f64,
-    /// Shed ÷ received by the server.
-    pub drop_ratio: f64,
-    /// From sending a request to receiving its reject, median; 0 when nothing was shed.
-    pub reject_p50_us: f64,
+    /// How long served requests took.
+    #[serde(flatten)]
+    pub latency: LatencyReading,
+    /// How much was refused, and how soon.
+    #[serde(flatten)]
+    pub refusals: RefusalReading,
     /// How the generator kept to its schedule.
     #[serde(flatten)]
     pub generator: GeneratorReading,

@@ -39,15 +39,18 @@ fn a_known_run_is_filled_in_field_by_field() {
     tally.finish().fill(&mut run, Some(150));
     assert_eq!(run.fates, Fates { ok: 99, late: 1, expired: 1, shed: 3, lost: 2 });
     assert_eq!((run.unsent, run.slo_us), (1, 200.0));
-    assert_eq!((run.offered_rps, run.throughput_rps, run.goodput_rps), (106.0, 100.0, 99.0));
-    assert_eq!((run.goodput_of_capacity, run.goodput_of_bound), (0.495, 0.9));
-    assert_eq!(run.drop_ratio, 0.02);
+    assert_eq!(
+        (run.rates.offered_rps, run.rates.throughput_rps, run.rates.goodput_rps),
+        (106.0, 100.0, 99.0)
+    );
+    assert_eq!((run.rates.goodput_of_capacity, run.rates.goodput_of_bound), (0.495, 0.9));
+    assert_eq!(run.refusals.drop_ratio, 0.02);
     assert_eq!(run.shed_by_reason, BTreeMap::from([("delay".into(), 2), ("no-credit".into(), 1)]));
     for (found, micros) in [
-        (run.p50_us, 100.0),
-        (run.p99_us, 200.0),
-        (run.p999_us, 201.0),
-        (run.reject_p50_us, 40.0),
+        (run.latency.p50_us, 100.0),
+        (run.latency.p99_us, 200.0),
+        (run.latency.p999_us, 201.0),
+        (run.refusals.reject_p50_us, 40.0),
         (run.generator.lateness_p99_us, 7.0),
     ] {
         assert!((found / micros - 1.0).abs() < 1e-3, "found {found}, needed {micros}");
@@ -64,7 +67,7 @@ fn rates_of_a_window_that_ends_early_are_of_its_own_length() {
     tally.served(at(1400), US * 100);
     let mut run = Run::default();
     tally.finish().fill(&mut run, None);
-    assert_eq!((run.fates.ok, run.offered_rps, run.goodput_rps), (40, 100.0, 100.0));
+    assert_eq!((run.fates.ok, run.rates.offered_rps, run.rates.goodput_rps), (40, 100.0, 100.0));
 }
 
 #[test]
@@ -81,7 +84,7 @@ fn partial_answers_are_no_goodput() {
     tally.finish().fill(&mut run, None);
     assert_eq!(run.fates, Fates { ok: 10, late: 6, ..Fates::default() });
     assert_eq!(run.answers.partial, 6, "the one outside of the window is none of them");
-    assert_eq!((run.throughput_rps, run.goodput_rps), (16.0, 10.0));
+    assert_eq!((run.rates.throughput_rps, run.rates.goodput_rps), (16.0, 10.0));
     let series = run.series.expect("bins were asked for");
     assert!(series.goodput_rps[1] == 0.0 && series.p99_us[1] > 90.0, "{series:?}");
 }
@@ -128,8 +131,8 @@ fn without_the_servers_count_the_drop_ratio_is_the_clients() {
     tally.expired(at(1100));
     let mut run = Run::default();
     tally.finish().fill(&mut run, None);
-    assert_eq!(run.drop_ratio, 0.25);
-    assert_eq!(run.goodput_of_capacity, 0.0);
+    assert_eq!(run.refusals.drop_ratio, 0.25);
+    assert_eq!(run.rates.goodput_of_capacity, 0.0);
 }
 
 /// A backlog of the window is shed after it: the server's count of the window lacks it.
@@ -140,9 +143,9 @@ fn no_more_is_dropped_than_was_received() {
     (0..2).for_each(|_| tally.served(at(1100), US));
     let mut run = Run::default();
     tally.clone().finish().fill(&mut run, Some(5));
-    assert_eq!(run.drop_ratio, 0.75);
+    assert_eq!(run.refusals.drop_ratio, 0.75);
     tally.finish().fill(&mut run, Some(12));
-    assert_eq!(run.drop_ratio, 0.5, "four were received, and lost");
+    assert_eq!(run.refusals.drop_ratio, 0.5, "four were received, and lost");
 }
 
 #[test]
@@ -163,7 +166,10 @@ fn only_intended_times_in_the_half_open_window_count() {
 fn an_empty_window_divides_by_nothing() {
     let mut run = Run::default();
     Tally::new(TallySpec { to: spec().from, ..spec() }).finish().fill(&mut run, None);
-    assert_eq!((run.offered_rps, run.drop_ratio, run.p99_us), (0.0, 0.0, 0.0));
+    assert_eq!(
+        (run.rates.offered_rps, run.refusals.drop_ratio, run.latency.p99_us),
+        (0.0, 0.0, 0.0)
+    );
 }
 
 /// One random request told to `tally`; returns whether it was intended inside the window.

@@ -125,8 +125,8 @@ impl Ratios {
             |of: fn(&Run) -> Option<f64>| PairedRatio::of(&pairs(steps, watching, of)).ok();
         Self {
             cpu: compared(cores_per_answer),
-            p50: compared(|run| Some(run.p50_us)),
-            p99: compared(|run| Some(run.p99_us)),
+            p50: compared(|run| Some(run.latency.p50_us)),
+            p99: compared(|run| Some(run.latency.p99_us)),
         }
     }
 }
@@ -161,22 +161,21 @@ fn pairs(steps: &[Step], watching: Watching, of: fn(&Run) -> Option<f64>) -> Vec
 
 fn cores_per_answer(run: &Run) -> Option<f64> {
     let cores: f64 = run.tiers.iter().map(|tier| tier.cores_used).sum::<Option<_>>()?;
-    (run.throughput_rps > 0.0).then(|| cores / run.throughput_rps)
+    (run.rates.throughput_rps > 0.0).then(|| cores / run.rates.throughput_rps)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Fates, TierReading, Verdict};
+    use tailwater_stats::result::{Fates, LatencyReading, Rates, TierReading, Verdict};
 
     fn run(cores_used: f64) -> Run {
         let tier = TierReading { cores_used: Some(cores_used), ..TierReading::default() };
         let throughput_rps = 100.0;
         Run {
             tiers: vec![tier],
-            throughput_rps,
-            p50_us: 100.0,
-            p99_us: 9.0,
+            rates: Rates { throughput_rps, ..Rates::default() },
+            latency: LatencyReading { p50_us: 100.0, p99_us: 9.0, ..LatencyReading::default() },
             verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
         }
@@ -212,7 +211,7 @@ mod tests {
         let text = |steps: &[Step]| Cost::of(1_000.0, steps).text();
         assert!(!text(&steps).contains("But latency rises"), "{}", text(&steps));
         let watched = steps.iter_mut().filter(|(what, _)| *what == Watching::InTurn);
-        watched.filter_map(|(_, run)| run.as_mut()).for_each(|run| run.p99_us *= 1.5);
+        watched.filter_map(|(_, run)| run.as_mut()).for_each(|run| run.latency.p99_us *= 1.5);
         assert!(text(&steps).contains("misses the goal of × 1.05. But latency rises (p99): "));
     }
 

@@ -139,18 +139,18 @@ pub(super) fn loads(
     switch_us: &BySource,
 ) -> Vec<LoadFound> {
     let all = || plain.runs.iter().chain(&watched.runs);
-    let mut rps: Vec<f64> = all().map(|run| run.asked_rps).collect();
+    let mut rps: Vec<f64> = all().map(|run| run.rates.asked_rps).collect();
     rps.sort_by(f64::total_cmp);
     rps.dedup();
     let load = |rps: f64| {
         let at = |of: &Experiment, quantities: &[Quantity]| {
-            let runs: Vec<&Run> = of.runs.iter().filter(|run| run.asked_rps == rps).collect();
+            let runs: Vec<&Run> = of.runs.iter().filter(|run| run.rates.asked_rps == rps).collect();
             runs_found(&runs, quantities, switch_us)
         };
-        let of_capacity = |run: &Run| run.asked_rps / run.yardstick.capacity_rps;
+        let of_capacity = |run: &Run| run.rates.asked_rps / run.yardstick.capacity_rps;
         LoadFound {
             rps,
-            of_capacity: median(all().filter(|run| run.asked_rps == rps).map(of_capacity))
+            of_capacity: median(all().filter(|run| run.rates.asked_rps == rps).map(of_capacity))
                 .unwrap_or(0.0),
             plain: at(plain, PLAIN),
             watched: at(watched, WATCHED),
@@ -178,10 +178,10 @@ fn runs_found(runs: &[&Run], quantities: &[Quantity], switch_us: &BySource) -> R
         wrong_answers: runs.iter().map(|run| run.answers.wrong).sum(),
         answered: counted.iter().map(|run| answered(run)).fold(1.0, f64::min),
         fates: counted.iter().map(|run| run.fates).sum(),
-        throughput_rps: median(|run| run.throughput_rps),
-        p50_us: median(|run| run.p50_us),
-        p99_us: median(|run| run.p99_us),
-        p999_us: median(|run| run.p999_us),
+        throughput_rps: median(|run| run.rates.throughput_rps),
+        p50_us: median(|run| run.latency.p50_us),
+        p99_us: median(|run| run.latency.p99_us),
+        p999_us: median(|run| run.latency.p999_us),
         latency: middle(counted),
         retransmissions: self::median(again),
         missing: traits().flat_map(|(_, seen)| seen.missing.iter().cloned()).collect(),
@@ -193,7 +193,7 @@ fn runs_found(runs: &[&Run], quantities: &[Quantity], switch_us: &BySource) -> R
 /// The distribution of the run with the median p50: percentiles of several runs are those of none.
 fn middle(runs: &[&Run]) -> Vec<(f64, f64)> {
     let mut runs = runs.to_vec();
-    runs.sort_by(|one, other| one.p50_us.total_cmp(&other.p50_us));
+    runs.sort_by(|one, other| one.latency.p50_us.total_cmp(&other.latency.p50_us));
     let run = runs.get(runs.len().saturating_sub(1) / 2);
     run.and_then(|run| run.traits.as_ref()).map(|seen| seen.latency.clone()).unwrap_or_default()
 }
@@ -230,15 +230,15 @@ fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 pub(super) mod tests {
     use super::super::quantity::tests::run;
     use super::*;
-    use tailwater_stats::result::{Verdict, Yardstick};
+    use tailwater_stats::result::{LatencyReading, Rates, Verdict, Yardstick};
 
     /// A load of three runs, of which two count.
     pub(in super::super) fn experiment() -> Experiment {
         let with = |p50_us: f64, valid: bool| {
             let mut run = Run {
-                p50_us,
+                latency: LatencyReading { p50_us, ..run().latency },
                 verdict: Verdict { valid, ..run().verdict },
-                asked_rps: 100.0,
+                rates: Rates { asked_rps: 100.0, ..run().rates },
                 yardstick: Yardstick { capacity_rps: 1e3, ..run().yardstick },
                 ..run()
             };
@@ -251,7 +251,10 @@ pub(super) mod tests {
             }
             run
         };
-        let later = Run { asked_rps: 900.0, ..with(300.0, false) };
+        let later = Run {
+            rates: Rates { asked_rps: 900.0, ..with(300.0, false).rates },
+            ..with(300.0, false)
+        };
         let runs = vec![later, with(100.0, true), with(9_000.0, false), with(120.0, true)];
         Experiment { runs, ..Experiment::default() }
     }
@@ -307,9 +310,9 @@ pub(super) mod tests {
     fn what_is_told_without_the_watch_comes_from_runs_without_it() {
         let (mut plain, watched) = (experiment(), experiment());
         for run in &mut plain.runs {
-            run.p50_us /= 2.0;
+            run.latency.p50_us /= 2.0;
             run.tiers[1].cores_used = Some(0.02);
-            run.verdict.valid = run.asked_rps > 100.0;
+            run.verdict.valid = run.rates.asked_rps > 100.0;
         }
         let found = loads(&plain, &watched, &BySource::new());
         let [low, high] = &found[..] else { panic!("two loads") };

@@ -239,8 +239,8 @@ fn report(
     let mut run = outcome.run;
     run.latency_counts_ns = outcome.latency_counts_ns;
     let spec = options.controller.spec();
-    run.controller.clone_from(&spec.name);
-    run.profile = spec.profile;
+    run.asked.controller.clone_from(&spec.name);
+    run.asked.profile = spec.profile;
     run.rates.asked_rps = options.rate.unwrap_or(0.0);
     let rules = rules(options);
     let (broken, noise) = (judge(&run, &rules), discard(&run, &rules));
@@ -250,7 +250,7 @@ fn report(
         arrivals: options.arrivals.to_string(),
         driver: "loopback".into(),
         seed: options.seed,
-        slo_us: run.slo_us,
+        slo_us: run.asked.slo_us,
         runs: vec![run],
         data,
         load: load.map(|mark| LoadMark { measured_ms: measured.as_secs_f64() * 1e3, ..mark }),

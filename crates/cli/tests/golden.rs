@@ -161,8 +161,8 @@ fn row(run: &Run) -> String {
     let goodput = run.rates.goodput_of_capacity * 100.0;
     format!(
         "{:<22} {:>6.2} {goodput:>9.0} {:>8.0} {:>9.0} {:>6.0} {:>9.0} {:>6.0} {:>6.1}",
-        format!("{} {}", run.controller, run.profile),
-        run.demand_ratio,
+        format!("{} {}", run.asked.controller, run.asked.profile),
+        run.asked.demand_ratio,
         run.latency.p50_us,
         run.latency.p99_us,
         share(run.fates.shed),

@@ -1,35 +1,35 @@
 //! What control costs: server CPU per request against `none`, pair by pair.
 
 use tailwater_stats::PairedRatio;
-use tailwater_stats::result::{CostOfControl, Run};
+use tailwater_stats::result::{Asked, CostOfControl, Run};
 
 /// One comparison for each controller, demand, objective and number of clients that ran beside
 /// `none` in at least two valid repetitions.
 pub(crate) fn of(runs: &[Run]) -> Vec<CostOfControl> {
     let mut costs: Vec<CostOfControl> = Vec::new();
-    for run in runs.iter().filter(|run| run.controller != "none") {
+    for run in runs.iter().filter(|run| run.asked.controller != "none") {
         let known = costs.iter().any(|cost| {
-            cost.controller == run.controller
-                && cost.profile == run.profile
-                && same_setting(run, cost.clients, cost.slo_us, cost.demand_ratio)
+            cost.controller == run.asked.controller
+                && cost.profile == run.asked.profile
+                && same_setting(&run.asked, cost.clients, cost.slo_us, cost.demand_ratio)
         });
-        if !known && let Some(cost) = of_group(runs, run) {
+        if !known && let Some(cost) = of_group(runs, &run.asked) {
             costs.push(cost);
         }
     }
     costs
 }
 
-fn of_group(runs: &[Run], like: &Run) -> Option<CostOfControl> {
+fn of_group(runs: &[Run], like: &Asked) -> Option<CostOfControl> {
     let group = |run: &&Run| {
-        run.verdict.valid && same_setting(run, like.clients, like.slo_us, like.demand_ratio)
+        run.verdict.valid && same_setting(&run.asked, like.clients, like.slo_us, like.demand_ratio)
     };
     let pairs: Vec<(f64, f64)> = runs
         .iter()
         .filter(group)
-        .filter(|run| run.controller == like.controller && run.profile == like.profile)
+        .filter(|run| run.asked.controller == like.controller && run.asked.profile == like.profile)
         .filter_map(|run| {
-            let none = beside(runs, run)?;
+            let none = beside(runs, &run.asked)?;
             Some((none.server.cpu_ns_per_request, run.server.cpu_ns_per_request))
         })
         // What could not be read is stored as zero.
@@ -47,26 +47,26 @@ fn of_group(runs: &[Run], like: &Run) -> Option<CostOfControl> {
 
 /// The valid run of `none` beside another one. Where there are several, as with a threading model each, it is the one that is
 /// called alike: the cost of control is not that of a model.
-fn beside<'a>(runs: &'a [Run], run: &Run) -> Option<&'a Run> {
+fn beside<'a>(runs: &'a [Run], like: &Asked) -> Option<&'a Run> {
     let is_beside = |other: &&Run| {
-        other.controller == "none"
-            && other.repetition == run.repetition
-            && other.arrivals == run.arrivals
-            && same_setting(other, run.clients, run.slo_us, run.demand_ratio)
+        other.asked.controller == "none"
+            && other.asked.repetition == like.repetition
+            && other.asked.arrivals == like.arrivals
+            && same_setting(&other.asked, like.clients, like.slo_us, like.demand_ratio)
     };
     let all: Vec<&Run> = runs.iter().filter(is_beside).collect();
     let found = match all[..] {
         [only] => Some(only),
-        _ => all.iter().copied().find(|other| other.profile == run.profile),
+        _ => all.iter().copied().find(|other| other.asked.profile == like.profile),
     };
     found.filter(|none| none.verdict.valid)
 }
 
 /// Set by the scenario, so equal to the last bit but for the demand, which a capacity went into.
-fn same_setting(run: &Run, clients: u32, slo_us: f64, demand_ratio: f64) -> bool {
-    run.clients == clients
-        && (run.slo_us - slo_us).abs() < 1e-9
-        && (run.demand_ratio - demand_ratio).abs() < 1e-6
+fn same_setting(asked: &Asked, clients: u32, slo_us: f64, demand_ratio: f64) -> bool {
+    asked.clients == clients
+        && (asked.slo_us - slo_us).abs() < 1e-9
+        && (asked.demand_ratio - demand_ratio).abs() < 1e-6
 }
 
 #[cfg(test)]
@@ -76,8 +76,7 @@ mod tests {
 
     fn run(controller: &str, repetition: u32, cpu: f64, valid: bool) -> Run {
         Run {
-            controller: controller.into(),
-            repetition,
+            asked: Asked { controller: controller.into(), repetition, ..Asked::default() },
             server: ServerReading { cpu_ns_per_request: cpu, ..ServerReading::default() },
             verdict: Verdict { valid, ..Verdict::default() },
             ..Run::default()
@@ -117,7 +116,10 @@ mod tests {
     #[test]
     fn of_several_without_control_the_one_called_alike_is_compared_with() {
         let of = |controller: &str, profile: &str, cpu| {
-            [0, 1].map(|at| Run { profile: profile.into(), ..run(controller, at, cpu, true) })
+            [0, 1].map(|at| Run {
+                asked: Asked { profile: profile.into(), ..run(controller, at, cpu, true).asked },
+                ..run(controller, at, cpu, true)
+            })
         };
         let nones = [of("none", "model=sib", 10.0), of("none", "model=sdb", 20.0)].concat();
         let ours = [of("breakwater", "model=sdb", 22.0), of("breakwater", "own", 99.0)].concat();

@@ -42,8 +42,8 @@ pub(crate) fn doubt(
         "an objective of {} lets later steps answer what a step leaves, and the bound counts each step alone",
         format_duration(configuration.slo)
     );
-    let why = if !["", "poisson"].contains(&&*run.arrivals) {
-        format!(", which is that of Poisson arrivals, and these are {}", run.arrivals)
+    let why = if !["", "poisson"].contains(&&*run.asked.arrivals) {
+        format!(", which is that of Poisson arrivals, and these are {}", run.asked.arrivals)
     } else if !exceeds(bound_rps + carried_rps) {
         format!(": {later}")
     } else if !exceeds(bound_rps * rise) {
@@ -85,7 +85,7 @@ pub fn long_objective(scenario: &Scenario) -> Option<(Duration, Duration)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Rates, Yardstick};
+    use tailwater_stats::result::{Asked, Rates, Yardstick};
 
     const STEADY: &str = r#"
 slo = "400ms"
@@ -153,11 +153,15 @@ server.service = { distribution = "exponential", mean = "100us" }
 
     #[test]
     fn other_arrivals_and_capacities_are_named() {
-        let even = Run { arrivals: "periodic".into(), ..beaten() };
+        let even =
+            Run { asked: Asked { arrivals: "periodic".into(), ..beaten().asked }, ..beaten() };
         let why = "goodput is 112 % of the bound, which is that of Poisson arrivals, and these are periodic";
         assert_eq!(told(&even, STEADY).as_deref(), Some(why));
         assert_eq!(
-            told(&Run { arrivals: "poisson".into(), ..beaten() }, STEADY),
+            told(
+                &Run { asked: Asked { arrivals: "poisson".into(), ..beaten().asked }, ..beaten() },
+                STEADY
+            ),
             told(&beaten(), STEADY)
         );
         let why = "goodput is 112 % of the bound: the capacity rose by 10.0 % around it";

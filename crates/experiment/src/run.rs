@@ -10,7 +10,9 @@ use crate::steps::{Steps, note_demand};
 use crate::{capacity, costs, label, order, validity};
 use tailwater_core::{Nanos, Rate};
 use tailwater_stats::naming::RunName;
-use tailwater_stats::result::{CapacityReading, Discard, Experiment, Run, Verdict, Yardstick};
+use tailwater_stats::result::{
+    Asked, CapacityReading, Discard, Experiment, Run, Verdict, Yardstick,
+};
 use tailwater_stats::{Rules, discard, judge, summarise};
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::{Configuration, ControllerSpec};
@@ -381,12 +383,17 @@ impl<'a, D: Driver> Conductor<'a, D> {
     /// What the driver leaves open: how results call the run and its demand.
     fn name(&self, task: &Task<'_>, run: &mut Run) {
         let Task { configuration, controller, measured, .. } = *task;
-        run.controller.clone_from(&controller.name);
-        run.profile = label::profile_among(controller, configuration, &self.scenario.demand);
-        run.arrivals = configuration.arrivals.to_string();
-        run.deadlines_enforced = self.scenario.server.enforces_deadlines(controller);
-        run.repetition = task.place.2;
-        run.demand_ratio = label::demand_ratio(configuration, measured.first);
+        run.asked = Asked {
+            controller: controller.name.clone(),
+            profile: label::profile_among(controller, configuration, &self.scenario.demand),
+            arrivals: configuration.arrivals.to_string(),
+            deadlines_enforced: self.scenario.server.enforces_deadlines(controller),
+            repetition: task.place.2,
+            demand_ratio: label::demand_ratio(configuration, measured.first),
+            // As the driver played it.
+            clients: run.asked.clients,
+            slo_us: run.asked.slo_us,
+        };
         run.rates.asked_rps = configuration.mean_demand(measured.before).0;
         self.name_classes(run);
     }

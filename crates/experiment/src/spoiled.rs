@@ -73,11 +73,13 @@ impl Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Fates, LatencyReading, Noise, Rates, RefusalReading, Yardstick};
+    use tailwater_stats::result::{
+        Asked, Fates, LatencyReading, Noise, Rates, RefusalReading, Yardstick,
+    };
 
     fn quiet() -> Run {
         let fates = Fates { ok: 100, ..Fates::default() };
-        Run { slo_us: 400.0, fates, ..Run::default() }
+        Run { asked: Asked { slo_us: 400.0, ..Asked::default() }, fates, ..Run::default() }
     }
 
     fn stolen() -> Run {

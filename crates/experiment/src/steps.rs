@@ -61,8 +61,8 @@ impl Steps {
                         slo_ns: configuration.slo.as_nanos(),
                         clients: configuration.clients,
                         step: index,
-                        controller: run.controller.clone(),
-                        profile: run.profile.clone(),
+                        controller: run.asked.controller.clone(),
+                        profile: run.asked.profile.clone(),
                         from,
                         to,
                     };

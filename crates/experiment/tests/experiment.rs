@@ -9,7 +9,7 @@ use tailwater_experiment::{
 use tailwater_stats::Subject;
 use tailwater_stats::naming::RunName;
 use tailwater_stats::result::{
-    AnswerReading, Discard, Experiment, Fates, Manifest, Noise, Rates, Run, Series,
+    AnswerReading, Asked, Discard, Experiment, Fates, Manifest, Noise, Rates, Run, Series,
 };
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::ControllerSpec;
@@ -121,8 +121,7 @@ impl Driver for Table {
             }
         });
         let run = Run {
-            clients: ask.configuration.clients,
-            slo_us: 400.0,
+            asked: Asked { clients: ask.configuration.clients, slo_us: 400.0, ..Asked::default() },
             rates: Rates {
                 offered_rps: ask.configuration.mean_demand(Rate(100e3)).0,
                 goodput_rps: 50e3,
@@ -147,7 +146,9 @@ fn experiment(text: &str, table: &mut Table) -> Experiment {
 }
 
 fn places(found: &Experiment) -> Vec<(u32, f64, String, u32)> {
-    let place = |run: &Run| (run.clients, run.demand_ratio, run.profile.clone(), run.repetition);
+    let place = |run: &Run| {
+        (run.asked.clients, run.asked.demand_ratio, run.asked.profile.clone(), run.asked.repetition)
+    };
     found.runs.iter().map(place).collect()
 }
 
@@ -184,11 +185,12 @@ fn where_nothing_drifts_capacity_is_measured_once_for_each_number_of_clients() {
 #[test]
 fn a_block_is_quoted_against_the_capacities_around_it() {
     let found = experiment(STEADY, &mut Table::of(true, &[100e3, 110e3, 120e3]));
-    let of = |repetition| found.runs.iter().find(|run| run.repetition == repetition).unwrap();
+    let of = |repetition| found.runs.iter().find(|run| run.asked.repetition == repetition).unwrap();
     assert_eq!((of(0).yardstick.capacity_rps, of(1).yardstick.capacity_rps), (105e3, 115e3));
     assert!((of(0).rates.goodput_of_capacity - 50.0 / 105.0).abs() < 1e-9);
     assert!((of(0).yardstick.capacity_drift - 10.0 / 105.0).abs() < 1e-9);
-    let twice = found.runs.iter().find(|run| run.repetition == 1 && run.demand_ratio > 1.0);
+    let twice =
+        found.runs.iter().find(|run| run.asked.repetition == 1 && run.asked.demand_ratio > 1.0);
     let (bound, capacity) = (twice.unwrap().yardstick.bound_rps, 115e3);
     assert!((bound / capacity - 1.0).abs() < 0.02, "{bound}: by the mean, as the share of it");
     assert_eq!(found.capacity_rps, 110e3);
@@ -247,7 +249,7 @@ fn the_bound_of_steps_is_the_mean_of_the_bounds_of_each() {
         );
     let found = experiment(&steps, &mut Table::of(false, &[100e3]));
     let run = &found.runs[0];
-    assert!((run.demand_ratio - 1.0).abs() < 1e-9);
+    assert!((run.asked.demand_ratio - 1.0).abs() < 1e-9);
     let share = run.yardstick.bound_rps / 100e3;
     assert!((0.55..0.62).contains(&share), "{share}: half of 0.2 and half of 1.0");
     let demand = &run.series.as_ref().unwrap().demand_ratio;
@@ -260,7 +262,7 @@ fn a_goodput_above_the_bound_is_told_and_counts() {
     let text = STEADY.replace("of_capacity = [0.5, 2.0]", "of_capacity = [0.2, 2.0]");
     let found = experiment(&text, &mut Table::of(false, &[100e3]));
     let (low, high): (Vec<&Run>, Vec<&Run>) =
-        found.runs.iter().partition(|run| run.demand_ratio < 1.0);
+        found.runs.iter().partition(|run| run.asked.demand_ratio < 1.0);
     assert!(!low.is_empty() && low.len() == high.len());
     for run in low {
         let why = run.verdict.in_doubt.as_deref().unwrap_or_default();

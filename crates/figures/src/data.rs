@@ -78,8 +78,8 @@ pub struct Keep {
 
 impl Keep {
     pub(crate) fn takes(&self, run: &Run) -> bool {
-        self.demand_ratio.is_none_or(|ratio| nearly(run.demand_ratio, ratio))
-            && self.label.as_ref().is_none_or(|label| run.profile.starts_with(label))
+        self.demand_ratio.is_none_or(|ratio| nearly(run.asked.demand_ratio, ratio))
+            && self.label.as_ref().is_none_or(|label| run.asked.profile.starts_with(label))
     }
 }
 

@@ -80,7 +80,7 @@ fn line_of(label: &str) -> &str {
 fn lines(drawn: Drawn, runs: &[&Run]) -> Vec<PictureLine> {
     let mut lines: Vec<PictureLine> = Vec::new();
     // Repetitions of one run follow each other; each group begins with the first seed.
-    for seeds in runs.chunk_by(|one, next| next.repetition > one.repetition) {
+    for seeds in runs.chunk_by(|one, next| next.asked.repetition > one.asked.repetition) {
         let (points, style) = match drawn {
             Drawn::Points { x, y, style } => {
                 (point(seeds, x, y).into_iter().collect(), style.into())
@@ -90,7 +90,7 @@ fn lines(drawn: Drawn, runs: &[&Run]) -> Vec<PictureLine> {
                 (valid.map_or_else(Vec::new, |run| over_time(run, course)), LineStyle::Dense)
             }
         };
-        let label = line_of(&seeds[0].profile);
+        let label = line_of(&seeds[0].asked.profile);
         match lines.iter_mut().find(|line| line.label == label) {
             Some(line) => line.points.extend(points),
             None => lines.push(PictureLine { label: label.into(), points, style }),
@@ -138,13 +138,12 @@ fn capital(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Rates, Verdict};
+    use tailwater_stats::result::{Asked, Rates, Verdict};
 
     #[test]
     fn seeds_of_one_run_are_one_point() {
         let run = |repetition, asked_rps, goodput_rps| Run {
-            profile: "a".into(),
-            repetition,
+            asked: Asked { profile: "a".into(), repetition, ..Asked::default() },
             rates: Rates { asked_rps, goodput_rps, ..Rates::default() },
             verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()

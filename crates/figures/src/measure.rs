@@ -95,7 +95,7 @@ impl At {
     pub(crate) fn takes(self, run: &Run) -> bool {
         match self {
             Self::Only | Self::Most | Self::Least => true,
-            Self::DemandRatio(ratio) => nearly(run.demand_ratio, ratio),
+            Self::DemandRatio(ratio) => nearly(run.asked.demand_ratio, ratio),
             Self::DemandKrps(krps) => nearly(run.rates.asked_rps / 1e3, krps),
             Self::MostFromKrps(krps) => {
                 run.rates.asked_rps / 1e3 > krps || nearly(run.rates.asked_rps / 1e3, krps)
@@ -153,8 +153,8 @@ impl Measure {
             Form::Times => times(),
             Form::Gain => times().map(|times| (times - 1.0) * 100.0),
             Form::Loss => times().map(|times| (1.0 - times) * 100.0),
-            Form::OfSlo => Some(value / run.slo_us),
-            Form::SloOver => Some(run.slo_us / value),
+            Form::OfSlo => Some(value / run.asked.slo_us),
+            Form::SloOver => Some(run.asked.slo_us / value),
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a> Runs<'a> {
         let repetition = self.repetition;
         let runs = self.results.runs(self.scenario).iter();
         runs.filter(move |run| {
-            run.repetition == repetition && Measure::is_called(&run.profile, label)
+            run.asked.repetition == repetition && Measure::is_called(&run.asked.profile, label)
         })
     }
 }
@@ -221,18 +221,16 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{LatencyReading, Rates, Verdict};
+    use tailwater_stats::result::{Asked, LatencyReading, Rates, Verdict};
 
     fn run(profile: &str, repetition: u32, krps: f64, goodput_krps: f64) -> Run {
         Run {
-            profile: profile.into(),
-            repetition,
+            asked: Asked { profile: profile.into(), repetition, slo_us: 200.0, ..Asked::default() },
             rates: Rates {
                 asked_rps: krps * 1e3,
                 goodput_rps: goodput_krps * 1e3,
                 ..Rates::default()
             },
-            slo_us: 200.0,
             latency: LatencyReading { p99_us: 300.0, ..LatencyReading::default() },
             verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()

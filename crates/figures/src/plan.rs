@@ -241,8 +241,10 @@ mod tests {
         let runs = results.runs("fig10");
         assert_eq!(runs.len(), 2 * SHORT_CONTROLLERS_MAX);
         for pair in runs.chunks(2) {
-            assert_eq!([pair[0].repetition, pair[1].repetition], [0, 1]);
-            assert!(pair[0].profile == pair[1].profile && pair[0].fates != pair[1].fates);
+            assert_eq!([pair[0].asked.repetition, pair[1].asked.repetition], [0, 1]);
+            assert!(
+                pair[0].asked.profile == pair[1].asked.profile && pair[0].fates != pair[1].fates
+            );
         }
     }
 }

@@ -103,8 +103,8 @@ impl Quantity {
         let positive = |value: f64| (value > 0.0).then_some(value);
         match self {
             Self::Demand => Some(run.rates.asked_rps / 1e3),
-            Self::DemandRatio => Some(run.demand_ratio),
-            Self::Clients => Some(f64::from(run.clients)),
+            Self::DemandRatio => Some(run.asked.demand_ratio),
+            Self::Clients => Some(f64::from(run.asked.clients)),
             Self::Goodput => Some(run.rates.goodput_rps / 1e3),
             Self::Throughput => Some(run.rates.throughput_rps / 1e3),
             Self::P50 => positive(run.latency.p50_us),

@@ -49,7 +49,7 @@ impl Results {
             seed: played.seed,
             short: self.short,
             capacity_rps: played.runs.first().map_or(0.0, |run| run.yardstick.capacity_rps),
-            slo_us: played.runs.first().map_or(0.0, |run| run.slo_us),
+            slo_us: played.runs.first().map_or(0.0, |run| run.asked.slo_us),
             runs: played.runs.clone(),
             summary: summarise(&played.runs),
             manifest: played.manifest.clone(),
@@ -61,7 +61,7 @@ impl Results {
     /// One scenario's, of as many seeds as the runs have.
     #[cfg(test)]
     pub(crate) fn of(name: &str, runs: Vec<Run>) -> Self {
-        let seeds = runs.iter().map(|run| run.repetition + 1).max().unwrap_or(1);
+        let seeds = runs.iter().map(|run| run.asked.repetition + 1).max().unwrap_or(1);
         let manifest = Manifest::default();
         let played = vec![Played { name: name.into(), seed: 1, runs, manifest }];
         Self { seeds, short: false, played }

@@ -80,15 +80,20 @@ fn row(load: String, line: &Line<'_>, point: &Point<'_>, unit: ColumnUnit) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{LatencyReading, Rates, RefusalReading, Run, Verdict, Yardstick};
+    use tailwater_stats::result::{
+        Asked, LatencyReading, Rates, RefusalReading, Run, Verdict, Yardstick,
+    };
 
     fn run(controller: &str, demand_ratio: f64, valid: bool) -> Run {
         Run {
-            controller: controller.into(),
-            profile: "default".into(),
-            clients: 100,
-            slo_us: 400.0,
-            demand_ratio,
+            asked: Asked {
+                controller: controller.into(),
+                profile: "default".into(),
+                clients: 100,
+                slo_us: 400.0,
+                demand_ratio,
+                ..Asked::default()
+            },
             verdict: Verdict { valid, ..Verdict::default() },
             yardstick: Yardstick { capacity_rps: 43_000.0, ..Yardstick::default() },
             rates: Rates { goodput_rps: 40_850.0, goodput_of_capacity: 0.95, ..Rates::default() },

@@ -93,7 +93,7 @@ fn known<'a>(point: &Point<'a>) -> Option<&'a Run> {
 fn bound(run: &Run) -> String {
     format!(
         "At {} the bound is {} k/s for costs unknown and {} k/s ({} %) for costs known.",
-        format::demand(run.demand_ratio),
+        format::demand(run.asked.demand_ratio),
         format::thousands(run.yardstick.bound_rps),
         format::thousands(run.known_bound_rps),
         format::percent(run.known_bound_rps / run.yardstick.bound_rps),
@@ -104,7 +104,7 @@ fn bound(run: &Run) -> String {
 mod tests {
     use super::*;
     use crate::model::groups;
-    use tailwater_stats::result::{Experiment, Verdict, Yardstick};
+    use tailwater_stats::result::{Asked, Experiment, Verdict, Yardstick};
 
     fn run(repetition: u32, least_share: f64) -> Run {
         let class = |name: &str, share| ClassReading {
@@ -115,12 +115,15 @@ mod tests {
             least_share,
         };
         Run {
-            controller: "breakwater".into(),
-            profile: "by class".into(),
-            clients: 100,
-            slo_us: 400.0,
-            repetition,
-            demand_ratio: 2.0,
+            asked: Asked {
+                controller: "breakwater".into(),
+                profile: "by class".into(),
+                clients: 100,
+                slo_us: 400.0,
+                repetition,
+                demand_ratio: 2.0,
+                ..Asked::default()
+            },
             yardstick: Yardstick { bound_rps: 9_500.0, ..Yardstick::default() },
             known_bound_rps: 16_200.0,
             classes: vec![class("short", 0.95), class("long", 0.4)],

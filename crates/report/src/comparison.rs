@@ -88,7 +88,7 @@ fn both(first: &Experiment, second: &Experiment) -> Experiment {
         };
         for run in &experiment.runs {
             let mut run = run.clone();
-            run.profile = marked(&run.profile);
+            run.asked.profile = marked(&run.asked.profile);
             both.runs.push(run);
         }
         for summary in &experiment.summary {

@@ -111,11 +111,11 @@ fn bins(run: &Run) -> Vec<Vec<String>> {
     let row = |at: usize| {
         let here = |values: &[f64]| values.get(at).map_or(String::new(), ToString::to_string);
         vec![
-            run.controller.clone(),
-            run.profile.clone(),
-            run.clients.to_string(),
-            run.slo_us.to_string(),
-            run.repetition.to_string(),
+            run.asked.controller.clone(),
+            run.asked.profile.clone(),
+            run.asked.clients.to_string(),
+            run.asked.slo_us.to_string(),
+            run.asked.repetition.to_string(),
             run.verdict.valid.to_string(),
             (at as f64 * series.bin_us).to_string(),
             here(&series.demand_ratio),
@@ -132,12 +132,12 @@ fn bins(run: &Run) -> Vec<Vec<String>> {
 fn tier_row(run: &Run, tier: &TierReading) -> Vec<String> {
     let known = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     vec![
-        run.controller.clone(),
-        run.profile.clone(),
-        run.clients.to_string(),
-        run.slo_us.to_string(),
-        run.demand_ratio.to_string(),
-        run.repetition.to_string(),
+        run.asked.controller.clone(),
+        run.asked.profile.clone(),
+        run.asked.clients.to_string(),
+        run.asked.slo_us.to_string(),
+        run.asked.demand_ratio.to_string(),
+        run.asked.repetition.to_string(),
         run.verdict.valid.to_string(),
         tier.tier.clone(),
         tier.nodes.to_string(),

@@ -117,7 +117,7 @@ fn most_waited<'a>(readings: impl Iterator<Item = &'a LockReading>) -> String {
 mod tests {
     use super::*;
     use crate::model::groups;
-    use tailwater_stats::result::{Experiment, Verdict};
+    use tailwater_stats::result::{Asked, Experiment, Verdict};
 
     fn run(repetition: u32, contended: u64) -> Run {
         let slabs = LockReading {
@@ -138,12 +138,15 @@ mod tests {
             ..LockReading::default()
         };
         Run {
-            controller: "breakwater".into(),
-            profile: "default".into(),
-            clients: 100,
-            slo_us: 400.0,
-            repetition,
-            demand_ratio: 2.0,
+            asked: Asked {
+                controller: "breakwater".into(),
+                profile: "default".into(),
+                clients: 100,
+                slo_us: 400.0,
+                repetition,
+                demand_ratio: 2.0,
+                ..Asked::default()
+            },
             locks: vec![slabs, index],
             verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
@@ -165,7 +168,7 @@ mod tests {
             ["2.0×", "breakwater", "leaf:", "index", "220", "2", "1", "201", "9001", "(default)"];
         assert_eq!(cells, needed, "{text}");
         for run in &mut experiment.runs {
-            run.profile = "with a long label ".repeat(4);
+            run.asked.profile = "with a long label ".repeat(4);
             run.locks[1].lock = "a lock of a long name ".repeat(3);
         }
         let text = of_group(&groups(&experiment)[0], Some(80)).expect("there are locks");

@@ -50,7 +50,7 @@ pub(crate) fn name(experiment: &Experiment) -> &str {
 pub(crate) fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
     let labels = labels(experiment);
     let mut keys: Vec<(u32, f64)> = Vec::new();
-    let named = experiment.runs.iter().map(|run| (run.clients, run.slo_us));
+    let named = experiment.runs.iter().map(|run| (run.asked.clients, run.asked.slo_us));
     for key in named.chain(experiment.summary.iter().map(|s| (s.clients, s.slo_us))) {
         if !keys.iter().any(|known| known.0 == key.0 && same(known.1, key.1)) {
             keys.push(key);
@@ -149,7 +149,8 @@ pub(crate) fn same(a: f64, b: f64) -> bool {
 
 fn labels(experiment: &Experiment) -> Vec<(&str, &str)> {
     let mut labels = Vec::new();
-    let of_runs = experiment.runs.iter().map(|r| (r.controller.as_str(), r.profile.as_str()));
+    let of_runs =
+        experiment.runs.iter().map(|r| (r.asked.controller.as_str(), r.asked.profile.as_str()));
     let of_summary = experiment.summary.iter().map(|s| (s.controller.as_str(), s.profile.as_str()));
     for label in of_runs.chain(of_summary) {
         if !labels.contains(&label) {
@@ -167,7 +168,7 @@ fn group<'a>(
     let runs: Vec<&Run> = experiment
         .runs
         .iter()
-        .filter(|run| run.clients == clients && same(run.slo_us, slo_us))
+        .filter(|run| run.asked.clients == clients && same(run.asked.slo_us, slo_us))
         .collect();
     let summaries: Vec<&Summary> = experiment
         .summary
@@ -184,7 +185,8 @@ fn group<'a>(
         index,
         label: label(controller, profile),
         points: points(
-            runs.iter().filter(|r| r.controller == *controller && r.profile == *profile),
+            runs.iter()
+                .filter(|r| r.asked.controller == *controller && r.asked.profile == *profile),
             summaries.iter().filter(|s| s.controller == *controller && s.profile == *profile),
         ),
     });
@@ -201,9 +203,9 @@ where
 {
     type At<'a> = (f64, Vec<&'a Run>, Option<&'a Summary>);
     let mut by_demand: BTreeMap<i64, At<'a>> = BTreeMap::new();
-    for run in runs.copied().filter(|run| run.demand_ratio.is_finite()) {
-        let at = by_demand.entry(millionths(run.demand_ratio));
-        at.or_insert((run.demand_ratio, Vec::new(), None)).1.push(run);
+    for run in runs.copied().filter(|run| run.asked.demand_ratio.is_finite()) {
+        let at = by_demand.entry(millionths(run.asked.demand_ratio));
+        at.or_insert((run.asked.demand_ratio, Vec::new(), None)).1.push(run);
     }
     for summary in summaries.copied().filter(|summary| summary.demand_ratio.is_finite()) {
         let at = by_demand.entry(millionths(summary.demand_ratio));
@@ -235,12 +237,11 @@ fn finite_or_zero(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{LatencyReading, Rates, Verdict, Yardstick};
+    use tailwater_stats::result::{Asked, LatencyReading, Rates, Verdict, Yardstick};
 
     fn run(demand_ratio: f64, goodput_rps: f64, valid: bool) -> Run {
         Run {
-            controller: "none".into(),
-            demand_ratio,
+            asked: Asked { controller: "none".into(), demand_ratio, ..Asked::default() },
             rates: Rates { goodput_rps, ..Rates::default() },
             verdict: Verdict { valid, ..Verdict::default() },
             ..Run::default()

@@ -74,7 +74,7 @@ pub(crate) fn advice(experiment: &Experiment) -> Option<&'static str> {
     let rules = experiment.rules.clone().unwrap_or_default();
     let is_bottleneck = |run: &Run| {
         // A generator that lags behind is late most of the time; one in a hundred is a stall of the machine.
-        let late = run.generator.lateness_p95_us > rules.lateness_of_slo_max * run.slo_us;
+        let late = run.generator.lateness_p95_us > rules.lateness_of_slo_max * run.asked.slo_us;
         // One request in a hundred: chance leaves none unsent.
         late || run.unsent > run.fates.total() / 100
     };

@@ -193,7 +193,7 @@ fn name(reading: &TierReading) -> String {
 mod tests {
     use super::*;
     use crate::model::groups;
-    use tailwater_stats::result::{Experiment, Run, Verdict};
+    use tailwater_stats::result::{Asked, Experiment, Run, Verdict};
 
     fn run(repetition: u32, memory_bytes: u64) -> Run {
         let tier = |name: &str, nodes, received_rps| TierReading {
@@ -210,12 +210,15 @@ mod tests {
             ..TierReading::default()
         };
         Run {
-            controller: "none".into(),
-            profile: "default".into(),
-            clients: 10,
-            slo_us: 400.0,
-            repetition,
-            demand_ratio: 1.0,
+            asked: Asked {
+                controller: "none".into(),
+                profile: "default".into(),
+                clients: 10,
+                slo_us: 400.0,
+                repetition,
+                demand_ratio: 1.0,
+                ..Asked::default()
+            },
             tiers: vec![tier("", 1, 20_000.0), tier("leaf", 4, 60_000.0)],
             verdict: Verdict { valid: true, ..Verdict::default() },
             ..Run::default()
@@ -261,7 +264,7 @@ mod tests {
     fn second_tries_of_invalid_runs_are_marked_and_names_stay_text() {
         let mut hedged = run(0, 8 << 20);
         hedged.tiers[1].hedges = Some(HedgeReading { sent_per_s: 12.0, ..HedgeReading::default() });
-        (hedged.verdict.valid, hedged.profile) = (false, "a\u{1b}[2J".into());
+        (hedged.verdict.valid, hedged.asked.profile) = (false, "a\u{1b}[2J".into());
         let experiment = Experiment { runs: vec![hedged], ..Experiment::default() };
         let told = second_tries(&groups(&experiment)[0]);
         assert_eq!(told.lines().count(), 1);

@@ -59,9 +59,9 @@ fn every_line_of_text_fits_from_eighty_columns_up() {
     long.title =
         "A title of many words that says at length what its scenario is about and why".into();
     for run in &mut long.runs {
-        run.profile =
+        run.asked.profile =
             "default [locks=timed:50us, preset=breakwater-osdi20/10us, alpha=0.002]".into();
-        run.verdict.valid = run.repetition > 0;
+        run.verdict.valid = run.asked.repetition > 0;
     }
     long.summary.clear();
     for experiment in [small(), overload(), spike(), long] {
@@ -126,7 +126,7 @@ fn two_results_share_a_page_and_its_pictures() {
 #[test]
 fn text_from_files_cannot_drive_the_terminal() {
     let mut experiment = small();
-    experiment.runs[0].controller = "no\u{1b}[2Jne".to_owned();
+    experiment.runs[0].asked.controller = "no\u{1b}[2Jne".to_owned();
     experiment.discarded[0].why = "\u{7}bell".to_owned();
     // `draw` and `compare` read results of others.
     experiment.scenario = "a\u{1b}[2Jb".to_owned();
@@ -374,8 +374,8 @@ fn hostile_names_stay_text() {
 #[test]
 fn no_text_is_a_formula_in_a_spreadsheet() {
     let mut experiment = small();
-    experiment.runs[0].profile = "=HYPERLINK(\"http://x\")".to_owned();
-    experiment.runs[1].profile = "@sum, \"quoted\"".to_owned();
+    experiment.runs[0].asked.profile = "=HYPERLINK(\"http://x\")".to_owned();
+    experiment.runs[1].asked.profile = "@sum, \"quoted\"".to_owned();
     experiment.runs[2].rates.goodput_of_capacity = -0.5;
     let text = runs_csv(&experiment);
     let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -423,7 +423,7 @@ fn what_knows_no_capacity_tells_no_share_of_it() {
     let mut load = single();
     load.capacity_rps = 0.0;
     for run in &mut load.runs {
-        (run.yardstick.capacity_rps, run.rates.goodput_of_capacity, run.demand_ratio) =
+        (run.yardstick.capacity_rps, run.rates.goodput_of_capacity, run.asked.demand_ratio) =
             (0.0, 0.0, 0.0);
     }
     let told = line_summary(&load);
@@ -438,7 +438,7 @@ fn a_long_label_stays_in_its_picture() {
     let mut experiment = small();
     experiment.summary.clear();
     for run in &mut experiment.runs {
-        run.profile = "a label of words ".repeat(11);
+        run.asked.profile = "a label of words ".repeat(11);
     }
     for plot in plots(&experiment, Look::WHOLE) {
         for text in plot.svg.split("<text ").skip(1) {
@@ -571,7 +571,7 @@ fn check(text: &str) {
 fn hostile() -> Experiment {
     let mut experiment = small();
     experiment.scenario = "<img src=x onerror=y>\"'&<b>".to_owned();
-    experiment.runs[0].controller = "</svg><script>\u{1}".to_owned();
+    experiment.runs[0].asked.controller = "</svg><script>\u{1}".to_owned();
     experiment.runs[1].verdict.invalid_because = vec!["</td>&nbsp;\u{0}".to_owned()];
     experiment.discarded[0].what = "]]><!--".to_owned();
     experiment.manifest.cpu = "\"><i>".to_owned();

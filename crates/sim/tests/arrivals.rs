@@ -27,8 +27,8 @@ fn near_equal_gaps_hide_the_tail_and_bursts_show_more_of_it() {
     assert_eq!(experiment.arrivals, SPACINGS.join(", "));
     assert_eq!(experiment.summary.len(), SPACINGS.len(), "each has a line of its own");
     let p99_us = SPACINGS.map(|spacing| {
-        let run = experiment.runs.iter().find(|run| run.arrivals == spacing).expect("a run");
-        assert_eq!(run.profile, format!("default, {spacing}"));
+        let run = experiment.runs.iter().find(|run| run.asked.arrivals == spacing).expect("a run");
+        assert_eq!(run.asked.profile, format!("default, {spacing}"));
         assert_eq!(run.generator.slipped_us, 0.0, "virtual time has no late generator");
         // Within a hundredth of the demand, three hundredths where it comes in bursts.
         assert!(

@@ -19,10 +19,10 @@ fn runs(seconds: u32) -> Vec<Run> {
 #[test]
 fn at_twice_the_capacity_130_per_cent_of_the_blind_bound_and_35_of_the_long_in_every_second() {
     let runs = runs(4);
-    let by_class = runs.iter().filter(|run| run.profile.ends_with("by class"));
+    let by_class = runs.iter().filter(|run| run.asked.profile.ends_with("by class"));
     let mut seen = 0;
     for run in by_class {
-        let what = format!("{} {}", run.controller, run.profile);
+        let what = format!("{} {}", run.asked.controller, run.asked.profile);
         assert!(run.rates.goodput_of_bound >= 1.3, "{what}: {}", run.rates.goodput_of_bound);
         let [short, long] = &run.classes[..] else { panic!("{what}: {:?}", run.classes) };
         assert_eq!((&*short.class, &*long.class), ("short", "long"));
@@ -37,13 +37,13 @@ fn at_twice_the_capacity_130_per_cent_of_the_blind_bound_and_35_of_the_long_in_e
         seen += 1;
     }
     assert_eq!(seen, 2, "with and without credits");
-    let blind: Vec<_> = runs.iter().filter(|run| run.profile == "default").collect();
+    let blind: Vec<_> = runs.iter().filter(|run| run.asked.profile == "default").collect();
     assert_eq!(blind.len(), 2, "with and without credits");
     for run in blind {
         assert!(
             run.rates.goodput_of_bound < 1.0,
             "{}: {}",
-            run.controller,
+            run.asked.controller,
             run.rates.goodput_of_bound
         );
     }

@@ -174,7 +174,11 @@ fn a_machine_that_stalls_five_times_a_second_costs_three_points() {
 
 /// A cell of a table: clients, objective in µs, demand in hundredths of the capacity.
 fn cell(run: &Run) -> (u32, u64, u64) {
-    (run.clients, run.slo_us.round() as u64, (run.demand_ratio * 100.0).round() as u64)
+    (
+        run.asked.clients,
+        run.asked.slo_us.round() as u64,
+        (run.asked.demand_ratio * 100.0).round() as u64,
+    )
 }
 
 /// At exactly the capacity it was two points behind. One cell of the table misses the goal of one point: 100 clients at
@@ -186,7 +190,7 @@ fn at_no_demand_of_the_overload_table_but_one_is_shedding_alone_a_point_better()
         .replace("[[controller]]\nname = \"none\"\n", "")
         .replace("repetitions = 5", "repetitions = 1");
     let runs = runs(&Scenario::parse("overload.toml", &text).expect("a sound scenario"));
-    let of = |name: &'static str| runs.iter().filter(move |run| run.controller == name);
+    let of = |name: &'static str| runs.iter().filter(move |run| run.asked.controller == name);
     let mut compared = 0;
     for shedding in of("aqm-only") {
         let cell_of_both = cell(shedding);

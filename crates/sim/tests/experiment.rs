@@ -62,7 +62,8 @@ fn every_combination_is_run_and_all_fates_add_up() {
             "each shed has a reason"
         );
     }
-    let profiles: Vec<&str> = [0, 2].iter().map(|&at| found.runs[at].profile.as_str()).collect();
+    let profiles: Vec<&str> =
+        [0, 2].iter().map(|&at| found.runs[at].asked.profile.as_str()).collect();
     assert_eq!(profiles, ["default", "default [beta=0.1]"]);
     assert_eq!(found.summary.len(), 8);
 }
@@ -75,7 +76,7 @@ fn capacity_is_the_plateau_of_the_closed_loop_and_the_bound_lies_below_it() {
     assert!((0.96..1.04).contains(&share), "{} requests/s", found.capacity_rps);
     for run in &found.runs {
         let bound = run.yardstick.bound_rps / run.yardstick.capacity_rps;
-        let most = run.demand_ratio.min(1.0);
+        let most = run.asked.demand_ratio.min(1.0);
         assert!((0.9 * most..1.04 * most).contains(&bound), "{bound}");
         // The bound is of other draws of the same distribution; these runs are short.
         assert!(run.rates.goodput_of_bound < 1.01, "{} of the bound", run.rates.goodput_of_bound);
@@ -102,7 +103,7 @@ fn steps_come_with_a_series_that_says_what_was_asked() {
     let series = found.runs[0].series.as_ref().unwrap();
     assert_eq!(series.demand_ratio, [0.5, 0.5, 1.5, 1.5, 1.5, 1.5]);
     let mean = (0.5 + 2.0 * 1.5) / 3.0;
-    assert!((found.runs[0].demand_ratio - mean).abs() < 1e-6);
+    assert!((found.runs[0].asked.demand_ratio - mean).abs() < 1e-6);
 }
 
 #[test]
@@ -129,7 +130,10 @@ fn the_committed_faults_are_played() {
         for (run, calm) in found.runs.iter().zip(&calm.runs) {
             let (struck, spared) = (run.fates.ok, calm.fates.ok);
             // Without control nothing is in time after the restart, whose backlog stays.
-            assert!(struck < spared || run.controller == "none", "{name}: {struck} of {spared}");
+            assert!(
+                struck < spared || run.asked.controller == "none",
+                "{name}: {struck} of {spared}"
+            );
         }
     }
 }
@@ -143,10 +147,11 @@ fn nothing_past_its_deadline_begins_unless_the_file_says_so() {
             .replace("[server]", &format!("[server]\n{line}"))
             .replace("override = { beta = 0.1 }", "profile = \"paper\"");
         let runs = experiment(&text).runs;
-        let none = runs.iter().find(|run| run.controller == "none" && run.demand_ratio > 1.0);
-        let paper = runs.iter().find(|run| run.controller == "breakwater");
+        let none =
+            runs.iter().find(|run| run.asked.controller == "none" && run.asked.demand_ratio > 1.0);
+        let paper = runs.iter().find(|run| run.asked.controller == "breakwater");
         let (none, paper) = (none.expect("it was run"), paper.expect("it was run"));
-        let flags = (none.deadlines_enforced, paper.deadlines_enforced);
+        let flags = (none.asked.deadlines_enforced, paper.asked.deadlines_enforced);
         let share = |count: u64| count as f64 / none.fates.total() as f64;
         (
             none.latency.p99_us,

@@ -76,7 +76,7 @@ fn single(text: &str, seed: u64) -> (Run, Trace) {
 }
 
 fn by_label<'a>(found: &'a Experiment, label: &str) -> &'a Run {
-    found.runs.iter().find(|run| run.profile == label).expect("the label is in the scenario")
+    found.runs.iter().find(|run| run.asked.profile == label).expect("the label is in the scenario")
 }
 
 #[test]
@@ -255,8 +255,9 @@ fn few_connections_with_many_calls_are_not_held_back_below_capacity() {
     scenario.demand.courses.truncate(2);
     let found = run(&scenario).unwrap_or_else(|failure| panic!("{failure}"));
     let drops = |controller: &str, ratio: f64| {
-        let is_it =
-            |run: &&Run| run.controller == controller && (run.demand_ratio - ratio).abs() < 0.01;
+        let is_it = |run: &&Run| {
+            run.asked.controller == controller && (run.asked.demand_ratio - ratio).abs() < 0.01
+        };
         found.runs.iter().find(is_it).expect("the scenario has it").refusals.drop_ratio
     };
     let half = drops("breakwater", 0.5);

@@ -43,7 +43,7 @@ fn play(scenario: &Scenario) -> Experiment {
 }
 
 fn by_label<'a>(found: &'a Experiment, label: &str) -> &'a Run {
-    found.runs.iter().find(|run| run.profile == label).expect("it was kept above")
+    found.runs.iter().find(|run| run.asked.profile == label).expect("it was kept above")
 }
 
 /// A change of the simulator, of the locks or of Breakwater shows here in review.
@@ -61,7 +61,7 @@ fn the_golden_table_of_two_mutexes_is_byte_identical() {
             writeln!(
                 table,
                 "{name} | {demand:.0} | {} | {} {} {} {} {} | {:.1} {:.1}",
-                run.profile,
+                run.asked.profile,
                 fates.ok,
                 fates.late,
                 fates.expired,

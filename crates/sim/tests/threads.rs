@@ -193,7 +193,7 @@ fn fork_and_join_is_slower_than_threads_that_make_their_calls_themselves() {
     let found = run(&scenario).unwrap_or_else(|failure| panic!("{failure}"));
     let at = |model: &str| {
         let profile = format!("model={model}]");
-        let is_it = |run: &&Run| run.profile.ends_with(&profile);
+        let is_it = |run: &&Run| run.asked.profile.ends_with(&profile);
         found.runs.iter().find(is_it).unwrap_or_else(|| panic!("no run of {model}"))
     };
     for (forked, without) in [("sib+8", "sib"), ("sdb:4+8", "sdb:4")] {
@@ -249,8 +249,12 @@ fn cores_without_threads_stay_idle() {
 fn assert_undoubted(found: &Experiment) {
     for run in &found.runs {
         let (served, bound) = (run.rates.goodput_rps, run.yardstick.bound_rps);
-        assert_eq!(run.verdict.in_doubt, None, "{}: {served} requests/s of {bound}", run.profile);
-        assert!(served > 0.8 * bound, "{}: {served} requests/s of {bound}", run.profile);
+        assert_eq!(
+            run.verdict.in_doubt, None,
+            "{}: {served} requests/s of {bound}",
+            run.asked.profile
+        );
+        assert!(served > 0.8 * bound, "{}: {served} requests/s of {bound}", run.asked.profile);
     }
 }
 
@@ -316,8 +320,9 @@ fn polling_is_first_at_low_load_and_in_line_blocking_saturates_first() {
     let found = run(&scenario).unwrap_or_else(|failure| panic!("{failure}"));
     let at = |model: &str, ratio: f64| {
         let profile = format!("model={model}]");
-        let is_it =
-            |run: &&Run| run.profile.ends_with(&profile) && (run.demand_ratio - ratio).abs() < 0.01;
+        let is_it = |run: &&Run| {
+            run.asked.profile.ends_with(&profile) && (run.asked.demand_ratio - ratio).abs() < 0.01
+        };
         found.runs.iter().find(is_it).unwrap_or_else(|| panic!("no run of {model}"))
     };
     for polling in ["aip", "sip"] {
@@ -350,7 +355,7 @@ fn the_thesis_machine_shows_its_crossovers_but_those_of_pollers_at_high_load() {
     let at = |model: &str, rate: f64| {
         let profile = format!("model={model}]");
         let is_it = |run: &&Run| {
-            run.profile.ends_with(&profile) && (run.rates.asked_rps - rate).abs() < 1.0
+            run.asked.profile.ends_with(&profile) && (run.rates.asked_rps - rate).abs() < 1.0
         };
         found.runs.iter().find(is_it).unwrap_or_else(|| panic!("no run of {model} at {rate}"))
     };

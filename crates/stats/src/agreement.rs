@@ -222,10 +222,9 @@ mod tests {
     /// Where no run of it counts in either, it was in no number: all that was left agreed.
     #[test]
     fn what_has_no_valid_run_in_either_is_counted() {
-        use crate::result::{Run, Verdict};
+        use crate::result::{Asked, Run, Verdict};
         let run = |controller: &str, valid| Run {
-            controller: controller.into(),
-            demand_ratio: 1.0,
+            asked: Asked { controller: controller.into(), demand_ratio: 1.0, ..Asked::default() },
             verdict: Verdict { valid, ..Verdict::default() },
             ..Run::default()
         };

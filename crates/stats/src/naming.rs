@@ -28,12 +28,12 @@ impl<'a> RunName<'a> {
     #[must_use]
     pub fn of(run: &'a Run) -> Self {
         Self {
-            controller: &run.controller,
-            profile: &run.profile,
-            demand_ratio: run.demand_ratio,
-            clients: run.clients,
-            slo_us: run.slo_us,
-            repetition: run.repetition,
+            controller: &run.asked.controller,
+            profile: &run.asked.profile,
+            demand_ratio: run.asked.demand_ratio,
+            clients: run.asked.clients,
+            slo_us: run.asked.slo_us,
+            repetition: run.asked.repetition,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Field names carry their unit. Both drivers fill it; tables, plots and pages only read it.
 
 mod run;
+mod asked;
 mod yardstick;
 mod rates;
 mod fates;
@@ -20,6 +21,7 @@ mod manifest;
 mod skip;
 
 pub use answers::AnswerReading;
+pub use asked::Asked;
 pub use fates::Fates;
 pub use generator::GeneratorReading;
 pub use latency::LatencyReading;
@@ -140,15 +142,15 @@ pub struct LoadMark {
 /// Server CPU per request of a controller against `none`, in pairs of the same repetition.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CostOfControl {
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub controller: String,
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub profile: String,
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub clients: u32,
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub slo_us: f64,
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub demand_ratio: f64,
     /// Controller ÷ none.
     pub ratio: crate::compare::PairedRatio,
@@ -170,13 +172,13 @@ pub struct CapacityReading {
 /// A step of demand, all its repetitions laid over one another.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct StepRecovery {
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub controller: String,
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub profile: String,
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub clients: u32,
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub slo_us: f64,
     /// Which step of the cycle it is, from 0.
     #[serde(default)]
@@ -192,15 +194,15 @@ pub struct StepRecovery {
 /// Median and spread over repetitions of one configuration.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub controller: String,
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub profile: String,
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub clients: u32,
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub slo_us: f64,
-    /// As in [`Run`].
+    /// As in [`Asked`].
     pub demand_ratio: f64,
     /// Valid repetitions behind the numbers.
     pub repetitions: u32,

@@ -69,10 +69,10 @@ impl Values {
     fn of(result: &Experiment) -> Self {
         let runs = || result.runs.iter();
         let summary = || result.summary.iter();
-        let slos = runs().map(|run| run.slo_us).chain(summary().map(|one| one.slo_us));
+        let slos = runs().map(|run| run.asked.slo_us).chain(summary().map(|one| one.slo_us));
         let ratios =
-            runs().map(|run| run.demand_ratio).chain(summary().map(|one| one.demand_ratio));
-        let clients = runs().map(|run| run.clients).chain(summary().map(|one| one.clients));
+            runs().map(|run| run.asked.demand_ratio).chain(summary().map(|one| one.demand_ratio));
+        let clients = runs().map(|run| run.asked.clients).chain(summary().map(|one| one.clients));
         Self {
             clients: clients.collect(),
             slos_us: distinct(slos),
@@ -173,7 +173,7 @@ mod tests {
         let first = result(vec![run("a", 10, 1.0, 60_000.0)]);
         let mut second = result(vec![run("a", 1_000, 1.0, 60_000.0)]);
         second.runs.push(run("a", 1_000, 3.0, 180_000.0));
-        second.runs.iter_mut().for_each(|run| run.slo_us = 1_500.0);
+        second.runs.iter_mut().for_each(|run| run.asked.slo_us = 1_500.0);
         second.scenario = "night".into();
         second.service = "exponential, mean 90us".into();
         let expected = [

@@ -1,7 +1,8 @@
 //! Repetitions folded into medians with their range.
 
-use crate::result::{Run, Summary};
+use crate::result::{Asked, Run, Summary};
 use crate::spread::Spread;
+use std::collections::BTreeMap;
 
 /// The valid runs, grouped by controller, profile, clients, SLO and demand ratio, in order of first
 /// appearance. A configuration without a valid run has no summary.
@@ -13,7 +14,7 @@ use crate::spread::Spread;
 pub fn summarise(runs: &[Run]) -> Vec<Summary> {
     let mut groups: Vec<Vec<&Run>> = Vec::new();
     for run in runs.iter().filter(|run| run.verdict.valid) {
-        match groups.iter_mut().find(|group| alike(group[0], run)) {
+        match groups.iter_mut().find(|group| alike(&group[0].asked, &run.asked)) {
             Some(group) => group.push(run),
             None => groups.push(vec![run]),
         }
@@ -25,24 +26,32 @@ pub fn summarise(runs: &[Run]) -> Vec<Summary> {
 pub(crate) fn without_valid_run(runs: &[Run]) -> Vec<Summary> {
     let mut groups: Vec<(&Run, bool)> = Vec::new();
     for run in runs {
-        match groups.iter_mut().find(|(first, _)| alike(first, run)) {
+        match groups.iter_mut().find(|(first, _)| alike(&first.asked, &run.asked)) {
             Some((_, is_sound)) => *is_sound |= run.verdict.valid,
             None => groups.push((run, run.verdict.valid)),
         }
     }
-    let summary = |(first, _): (&Run, bool)| Summary {
-        controller: first.controller.clone(),
-        profile: first.profile.clone(),
-        clients: first.clients,
-        slo_us: first.slo_us,
-        demand_ratio: first.demand_ratio,
-        repetitions: 0,
-        of: [("asked_rps".to_owned(), Spread::of(&[first.rates.asked_rps]))].into(),
+    let summary = |(first, _): (&Run, bool)| {
+        let asked_rps = ("asked_rps".to_owned(), Spread::of(&[first.rates.asked_rps]));
+        of_asked(&first.asked, 0, [asked_rps].into())
     };
     groups.into_iter().filter(|(_, is_sound)| !is_sound).map(summary).collect()
 }
 
-fn alike(a: &Run, b: &Run) -> bool {
+/// What was found in so many repetitions of what was asked for.
+fn of_asked(asked: &Asked, repetitions: u32, of: BTreeMap<String, Spread>) -> Summary {
+    Summary {
+        controller: asked.controller.clone(),
+        profile: asked.profile.clone(),
+        clients: asked.clients,
+        slo_us: asked.slo_us,
+        demand_ratio: asked.demand_ratio,
+        repetitions,
+        of,
+    }
+}
+
+fn alike(a: &Asked, b: &Asked) -> bool {
     // A demand of 1.2 × capacity may have been computed in more than one way.
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs());
     a.controller == b.controller
@@ -53,7 +62,6 @@ fn alike(a: &Run, b: &Run) -> bool {
 }
 
 fn fold(group: &[&Run]) -> Summary {
-    let first = group[0];
     let spread = |(name, field): &(&str, Field)| {
         let values: Vec<f64> = group.iter().map(|run| field(run)).collect();
         ((*name).to_owned(), Spread::of(&values))
@@ -67,20 +75,13 @@ fn fold(group: &[&Run]) -> Summary {
         let values: Vec<f64> = group.iter().filter_map(|run| field(run)).collect();
         (!values.is_empty()).then(|| ((*name).to_owned(), Spread::of(&values)))
     };
-    Summary {
-        controller: first.controller.clone(),
-        profile: first.profile.clone(),
-        clients: first.clients,
-        slo_us: first.slo_us,
-        demand_ratio: first.demand_ratio,
-        repetitions: group.len() as u32,
-        of: FIELDS
-            .iter()
-            .map(spread)
-            .chain(MEASURED.iter().map(measured))
-            .chain(READINGS.iter().filter_map(read))
-            .collect(),
-    }
+    let of = FIELDS
+        .iter()
+        .map(spread)
+        .chain(MEASURED.iter().map(measured))
+        .chain(READINGS.iter().filter_map(read))
+        .collect();
+    of_asked(&group[0].asked, group.len() as u32, of)
 }
 
 /// Reads one quantity of a run.
@@ -146,8 +147,7 @@ mod tests {
 
     fn run(controller: &str, demand_ratio: f64, goodput_rps: f64) -> Run {
         Run {
-            controller: controller.to_owned(),
-            demand_ratio,
+            asked: Asked { controller: controller.to_owned(), demand_ratio, ..Asked::default() },
             rates: Rates { goodput_rps, ..Rates::default() },
             verdict: Verdict { valid: true, ..Verdict::default() },
             fates: Fates { ok: 3, shed: 1, ..Fates::default() },

@@ -306,7 +306,7 @@ impl TallyFindings {
     /// what was intended in the window and answered after it was received, too.
     pub fn fill(self, run: &mut Run, received: Option<u64>) {
         let Fates { ok, late, shed, .. } = self.fates;
-        run.slo_us = micros(self.slo);
+        run.asked.slo_us = micros(self.slo);
         let rates = Rates {
             offered_rps: self.per_second(self.fates.total()),
             throughput_rps: self.per_second(ok + late),

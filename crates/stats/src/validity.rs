@@ -130,7 +130,7 @@ fn of_noise(run: &Run, rules: &Rules) -> Vec<Breach> {
     let noise = &run.noise;
     let tiers = run.tiers.iter().flat_map(|tier| of_tier(tier, rules));
     let readings = [
-        late(&run.generator, rules.lateness_of_slo_max * run.slo_us),
+        late(&run.generator, rules.lateness_of_slo_max * run.asked.slo_us),
         share(Subject::Steal, "steal", Some(noise.steal_ratio), Some(rules.steal_max)),
         switches(
             Subject::ServerSwitches,
@@ -215,7 +215,7 @@ fn switches(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Fates, LatencyReading, Noise, Rates, RefusalReading, Yardstick};
+    use crate::result::{Asked, Fates, LatencyReading, Noise, Rates, RefusalReading, Yardstick};
     use crate::rules::TierRules;
 
     fn late_by(lateness_p99_us: f64) -> GeneratorReading {
@@ -224,7 +224,7 @@ mod tests {
 
     fn run() -> Run {
         Run {
-            slo_us: 400.0,
+            asked: Asked { slo_us: 400.0, ..Asked::default() },
             rates: Rates { asked_rps: 10_000.0, offered_rps: 9_900.0, ..Rates::default() },
             fates: Fates { ok: 1_000, ..Fates::default() },
             generator: late_by(200.0),

@@ -22,7 +22,8 @@ use tailwater_rt::Address;
 use tailwater_rt::counts::Counts;
 use tailwater_rt::time::now;
 use tailwater_stats::result::{
-    ConnectionReading, GeneratorReading, ReplicaReading, ReplicasCompared, Run, ServerReading,
+    Asked, ConnectionReading, GeneratorReading, ReplicaReading, ReplicasCompared, Run,
+    ServerReading,
 };
 use tailwater_stats::traits::{TierTraits, Traits};
 use tailwater_stats::{AuditSpec, audit};
@@ -254,8 +255,11 @@ impl Job {
         let counted = self.of_front(&mut all.counted);
         let counts = counted.first().and_then(|front| front.counts.as_ref());
         let mut run = Run {
-            clients: self.clients,
-            slo_us: self.slo_ns as f64 / 1e3,
+            asked: Asked {
+                clients: self.clients,
+                slo_us: self.slo_ns as f64 / 1e3,
+                ..Asked::default()
+            },
             noise: all.window.noise,
             tiers: tiers::readings(
                 &self.tiers,

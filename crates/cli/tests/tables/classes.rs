@@ -19,10 +19,10 @@ pub(super) fn table(result: &str) -> String {
     for (controller, profile) in variants(&result) {
         let runs = |demand: f64| -> Vec<&Run> {
             let ours = |run: &&Run| {
-                run.controller == controller
-                    && run.profile == profile
+                run.asked.controller == controller
+                    && run.asked.profile == profile
                     && run.verdict.valid
-                    && (run.demand_ratio - demand).abs() < 1e-3
+                    && (run.asked.demand_ratio - demand).abs() < 1e-3
             };
             result.runs.iter().filter(ours).collect()
         };
@@ -38,7 +38,7 @@ pub(super) fn table(result: &str) -> String {
         text += &line(&cells);
     }
     let known = DEMANDS.map(|demand| {
-        let run = result.runs.iter().find(|run| (run.demand_ratio - demand).abs() < 1e-3);
+        let run = result.runs.iter().find(|run| (run.asked.demand_ratio - demand).abs() < 1e-3);
         let run = run.expect("a run at every demand");
         format!("{} %", percent(run.known_bound_rps / run.yardstick.bound_rps))
     });

@@ -176,7 +176,7 @@ fn ranged(spread: Spread) -> String {
 fn variants(result: &Experiment) -> Vec<Variant<'_>> {
     let mut seen = Vec::new();
     for run in &result.runs {
-        let variant = (&*run.controller, &*run.profile);
+        let variant = (&*run.asked.controller, &*run.asked.profile);
         if !seen.contains(&variant) {
             seen.push(variant);
         }

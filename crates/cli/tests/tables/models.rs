@@ -12,10 +12,10 @@ pub(super) fn table(result: &str) -> String {
     let mut profiles: Vec<&str> = Vec::new();
     for run in &result.runs {
         if !demands.iter().any(|demand| is_near(*demand, run)) {
-            demands.push(run.demand_ratio);
+            demands.push(run.asked.demand_ratio);
         }
-        if !profiles.contains(&&*run.profile) {
-            profiles.push(&run.profile);
+        if !profiles.contains(&&*run.asked.profile) {
+            profiles.push(&run.asked.profile);
         }
     }
     let mut heads = vec!["model".to_owned()];
@@ -23,8 +23,9 @@ pub(super) fn table(result: &str) -> String {
     let mut text = head(&heads);
     for profile in profiles {
         let of = |demand: &f64| {
-            let ours =
-                |run: &&Run| run.profile == profile && run.verdict.valid && is_near(*demand, run);
+            let ours = |run: &&Run| {
+                run.asked.profile == profile && run.verdict.valid && is_near(*demand, run)
+            };
             cell(&result.runs.iter().filter(ours).collect::<Vec<_>>())
         };
         let mut cells = vec![format!("`{}`", word(profile))];
@@ -43,8 +44,8 @@ pub(super) fn by_rate(result: &str) -> String {
         if !rates.contains(&run.rates.asked_rps) {
             rates.push(run.rates.asked_rps);
         }
-        if !profiles.contains(&&*run.profile) {
-            profiles.push(&run.profile);
+        if !profiles.contains(&&*run.asked.profile) {
+            profiles.push(&run.asked.profile);
         }
     }
     let is_borne = |run: &&Run| run.rates.goodput_rps > 0.99 * run.rates.offered_rps;
@@ -59,7 +60,7 @@ pub(super) fn by_rate(result: &str) -> String {
     );
     for profile in profiles {
         let of = |rate: &f64| {
-            let mut ours = result.runs.iter().filter(|it| it.profile == profile);
+            let mut ours = result.runs.iter().filter(|it| it.asked.profile == profile);
             let run = ours.find(|run| run.rates.asked_rps == *rate).filter(is_borne);
             run.map_or("∞".into(), |run| {
                 format!("{:.2} ({})", run.latency.p99_us / best(*rate), time(run.latency.p99_us))
@@ -77,7 +78,7 @@ fn word(profile: &str) -> &str {
 }
 
 fn is_near(demand: f64, run: &Run) -> bool {
-    (run.demand_ratio - demand).abs() < 1e-3
+    (run.asked.demand_ratio - demand).abs() < 1e-3
 }
 
 fn cell(runs: &[&Run]) -> String {

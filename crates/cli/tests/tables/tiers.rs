@@ -12,7 +12,7 @@ pub(super) fn table(results: &[String]) -> String {
         let result: Experiment = serde_json::from_str(result).expect("a result");
         let mut seen: Vec<(&str, f64)> = Vec::new();
         for run in &result.runs {
-            let group = (&*run.controller, run.demand_ratio);
+            let group = (&*run.asked.controller, run.asked.demand_ratio);
             if !seen.contains(&group) {
                 seen.push(group);
                 text += &line(&row(&result, group));
@@ -23,7 +23,7 @@ pub(super) fn table(results: &[String]) -> String {
 }
 
 fn row(result: &Experiment, (controller, demand): (&str, f64)) -> Vec<String> {
-    let ours = |run: &&Run| run.controller == controller && run.demand_ratio == demand;
+    let ours = |run: &&Run| run.asked.controller == controller && run.asked.demand_ratio == demand;
     let all: Vec<&Run> = result.runs.iter().filter(ours).collect();
     let valid: Vec<&Run> = all.iter().copied().filter(|run| run.verdict.valid).collect();
     let of = |field: fn(&Run) -> f64, shown: fn(f64) -> String| {
@@ -48,12 +48,12 @@ fn row(result: &Experiment, (controller, demand): (&str, f64)) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{LatencyReading, Rates, Verdict};
+    use tailwater_stats::result::{Asked, LatencyReading, Rates, Verdict};
 
     #[test]
     fn runs_that_do_not_count_have_no_numbers() {
         let run = |controller: &str, valid| Run {
-            controller: controller.into(),
+            asked: Asked { controller: controller.into(), ..Asked::default() },
             rates: Rates {
                 asked_rps: 400.0,
                 offered_rps: 400.0,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tailwater_core::{Nanos, Ratio};
 use tailwater_stats::Histogram;
 use tailwater_stats::result::{
-    AnswerReading, ConnectionReading, Experiment, Fates, GeneratorReading, LatencyReading,
+    AnswerReading, Asked, ConnectionReading, Experiment, Fates, GeneratorReading, LatencyReading,
     LoadMark, Noise, Rates, RefusalReading, ReplicaReading, ReplicasCompared, Run, Verdict,
 };
 
@@ -43,12 +43,12 @@ pub(super) fn merge(loads: &[Experiment]) -> Result<Experiment, MergeError> {
         if let Some(what) = beyond(run) {
             return Err(MergeError::TooMany(at, what));
         }
-        let all = clients.checked_add(run.clients);
+        let all = clients.checked_add(run.asked.clients);
         clients = all.ok_or(MergeError::TooMany(at, "clients"))?;
     }
     let runs: Vec<&Run> = loads.iter().flat_map(|load| &load.runs).collect();
     let mut run = together(&runs);
-    run.clients = clients;
+    run.asked.clients = clients;
     run.verdict = Verdict::of(reasons(&runs).chain(apart(&marks)));
     let title = format!("{} loads at the same time", loads.len());
     let cut_short = loads.iter().find_map(|load| load.cut_short.clone());
@@ -65,7 +65,7 @@ fn other_work(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) 
 
 /// What else of the second load is not as in the first, and must be.
 fn difference(one: &Experiment, other: &Experiment) -> Option<&'static str> {
-    let (run, its) = (&one.runs[0], &other.runs[0]);
+    let (run, its) = (&one.runs[0].asked, &other.runs[0].asked);
     let alike = [
         ("objective", run.slo_us.to_bits() == its.slo_us.to_bits()),
         ("controller", (&run.controller, &run.profile) == (&its.controller, &its.profile)),
@@ -142,12 +142,9 @@ fn together(runs: &[&Run]) -> Run {
         shed: count(|run| run.fates.shed),
         lost: count(|run| run.fates.lost),
     };
-    let of_all = runs[0];
+    let Asked { controller, profile, arrivals, slo_us, .. } = runs[0].asked.clone();
     Run {
-        controller: of_all.controller.clone(),
-        profile: of_all.profile.clone(),
-        arrivals: of_all.arrivals.clone(),
-        slo_us: of_all.slo_us,
+        asked: Asked { controller, profile, arrivals, slo_us, ..Asked::default() },
         rates: Rates {
             asked_rps: sum(|run| run.rates.asked_rps),
             offered_rps: sum(|run| run.rates.offered_rps),
@@ -243,9 +240,7 @@ mod tests {
         let ok = latencies_ms.iter().filter(|&&ms| ms <= 5).count() as u64;
         let fates = Fates { ok, late: latencies_ms.len() as u64 - ok, ..Fates::default() };
         let run = Run {
-            controller: "none".into(),
-            clients: 8,
-            slo_us: 5e3,
+            asked: Asked { controller: "none".into(), clients: 8, slo_us: 5e3, ..Asked::default() },
             rates: Rates { offered_rps: fates.total() as f64 / 2.0, ..Rates::default() },
             fates,
             verdict: Verdict { valid: true, ..Verdict::default() },
@@ -272,7 +267,7 @@ mod tests {
             assert!((found - us(share)).abs() < 1e-6, "{share}: {found}");
         }
         assert!(run.latency.p99_us < 2e3 && run.latency.p999_us > 8e3, "{run:?}");
-        assert_eq!((run.clients, run.fates.ok, run.fates.late), (16, 99, 1));
+        assert_eq!((run.asked.clients, run.fates.ok, run.fates.late), (16, 99, 1));
         assert!((run.rates.offered_rps - 50.0).abs() < 1e-9 && run.verdict.valid, "{run:?}");
         // It has the requests of both, of which neither may be counted again.
         for again in [[merged.clone(), load(2, 100, &slow)], [load(2, 100, &slow), merged]] {
@@ -326,10 +321,10 @@ mod tests {
         assert_eq!(refused(|it| it.seed = 1), MergeError::SameSeed(1, 1));
         assert_eq!(refused(|it| it.runs.clear()), MergeError::NoLoad(1));
         assert_eq!(
-            refused(|it| it.runs[0].slo_us = 1.0),
+            refused(|it| it.runs[0].asked.slo_us = 1.0),
             MergeError::OtherLoad(1, "objective".into())
         );
-        let other = |it: &mut Experiment| it.runs[0].controller = "breakwater".into();
+        let other = |it: &mut Experiment| it.runs[0].asked.controller = "breakwater".into();
         assert_eq!(refused(other), MergeError::OtherLoad(1, "controller".into()));
         assert_eq!(
             refused(|it| it.arrivals = "metronome".into()),
@@ -353,7 +348,7 @@ mod tests {
             let merged = merge(&[load(1, 100, &[1]), other]);
             merged.map(drop).expect_err("refused")
         };
-        assert_eq!(refused(|it| it.clients = u32::MAX), MergeError::TooMany(1, "clients"));
+        assert_eq!(refused(|it| it.asked.clients = u32::MAX), MergeError::TooMany(1, "clients"));
         let fates: [fn(&mut Run); 2] = [
             |it| it.fates.ok = u64::MAX,
             |it| (it.fates.late, it.fates.shed) = (u64::MAX, u64::MAX),

@@ -34,7 +34,8 @@ pub(super) fn merge(shards: Vec<Experiment>) -> Result<Experiment, MergeError> {
 fn is_whole(runs: &[Run], pairs: u32, repetitions: u32) -> bool {
     let due = u64::from(pairs) * u64::from(repetitions);
     let are_all = repetitions > 0 && runs.len() as u64 == due;
-    are_all && runs.iter().zip((0..repetitions).cycle()).all(|(run, due)| run.repetition == due)
+    are_all
+        && runs.iter().zip((0..repetitions).cycle()).all(|(run, due)| run.asked.repetition == due)
 }
 
 /// One for each number of clients, which all shards must have found alike.
@@ -78,7 +79,7 @@ fn join(shards: Vec<Experiment>, mut capacities: Vec<CapacityReading>) -> Experi
     whole.discarded = shards.iter().flat_map(|shard| shard.discarded.clone()).collect();
     whole.runs = dealt(shards.into_iter().map(|shard| pairs(shard.runs)).collect());
     // As one machine measures them: in the order of the runs that need them.
-    let rank = |clients| whole.runs.iter().position(|run| run.clients == clients);
+    let rank = |clients| whole.runs.iter().position(|run| run.asked.clients == clients);
     capacities.sort_by_key(|reading| rank(reading.clients));
     if let Some(reading) = capacities.first() {
         (whole.capacity_rps, whole.capacity_drift) =
@@ -95,7 +96,7 @@ fn pairs(runs: Vec<Run>) -> Vec<Vec<Run>> {
     let mut pairs: Vec<Vec<Run>> = Vec::new();
     for run in runs {
         match pairs.last_mut() {
-            Some(pair) if run.repetition > 0 => pair.push(run),
+            Some(pair) if run.asked.repetition > 0 => pair.push(run),
             _ => pairs.push(vec![run]),
         }
     }

@@ -28,7 +28,7 @@ fn at(rps: f64, controller: &str) -> Run {
     let scenario = Scenario::parse("two-locks.toml", &text);
     let found = run(&scenario.unwrap_or_else(|error| panic!("{error}")));
     let mut found = found.unwrap_or_else(|failure| panic!("{failure}"));
-    let of = (found.runs.len(), found.runs[0].demand_ratio);
+    let of = (found.runs.len(), found.runs[0].asked.demand_ratio);
     assert_eq!(of, (1, rps / 200_000.0), "one run, at what was asked for");
     found.runs.remove(0)
 }
@@ -39,7 +39,7 @@ const EFFICIENCY: &str = "{ name = \"efficiency\" }";
 fn shown(run: &Run) -> String {
     format!(
         "{}: {:.0} served, {:.3} dropped",
-        run.controller, run.rates.throughput_rps, run.refusals.drop_ratio
+        run.asked.controller, run.rates.throughput_rps, run.refusals.drop_ratio
     )
 }
 

@@ -1,6 +1,7 @@
 //! One run: what was asked, what came of it, and whether it counts.
 
 use super::answers::AnswerReading;
+use super::asked::Asked;
 use super::fates::Fates;
 use super::generator::GeneratorReading;
 use super::latency::LatencyReading;
@@ -24,25 +25,9 @@ use std::collections::BTreeMap;
 // A map by numbers cannot be in a part: serde reads parts by way of values whose keys are text.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Run {
-    /// Name in the catalog.
-    pub controller: String,
-    /// Its profile, with overrides in brackets.
-    pub profile: String,
-    /// How its requests were spread in time, as scenario files say it; empty in results of earlier versions. Where a
-    /// scenario has several, the profile ends in it, too.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub arrivals: String,
-    /// The server refused at start what was past its deadline, whatever the controller.
-    #[serde(default)]
-    pub deadlines_enforced: bool,
-    /// Logical clients, each with a connection and control state of its own.
-    pub clients: u32,
-    /// The objective that goodput counts against.
-    pub slo_us: f64,
-    /// Which repetition, from 0.
-    pub repetition: u32,
-    /// Demand ÷ capacity; for stepped scenarios the mean.
-    pub demand_ratio: f64,
+    /// What was asked for.
+    #[serde(flatten)]
+    pub asked: Asked,
     /// What its goodput is quoted against.
     #[serde(flatten)]
     pub yardstick: Yardstick,
@@ -180,7 +165,7 @@ mod tests {
 
     fn full() -> Run {
         Run {
-            arrivals: "poisson".into(),
+            asked: Asked { arrivals: "poisson".into(), ..Asked::default() },
             yardstick: Yardstick { bound_error: 0.1, ..Yardstick::default() },
             generator: GeneratorReading { slipped_us: 0.3, ..GeneratorReading::default() },
             server: ServerReading { memory_bytes: u64::MAX, ..ServerReading::default() },

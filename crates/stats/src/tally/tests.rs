@@ -38,7 +38,7 @@ fn a_known_run_is_filled_in_field_by_field() {
     };
     tally.finish().fill(&mut run, Some(150));
     assert_eq!(run.fates, Fates { ok: 99, late: 1, expired: 1, shed: 3, lost: 2 });
-    assert_eq!((run.unsent, run.slo_us), (1, 200.0));
+    assert_eq!((run.unsent, run.asked.slo_us), (1, 200.0));
     assert_eq!(
         (run.rates.offered_rps, run.rates.throughput_rps, run.rates.goodput_rps),
         (106.0, 100.0, 99.0)

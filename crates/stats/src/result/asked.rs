@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Who asked for how much of which controller, and for which time in a row.
+/// The controller, the demand on it and its objective; and which repetition it is.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Asked {
     /// Name in the catalog.

@@ -431,7 +431,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
             note_demand(series, configuration, first_capacity);
         }
         if run.verdict.valid {
-            self.steps.add(configuration, first_capacity, &run, &points);
+            self.steps.add(configuration, first_capacity, &run.asked, &points);
         }
         self.runs.push((place, run));
     }

@@ -4,7 +4,7 @@ use crate::label::{demand_at, step_ratio};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_core::Rate;
-use tailwater_stats::result::{Run, Series, StepRecovery};
+use tailwater_stats::result::{Asked, Series, StepRecovery};
 use tailwater_stats::{Overlay, RecoverySpec};
 use tailwater_workload::scenario::{Configuration, Course, CycleStep};
 
@@ -34,7 +34,7 @@ impl Steps {
         &mut self,
         configuration: &Configuration,
         capacity: Rate,
-        run: &Run,
+        asked: &Asked,
         points: &[(f32, f32)],
     ) {
         let Course::Cycle(cycle) = &configuration.course else {
@@ -61,8 +61,8 @@ impl Steps {
                         slo_ns: configuration.slo.as_nanos(),
                         clients: configuration.clients,
                         step: index,
-                        controller: run.asked.controller.clone(),
-                        profile: run.asked.profile.clone(),
+                        controller: asked.controller.clone(),
+                        profile: asked.profile.clone(),
                         from,
                         to,
                     };

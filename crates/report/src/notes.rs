@@ -2,7 +2,7 @@
 
 use crate::model::Group;
 use tailwater_stats::naming::RunName;
-use tailwater_stats::result::{DataUsed, Experiment, Run};
+use tailwater_stats::result::{Asked, DataUsed, Experiment, Run, Verdict};
 
 /// A remark on runs that do not count.
 pub(crate) struct Note {
@@ -27,8 +27,8 @@ pub(crate) const DOUBTFUL: &str =
 pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
     let invalid = experiment.runs.iter().filter(|run| !run.verdict.valid).map(|run| Note {
         kind: "invalid",
-        what: name(run),
-        why: reasons(run),
+        what: name(&run.asked),
+        why: reasons(&run.verdict),
     });
     let discarded = experiment.discarded.iter().map(|discard| Note {
         kind: "discarded",
@@ -37,11 +37,11 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
     });
     let valid = experiment.runs.iter().filter(|run| run.verdict.valid);
     let doubtful = valid.filter_map(|run| {
-        Some(Note { kind: "doubtful", what: name(run), why: run.verdict.in_doubt.clone()? })
+        Some(Note { kind: "doubtful", what: name(&run.asked), why: run.verdict.in_doubt.clone()? })
     });
     let partial = experiment.runs.iter().filter(|run| run.answers.partial > 0).map(|run| Note {
         kind: "partial",
-        what: name(run),
+        what: name(&run.asked),
         why: format!(
             "{} of {} answers lacked a part; they count as late, and are no goodput",
             run.answers.partial,
@@ -50,7 +50,7 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
     });
     let replicas = experiment.runs.iter().filter(|run| run.replicas.lost > 0).map(|run| Note {
         kind: "replicas",
-        what: name(run),
+        what: name(&run.asked),
         why: format!(
             "replicas were lost {} times, and came back {} times",
             run.replicas.lost, run.replicas.returned
@@ -62,7 +62,7 @@ pub(crate) fn notes(experiment: &Experiment) -> Vec<Note> {
             "after the run too few replicas could be asked to compare {} of {} keys",
             compared.untold, compared.keys
         );
-        Some(Note { kind: "replicas", what: name(run), why })
+        Some(Note { kind: "replicas", what: name(&run.asked), why })
     });
     let of_replicas = replicas.chain(untold);
     invalid.chain(doubtful).chain(partial).chain(of_replicas).chain(discarded).collect()
@@ -118,14 +118,14 @@ pub(crate) fn has_doubtful(group: &Group<'_>) -> bool {
 }
 
 /// Why a run is invalid, in one line.
-pub(crate) fn reasons(run: &Run) -> String {
-    if run.verdict.invalid_because.is_empty() {
+pub(crate) fn reasons(verdict: &Verdict) -> String {
+    if verdict.invalid_because.is_empty() {
         "no reason was recorded".to_owned()
     } else {
-        run.verdict.invalid_because.join("; ")
+        verdict.invalid_because.join("; ")
     }
 }
 
-fn name(run: &Run) -> String {
-    RunName::of(run).to_string()
+fn name(asked: &Asked) -> String {
+    RunName::of(asked).to_string()
 }

@@ -169,7 +169,7 @@ fn stalls(experiment: &Experiment) -> Option<String> {
 fn no_result(experiment: &Experiment) -> String {
     let mut causes: BTreeMap<String, usize> = BTreeMap::new();
     for run in experiment.runs.iter().filter(|run| !run.verdict.valid) {
-        *causes.entry(notes::reasons(run)).or_default() += 1;
+        *causes.entry(notes::reasons(&run.verdict)).or_default() += 1;
     }
     let commonest = causes.into_iter().max_by_key(|(_, times)| *times);
     let cause = commonest.map_or_else(String::new, |(why, _)| format!(" (mostly: {why})"));

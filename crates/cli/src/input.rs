@@ -96,7 +96,8 @@ mod tests {
         let why = open(&pipe, ", or - for standard input").expect_err("a pipe");
         std::fs::remove_file(&pipe).expect("it was made");
         drop(held);
-        let expected = "it is a pipe, which need not end; a regular file is needed, or - for standard input";
+        let expected =
+            "it is a pipe, which need not end; a regular file is needed, or - for standard input";
         assert_eq!(why.to_string(), expected);
     }
 

@@ -251,7 +251,8 @@ fn what_need_not_end_is_refused_and_standard_input_is_read_by_all_its_names() {
     for output in [check(&[], &[device]), run(device)] {
         let told = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{told}");
-        let why = "it is a device, which need not end; a regular file is needed, or - for standard input";
+        let why =
+            "it is a device, which need not end; a regular file is needed, or - for standard input";
         assert!(told.contains("/dev/null") && told.contains(why), "{told}");
     }
     for name in ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {

@@ -462,7 +462,8 @@ fn two_folders_are_compared_on_a_page_and_differences_can_fail() {
     assert_eq!(differ.status.code(), Some(1), "{}", text(&differ.stdout));
     let said = text(&differ.stderr);
     assert!(said.contains("differ by more than 0 points"), "{said}");
-    let service = "service is exponential, mean 10us in the first and exponential, mean 90us in the second";
+    let service =
+        "service is exponential, mean 10us in the first and exponential, mean 90us in the second";
     assert!(said.contains(&format!("may come of that: {service}\n")), "{said}");
     assert!(!text(&alike.stderr).contains("different scenarios"), "{}", text(&alike.stderr));
     let json = tailwater(&["compare", "--json"], &[&one, &two]).output().expect("it starts");

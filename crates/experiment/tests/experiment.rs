@@ -292,7 +292,8 @@ fn a_noisy_run_is_made_again_and_the_third_stands() {
     assert_eq!(found.service, "constant, mean 10us");
     assert_eq!(found.discarded.len(), 3);
     // It was told as `0.50 ×, 50 clients, SLO 400us`, and the run that stands for it as `0.5×, 50 clients, SLO 400 µs`.
-    let called: Vec<String> = found.runs.iter().map(|run| RunName::of(run).to_string()).collect();
+    let called: Vec<String> =
+        found.runs.iter().map(|run| RunName::of(&run.asked).to_string()).collect();
     for Discard { what, .. } in &found.discarded {
         assert!(called.contains(what), "{what} in {called:?}");
         assert!(what.ends_with("×, 50 clients, SLO 400 µs, repetition 0"), "{what}");

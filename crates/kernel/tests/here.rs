@@ -84,7 +84,7 @@ fn a_thread_that_sleeps_and_one_that_wakes_it_are_told() {
 
 #[test]
 fn a_thread_that_a_followed_one_makes_is_followed() {
-    let Some(mut recorder) = recorder() else { return };
+    let Some(recorder) = recorder() else { return };
     let mut machine = Machine::new(recorder.cpus());
     machine.follow(own_tid(), now_ns());
     let child = std::thread::spawn(own_tid).join().expect("it ends");

@@ -120,7 +120,9 @@ fn two_results_share_a_page_and_its_pictures() {
     let page = comparison(&small(), &second, &found);
     check(&page);
     let note = "<p>Note: the results are of different scenarios, so what differs may come of that: scenario is ";
-    assert!(page.contains(note) && page.contains(" and &lt;i&gt;night&lt;/i&gt; in the second.</p>"));
+    assert!(
+        page.contains(note) && page.contains(" and &lt;i&gt;night&lt;/i&gt; in the second.</p>")
+    );
 }
 
 #[test]

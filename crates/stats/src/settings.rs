@@ -30,9 +30,8 @@ pub(crate) fn differences(first: &Experiment, second: &Experiment) -> Vec<Differ
         ("arrivals", &first.arrivals, &second.arrivals),
     ];
     // A title that is the name is left out, and results of earlier versions tell less.
-    let differ = |(_, one, two): &(&str, &String, &String)| {
-        !one.is_empty() && !two.is_empty() && one != two
-    };
+    let differ =
+        |(_, one, two): &(&str, &String, &String)| !one.is_empty() && !two.is_empty() && one != two;
     let told = |(setting, one, two): (&'static str, &String, &String)| Difference {
         setting,
         first: one.clone(),
@@ -49,9 +48,11 @@ pub(crate) fn differences(first: &Experiment, second: &Experiment) -> Vec<Differ
             ("demand", !one.asks_as(&two), one.demands(), two.demands()),
         ];
         let differing = lists.into_iter().filter(|(_, differ, ..)| *differ);
-        all.extend(
-            differing.map(|(setting, _, first, second)| Difference { setting, first, second }),
-        );
+        all.extend(differing.map(|(setting, _, first, second)| Difference {
+            setting,
+            first,
+            second,
+        }));
     }
     all
 }
@@ -77,7 +78,7 @@ impl Values {
             clients: clients.collect(),
             slos_us: distinct(slos),
             ratios: distinct(ratios),
-            asked_rps: distinct(runs().map(|run| run.asked_rps)),
+            asked_rps: distinct(runs().map(|run| run.rates.asked_rps)),
         }
     }
 
@@ -129,15 +130,13 @@ fn list(values: Vec<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Run, ShardMark};
+    use crate::result::{Asked, Rates, Run, ShardMark};
 
     fn run(controller: &str, clients: u32, demand_ratio: f64, asked_rps: f64) -> Run {
+        let controller = controller.into();
         Run {
-            controller: controller.into(),
-            clients,
-            demand_ratio,
-            asked_rps,
-            slo_us: 400.0,
+            asked: Asked { controller, clients, demand_ratio, slo_us: 400.0, ..Asked::default() },
+            rates: Rates { asked_rps, ..Rates::default() },
             ..Run::default()
         }
     }

@@ -9,8 +9,7 @@ use tailwater_profile::stacks::{Choice, MarkedCalls};
 use tailwater_report::count;
 
 /// Why no request is slow: of any number one is.
-const NONE_MARKED: &str =
-    "no request was marked: name a function by --function, or see docs/profiling-requests.md, \"Mark requests\"";
+const NONE_MARKED: &str = "no request was marked: name a function by --function, or see docs/profiling-requests.md, \"Mark requests\"";
 
 /// Slow ones and all, before the reading that says where their time went.
 pub(super) struct Sides {

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks of a recording that is compared with one other, all of one length.
 pub const BLOCKS: usize = 20;
-/// Functions to be read at most; a histogram takes some 10 KB, and each has two of them in up to [`BLOCKS`] blocks.
+/// Functions to be read at most; a histogram takes some 10 KB, and each has four of them in up to [`BLOCKS`] blocks.
 pub const FUNCTIONS_MAX: usize = 1024;
 /// Calls of a block of which there is a median.
 const MEDIAN_CALLS: u64 = 8;
@@ -57,8 +57,10 @@ pub struct Blocks {
     places: Map<FunctionId, usize>,
     names: Vec<String>,
     functions: Vec<Function>,
-    /// The calls that others may yet turn out to lie around.
+    /// The calls that others may yet turn out to lie around, as long as the middles of their bounds say.
     threads: Threads,
+    /// The same by their bounds.
+    bounds: Threads,
 }
 
 #[derive(Clone)]
@@ -74,8 +76,26 @@ struct Block {
     whole: Histogram<u32>,
     /// Without the calls that were seen within.
     itself: Histogram<u32>,
+    /// The least that this may have been, for when looks came.
+    itself_low: Histogram<u32>,
+    /// The most.
+    itself_high: Histogram<u32>,
     /// Of all its calls together.
     calls_within: u64,
+}
+
+/// The calls that were seen within one.
+struct Within {
+    /// How long they were together, by the middles of their bounds.
+    middles: Ticks,
+    bounds: Interval,
+    calls: u64,
+}
+
+/// How long a call was in the function itself.
+struct Itself {
+    middle: Ticks,
+    bounds: Interval,
 }
 
 /// A function's calls, block by block.
@@ -90,6 +110,9 @@ pub struct FunctionBlocks {
     pub whole: Quantiles,
     /// How long of that they were in the function itself, and in calls that were not seen.
     pub itself: Quantiles,
+    /// Within what time the latter is known, for when looks came: the quantile of the most that it may have been, less that of
+    /// the least.
+    pub unsure: Quantiles,
     /// How many calls were seen within one, by the mean of each block with a median. Those that one of them made are not among
     /// them.
     pub calls_within: Vec<f64>,
@@ -149,6 +172,7 @@ impl Blocks {
             functions: vec![Function::new(parts); names.len()],
             names,
             threads: Threads::default(),
+            bounds: Threads::default(),
         }
     }
 
@@ -187,27 +211,40 @@ impl Blocks {
         // makes longer than most are, and others like it were not seen.
         let is_short = took < self.resolution || duration.low == 0;
         function.short += u64::from(is_short && !call.flags.has(CallFlags::CLOCKED));
-        function.blocks[block as usize].get_or_insert_with(Block::new).add(took, within);
+        let Within { middles, bounds, calls } = within;
+        let itself =
+            Itself { middle: took.saturating_sub(middles), bounds: duration.without(bounds) };
+        let block = function.blocks[block as usize].get_or_insert_with(Block::new);
+        block.add(took, &itself, calls);
     }
 
-    /// The calls that it made, those that were seen: how long they were together, and how many. `None` on a thread too many. A first
-    /// reading with a set of functions says how many such calls there are: it has the same bound.
-    fn within(&mut self, call: &Call) -> Option<(Ticks, u64)> {
+    /// The calls that it made, those that were seen. `None` on a thread too many. A first reading with a set of functions says how
+    /// many such calls there are: it has the same bound.
+    fn within(&mut self, call: &Call) -> Option<Within> {
         let took = Interval { low: call.length(), high: call.length() };
-        self.threads.ended(call, Some(took)).map(|within| (within.time.low, within.calls))
+        let middles = self.threads.ended(call, Some(took))?;
+        let bounds = self.bounds.ended(call, Some(Interval::of(call)))?;
+        Some(Within { middles: middles.time.low, bounds: bounds.time, calls: middles.calls })
     }
 }
 
 impl Block {
     fn new() -> Self {
-        let empty = Histogram::new(2).expect("two digits are within the library's range");
-        Self { whole: empty.clone(), itself: empty, calls_within: 0 }
+        let empty = || Histogram::new(2).expect("two digits are within the library's range");
+        let [itself_low, itself_high] = [empty(), empty()];
+        Self { whole: empty(), itself: empty(), itself_low, itself_high, calls_within: 0 }
     }
 
-    fn add(&mut self, took: Ticks, (within, calls): (Ticks, u64)) {
+    fn add(&mut self, took: Ticks, itself: &Itself, calls: u64) {
         self.calls_within += calls;
-        self.whole.record(took).expect("the histogram grows");
-        self.itself.record(took.saturating_sub(within)).expect("the histogram grows");
+        for (times, ticks) in [
+            (&mut self.whole, took),
+            (&mut self.itself, itself.middle),
+            (&mut self.itself_low, itself.bounds.low),
+            (&mut self.itself_high, itself.bounds.high),
+        ] {
+            times.record(ticks.min(LONGEST)).expect("the histogram grows");
+        }
     }
 }
 
@@ -220,9 +257,9 @@ impl Function {
         let blocks = |least: u64| {
             self.blocks.iter().flatten().filter(move |block| block.whole.len() >= least)
         };
-        let quantiles = |of: fn(&Block) -> &Histogram<u32>| {
+        let quantiles = |of: fn(&Block, f64) -> f64| {
             let told = |q: f64, least: u64| -> Vec<f64> {
-                blocks(least).map(|block| middle(of(block), q) * ns_per_tick).collect()
+                blocks(least).map(|block| of(block, q) * ns_per_tick).collect()
             };
             Quantiles { p50_ns: told(0.5, MEDIAN_CALLS), p99_ns: told(0.99, TAIL_CALLS) }
         };
@@ -230,8 +267,11 @@ impl Function {
         FunctionBlocks {
             calls: self.calls,
             short: self.short,
-            whole: quantiles(|block| &block.whole),
-            itself: quantiles(|block| &block.itself),
+            whole: quantiles(|block, q| middle(&block.whole, q)),
+            itself: quantiles(|block, q| middle(&block.itself, q)),
+            unsure: quantiles(|block, q| {
+                middle(&block.itself_high, q) - middle(&block.itself_low, q)
+            }),
             calls_within: blocks(MEDIAN_CALLS).map(mean).collect(),
             tail_calls: blocks(TAIL_CALLS).map(|block| block.whole.len()).collect(),
         }
@@ -245,6 +285,7 @@ impl FunctionBlocks {
         self.short += other.short;
         self.whole.append(other.whole);
         self.itself.append(other.itself);
+        self.unsure.append(other.unsure);
         self.calls_within.extend(other.calls_within);
         self.tail_calls.extend(other.tail_calls);
     }

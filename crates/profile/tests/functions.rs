@@ -372,3 +372,32 @@ fn a_function_itself_is_without_all_calls_that_were_seen_within() {
         assert!(near(&both.itself.p50_ns, itself), "{both:?}");
     }
 }
+
+/// An end that looks tell to 1 µs may be 1 µs earlier or later: of `outer` both ends are such, and of `inner` one.
+#[test]
+fn how_sure_a_function_itself_is_hangs_on_its_own_ends_and_on_those_within() {
+    let of = |nth: u64| {
+        let call = |later: u64, path: &[u32], start: u64, end: u64| {
+            let at = nth * 200_000;
+            sample::call_on(2 * nth + later, path, at + start * 1_000, at + end * 1_000)
+        };
+        let inner = Call { end_slack: 1_000, ..call(1, &[1, 2], 10, 50) };
+        let outer = Call { start_slack: 1_000, end_slack: 1_000, ..call(0, &[1], 0, 100) };
+        [inner, outer]
+    };
+    let calls = (0..100).flat_map(of).map(Record::Call);
+    let names = [sample::function(1, "outer"), sample::function(2, "inner")];
+    let records: Vec<Record> =
+        names.into_iter().chain([sample::second_clock()]).chain(calls).collect();
+    let names = ["outer", "inner"].map(str::to_owned).into();
+    let mut blocks = Blocks::new(&sample::header(), &First::of(&report(&records)), 100, &names, 1);
+    records.iter().for_each(|record| blocks.add(record));
+    let found = blocks.finish();
+    for (name, unsure_us) in [("outer", 6.0), ("inner", 2.0)] {
+        let unsure = &found[name].unsure;
+        for ns in [unsure.p50_ns[0], unsure.p99_ns[0]] {
+            // Either bound is known to 1 % of itself.
+            assert!((ns / 1e3 - unsure_us).abs() < 1.0, "{name}: {ns}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use super::chosen::Chosen;
 use super::side::UNITS_MIN;
 use super::verdict::{Asked, CallsWithin, Change, Moved, Quantile, Verdict};
-use crate::blocks::FunctionBlocks;
+use crate::blocks::{FunctionBlocks, Quantiles};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use tailwater_stats::shift::{RankSum, Shift};
@@ -81,7 +81,7 @@ fn correct(functions: &mut [Moved], asked: Asked) {
             let is_sure = change.p < 1.0 - asked.confidence;
             change.moved = is_sure && change.ratio.ln().abs() > asked.within.ln_1p();
         }
-        function.judge(asked.resolution_ns);
+        function.judge();
     }
 }
 
@@ -98,19 +98,13 @@ impl Pair<'_> {
 
     fn moved(&self, laws: &mut Laws, confidence: f64, (median, tail): (bool, bool)) -> Moved {
         let [a, b] = self.blocks;
-        let mut quantile = |is_made: bool, whole: [&[f64]; 2], itself: [&[f64]; 2]| {
-            is_made.then(|| laws.quantile(whole, itself, confidence)).flatten()
+        let mut quantile = |is_made: bool, of: fn(&Quantiles) -> &[f64]| {
+            let both = |part: fn(&FunctionBlocks) -> &Quantiles| [of(part(a)), of(part(b))];
+            let times = [both(|one| &one.whole), both(|one| &one.itself), both(|one| &one.unsure)];
+            is_made.then(|| laws.quantile(times, confidence)).flatten()
         };
-        let p50 = quantile(
-            median,
-            [&a.whole.p50_ns, &b.whole.p50_ns],
-            [&a.itself.p50_ns, &b.itself.p50_ns],
-        );
-        let p99 = quantile(
-            tail,
-            [&a.whole.p99_ns, &b.whole.p99_ns],
-            [&a.itself.p99_ns, &b.itself.p99_ns],
-        );
+        let p50 = quantile(median, |one| &one.p50_ns);
+        let p99 = quantile(tail, |one| &one.p99_ns);
         let [few, many] = {
             let [a, b] = [middle(&a.tail_calls), middle(&b.tail_calls)];
             [a.min(b), a.max(b)]
@@ -139,8 +133,7 @@ impl Laws {
 
     fn quantile(
         &mut self,
-        whole: [&[f64]; 2],
-        itself: [&[f64]; 2],
+        [whole, itself, unsure]: [[&[f64]; 2]; 3],
         confidence: f64,
     ) -> Option<Quantile> {
         // Shifts of logarithms are ratios. A call of no ticks is one of a tick at most.
@@ -157,6 +150,7 @@ impl Laws {
                 |more| (1.0 + more).max(0.0),
             )?,
             share_of_ns,
+            unsure_ns: unsure.map(median).into_iter().fold(0.0, f64::max),
             by_itself: false,
         })
     }
@@ -239,7 +233,7 @@ impl Moved {
 mod tests {
     use super::super::verdict::Outcome;
     use super::*;
-    use crate::blocks::{BLOCKS, Quantiles};
+    use crate::blocks::BLOCKS;
     use tailwater_core::rng::Rng;
 
     const ASKED: Asked =
@@ -262,7 +256,8 @@ mod tests {
         let tail_calls = vec![500; BLOCKS];
         // Alike in both builds, and not the same in all blocks.
         let calls_within = (0..BLOCKS).map(|nth| 1.0 + 0.01 * nth as f64).collect();
-        FunctionBlocks { calls: 10_000, short: 0, whole, itself, calls_within, tail_calls }
+        let unsure = Quantiles { p50_ns: vec![100.0; BLOCKS], p99_ns: vec![100.0; BLOCKS] };
+        FunctionBlocks { calls: 10_000, short: 0, whole, itself, unsure, calls_within, tail_calls }
     }
 
     /// Of a made-up recording. One function takes `slower` times as long, by what it does itself.

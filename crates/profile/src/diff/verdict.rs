@@ -78,6 +78,10 @@ pub struct Quantile {
     pub itself: Change,
     /// The lower quartile of the blocks' quantiles of whole calls before, in nanoseconds: of calls that no other work disturbed.
     pub share_of_ns: f64,
+    /// Within what time the function itself is known, for when looks came: the median of the blocks of the one side or the other,
+    /// whichever is more, in nanoseconds. A change of more than that is none of looks.
+    #[serde(rename = "self_unsure_ns")]
+    pub unsure_ns: f64,
     /// Whether the function is named for it.
     pub by_itself: bool,
 }
@@ -170,10 +174,10 @@ impl Moved {
     /// Says for which quantiles the function is named, once the chances of all are corrected. It is named, too, for a median that has
     /// surely moved in itself, within whole calls of which nothing is sure. That must be more than looks tell, and not of
     /// calls that were seen within in one build alone. What was seen within the longest calls is not known.
-    pub(super) fn judge(&mut self, resolution_ns: u64) {
+    pub(super) fn judge(&mut self) {
         let is_own = self.p50.zip(self.calls_within).is_some_and(|(one, within)| {
             one.is_itself_alone()
-                && one.moved_itself_ns() > within.resolution_ns(resolution_ns)
+                && one.moved_itself_ns() > one.unsure_ns
                 && !within.may_explain(one.itself.ratio)
         });
         for (one, is_own) in [(&mut self.p50, is_own), (&mut self.p99, false)] {
@@ -224,11 +228,6 @@ impl Change {
 }
 
 impl CallsWithin {
-    /// What looks tell of a function itself: its own ends, and those of each call within, are known to a look of so many nanoseconds.
-    fn resolution_ns(&self, look_ns: u64) -> f64 {
-        look_ns as f64 * (1.0 + self.before.max(self.after))
-    }
-
     /// Whether a function itself may take so many times as long for this alone: what is not seen within counts as its own.
     fn may_explain(&self, ratio: f64) -> bool {
         // What it does more of, or less, is no work that it took over.
@@ -261,15 +260,21 @@ mod tests {
             calls_after: 4_000,
             moved: false,
             by_itself: false,
-            p50: Some(Quantile { whole: UNSURE, itself, share_of_ns: 800_000.0, by_itself: false }),
+            p50: Some(Quantile {
+                whole: UNSURE,
+                itself,
+                share_of_ns: 800_000.0,
+                unsure_ns: 1_000.0,
+                by_itself: false,
+            }),
             p99: None,
             calls_within: Some(CallsWithin { before, after, p }),
             uneven: false,
         }
     }
 
-    fn is_named(mut one: Moved, resolution_ns: u64) -> bool {
-        one.judge(resolution_ns);
+    fn is_named(mut one: Moved) -> bool {
+        one.judge();
         let quantile = one.p50.expect("compared");
         assert_eq!((one.moved, one.by_itself), (quantile.by_itself, quantile.by_itself));
         assert_eq!(one.is_in_itself(), !quantile.by_itself, "it is told in any case");
@@ -280,7 +285,7 @@ mod tests {
     #[test]
     fn a_function_that_surely_moved_itself_is_named_though_whole_calls_vary() {
         for ratio in [1.05, 1.0 / 1.05] {
-            assert!(is_named(varied(ratio, [1.0, 1.0, 1.0]), 1_000), "{ratio}");
+            assert!(is_named(varied(ratio, [1.0, 1.0, 1.0])), "{ratio}");
         }
     }
 
@@ -288,22 +293,23 @@ mod tests {
     fn what_was_seen_within_in_one_build_alone_may_explain_it() {
         // Up with fewer calls seen within, and down with more.
         for (ratio, after) in [(1.05, 0.7), (1.0 / 1.05, 1.3)] {
-            assert!(!is_named(varied(ratio, [1.0, after, 0.001]), 1_000), "{ratio}");
-            assert!(is_named(varied(ratio, [1.0, after, 0.5]), 1_000), "{ratio} by chance");
+            assert!(!is_named(varied(ratio, [1.0, after, 0.001])), "{ratio}");
+            assert!(is_named(varied(ratio, [1.0, after, 0.5])), "{ratio} by chance");
         }
-        assert!(is_named(varied(1.05, [1.0, 1.3, 0.001]), 1_000), "it calls more, and is longer");
-        assert!(!is_named(varied(1.05, [1.0, 1.0, 0.001]), 1_000), "alike by their medians alone");
+        assert!(is_named(varied(1.05, [1.0, 1.3, 0.001])), "it calls more, and is longer");
+        assert!(!is_named(varied(1.05, [1.0, 1.0, 0.001])), "alike by their medians alone");
         let unknown = Moved { calls_within: None, ..varied(1.05, [1.0; 3]) };
-        assert!(!is_named(unknown, 1_000));
+        assert!(!is_named(unknown));
     }
 
-    /// 5 % of 800 µs are 40, and two calls within have ends of their own.
+    /// 5 % of 800 µs are 40.
     #[test]
     fn a_change_that_is_no_longer_than_looks_tell_does_not_name_a_function() {
-        assert!(!is_named(varied(1.05, [0.0, 0.0, 1.0]), 40_001));
-        assert!(is_named(varied(1.05, [0.0, 0.0, 1.0]), 39_999));
-        assert!(!is_named(varied(1.05, [2.0, 2.0, 1.0]), 13_334));
-        assert!(is_named(varied(1.05, [2.0, 2.0, 1.0]), 13_333));
+        for (unsure_ns, is_enough) in [(40_001.0, false), (39_999.0, true)] {
+            let mut one = varied(1.05, [1.0; 3]);
+            one.p50.as_mut().expect("compared").unsure_ns = unsure_ns;
+            assert_eq!(is_named(one), is_enough, "{unsure_ns}");
+        }
     }
 
     /// Calls that are hardly ever seen within may be all that makes the longest ones long.
@@ -311,7 +317,7 @@ mod tests {
     fn a_tail_that_surely_moved_itself_names_no_function_while_whole_calls_vary() {
         let of = varied(1.05, [1.0; 3]);
         let mut one = Moved { p50: None, p99: of.p50, ..of };
-        one.judge(1_000);
+        one.judge();
         assert!(!one.moved && !one.by_itself && one.is_in_itself());
     }
 
@@ -328,12 +334,12 @@ mod tests {
     fn where_whole_calls_have_surely_moved_what_was_seen_within_does_not_matter() {
         let mut one = varied(1.05, [1.0, 0.7, 0.001]);
         one.p50.as_mut().expect("compared").whole.moved = true;
-        one.judge(1_000);
+        one.judge();
         assert!(one.moved && one.by_itself);
         let mut with = varied(1.05, [1.0, 1.0, 1.0]);
         let quantile = with.p50.as_mut().expect("compared");
         (quantile.whole.moved, quantile.itself.moved) = (true, false);
-        with.judge(1_000);
+        with.judge();
         assert!(with.moved && !with.by_itself);
     }
 }

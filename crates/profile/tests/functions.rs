@@ -381,8 +381,9 @@ fn how_sure_a_function_itself_is_hangs_on_its_own_ends_and_on_those_within() {
             let at = nth * 200_000;
             sample::call_on(2 * nth + later, path, at + start * 1_000, at + end * 1_000)
         };
-        let inner = Call { end_slack: 1_000, ..call(1, &[1, 2], 10, 50) };
-        let outer = Call { start_slack: 1_000, end_slack: 1_000, ..call(0, &[1], 0, 100) };
+        // Two ticks are a nanosecond.
+        let inner = Call { end_slack: 2_000, ..call(1, &[1, 2], 10, 50) };
+        let outer = Call { start_slack: 2_000, end_slack: 2_000, ..call(0, &[1], 0, 100) };
         [inner, outer]
     };
     let calls = (0..100).flat_map(of).map(Record::Call);

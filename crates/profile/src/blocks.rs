@@ -110,9 +110,11 @@ pub struct FunctionBlocks {
     pub whole: Quantiles,
     /// How long of that they were in the function itself, and in calls that were not seen.
     pub itself: Quantiles,
-    /// Within what time the latter is known, for when looks came: the quantile of the most that it may have been, less that of
-    /// the least.
-    pub unsure: Quantiles,
+    /// How far the latter is above the least that it may have been, for when looks came: the quantile of the one less that of the
+    /// other.
+    pub above_least: Quantiles,
+    /// How far it is below the most that it may have been.
+    pub below_most: Quantiles,
     /// How many calls were seen within one, by the mean of each block with a median. Those that one of them made are not among
     /// them.
     pub calls_within: Vec<f64>,
@@ -269,8 +271,11 @@ impl Function {
             short: self.short,
             whole: quantiles(|block, q| middle(&block.whole, q)),
             itself: quantiles(|block, q| middle(&block.itself, q)),
-            unsure: quantiles(|block, q| {
-                middle(&block.itself_high, q) - middle(&block.itself_low, q)
+            above_least: quantiles(|block, q| {
+                middle(&block.itself, q) - lowest(&block.itself_low, q)
+            }),
+            below_most: quantiles(|block, q| {
+                highest(&block.itself_high, q) - middle(&block.itself, q)
             }),
             calls_within: blocks(MEDIAN_CALLS).map(mean).collect(),
             tail_calls: blocks(TAIL_CALLS).map(|block| block.whole.len()).collect(),
@@ -285,7 +290,8 @@ impl FunctionBlocks {
         self.short += other.short;
         self.whole.append(other.whole);
         self.itself.append(other.itself);
-        self.unsure.append(other.unsure);
+        self.above_least.append(other.above_least);
+        self.below_most.append(other.below_most);
         self.calls_within.extend(other.calls_within);
         self.tail_calls.extend(other.tail_calls);
     }
@@ -302,4 +308,14 @@ impl Quantiles {
 fn middle(block: &Histogram<u32>, q: f64) -> f64 {
     let value = block.value_at_quantile(q);
     f64::midpoint(block.lowest_equivalent(value) as f64, block.highest_equivalent(value) as f64)
+}
+
+/// No quantile is below it: the lower end of its bucket.
+fn lowest(block: &Histogram<u32>, q: f64) -> f64 {
+    block.lowest_equivalent(block.value_at_quantile(q)) as f64
+}
+
+/// Nor above it.
+fn highest(block: &Histogram<u32>, q: f64) -> f64 {
+    block.highest_equivalent(block.value_at_quantile(q)) as f64
 }

@@ -1,12 +1,12 @@
 //! Which functions have moved, corrected for how many were looked at.
 
 use super::chosen::Chosen;
+use super::laws::Laws;
 use super::side::UNITS_MIN;
-use super::verdict::{Asked, CallsWithin, Change, Moved, Quantile, Verdict};
+use super::verdict::{Asked, Change, Moved, Quantile, Verdict};
 use crate::blocks::{FunctionBlocks, Quantiles};
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use tailwater_stats::shift::{RankSum, Shift};
+use tailwater_stats::shift::RankSum;
 use tailwater_stats::{holm, tarone};
 
 /// Where more of the seen calls than this share are shorter than the scanner surely sees, others like them were not seen.
@@ -20,10 +20,6 @@ struct Pair<'a> {
     name: &'a str,
     blocks: [&'a FunctionBlocks; 2],
 }
-
-/// Laws of the rank sum by the sizes of the samples.
-#[derive(Default)]
-struct Laws(BTreeMap<(usize, usize), RankSum>);
 
 /// Judges the functions that were chosen by their blocks before and after, all together. Functions without blocks on either side
 /// are passed over.
@@ -100,8 +96,9 @@ impl Pair<'_> {
         let [a, b] = self.blocks;
         let mut quantile = |is_made: bool, of: fn(&Quantiles) -> &[f64]| {
             let both = |part: fn(&FunctionBlocks) -> &Quantiles| [of(part(a)), of(part(b))];
-            let times = [both(|one| &one.whole), both(|one| &one.itself), both(|one| &one.unsure)];
-            is_made.then(|| laws.quantile(times, confidence)).flatten()
+            let times = [both(|one| &one.whole), both(|one| &one.itself)];
+            let looks = [both(|one| &one.above_least), both(|one| &one.below_most)];
+            is_made.then(|| laws.quantile(times, looks, confidence)).flatten()
         };
         let p50 = quantile(median, |one| &one.p50_ns);
         let p99 = quantile(tail, |one| &one.p99_ns);
@@ -121,85 +118,6 @@ impl Pair<'_> {
             uneven: tail && many > few * UNEVEN,
         }
     }
-}
-
-impl Laws {
-    fn law(&mut self, sizes: (usize, usize)) -> Option<&RankSum> {
-        Some(match self.0.entry(sizes) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(RankSum::of(sizes.0, sizes.1)?),
-        })
-    }
-
-    fn quantile(
-        &mut self,
-        [whole, itself, unsure]: [[&[f64]; 2]; 3],
-        confidence: f64,
-    ) -> Option<Quantile> {
-        // Shifts of logarithms are ratios. A call of no ticks is one of a tick at most.
-        let log = |ns: f64| ns.max(0.1).ln();
-        // It may be nothing in one build, so its own ratio would say little. It is a part of the whole. Other work on the machine makes
-        // calls longer and never shorter: where that met half of the blocks, the median is of what was disturbed.
-        let share_of_ns = quarter(whole[0]).max(0.1);
-        Some(Quantile {
-            whole: self.change(whole, confidence, log, f64::exp)?,
-            itself: self.change(
-                itself,
-                confidence,
-                |ns| ns / share_of_ns,
-                |more| (1.0 + more).max(0.0),
-            )?,
-            share_of_ns,
-            unsure_ns: unsure.map(median).into_iter().fold(0.0, f64::max),
-            by_itself: false,
-        })
-    }
-
-    fn calls_within(&mut self, [before, after]: [&[f64]; 2]) -> Option<CallsWithin> {
-        if before.len().min(after.len()) < UNITS_MIN {
-            return None;
-        }
-        // Any confidence will do: no interval is told.
-        let found = self.law((before.len(), after.len()))?.shift(before, after, 0.95)?;
-        Some(CallsWithin { before: median(before), after: median(after), p: found.p })
-    }
-
-    /// Compares values on the scale of `of`; `back` makes a ratio of a shift on it.
-    fn change(
-        &mut self,
-        [before, after]: [&[f64]; 2],
-        confidence: f64,
-        of: impl Fn(f64) -> f64,
-        back: impl Fn(f64) -> f64,
-    ) -> Option<Change> {
-        let law = self.law((before.len(), after.len()))?;
-        let scaled = |values: &[f64]| values.iter().map(|ns| of(*ns)).collect::<Vec<f64>>();
-        let found = law.shift(&scaled(before), &scaled(after), confidence)?;
-        let Shift { p, estimate, low, high } = found;
-        let ratio = |shift: f64| shift.is_finite().then(|| back(shift));
-        Some(Change {
-            before_ns: median(before),
-            after_ns: median(after),
-            ratio: back(estimate),
-            low: ratio(low),
-            high: ratio(high),
-            p,
-            moved: false,
-        })
-    }
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
-}
-
-/// The lower quartile.
-fn quarter(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted[sorted.len() / 4]
 }
 
 /// Of counts; nothing of none.
@@ -256,8 +174,10 @@ mod tests {
         let tail_calls = vec![500; BLOCKS];
         // Alike in both builds, and not the same in all blocks.
         let calls_within = (0..BLOCKS).map(|nth| 1.0 + 0.01 * nth as f64).collect();
-        let unsure = Quantiles { p50_ns: vec![100.0; BLOCKS], p99_ns: vec![100.0; BLOCKS] };
-        FunctionBlocks { calls: 10_000, short: 0, whole, itself, unsure, calls_within, tail_calls }
+        let looks = || Quantiles { p50_ns: vec![50.0; BLOCKS], p99_ns: vec![50.0; BLOCKS] };
+        let times = FunctionBlocks { calls: 10_000, whole, itself, ..FunctionBlocks::default() };
+        let (above_least, below_most) = (looks(), looks());
+        FunctionBlocks { above_least, below_most, calls_within, tail_calls, ..times }
     }
 
     /// Of a made-up recording. One function takes `slower` times as long, by what it does itself.

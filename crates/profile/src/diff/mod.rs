@@ -7,6 +7,7 @@
 mod side;
 mod chosen;
 mod verdict;
+mod laws;
 mod compare;
 
 pub use chosen::Chosen;

@@ -30,11 +30,12 @@ pub(crate) enum Numbers {
     Own(Own),
 }
 
-/// Numbers of a PID namespace. A host's number is forgotten when its thread ends, so that there are about as many as threads.
+/// Numbers of a PID namespace. A host's number is forgotten when its thread ends, so that there are about as many as threads. Ends
+/// that are lost leave some; there are never more than the host has numbers.
 #[derive(Default)]
 pub(crate) struct Own {
-    /// By the host's.
-    here: HashMap<u32, u32>,
+    /// By the host's, each with the time of the last event that told it.
+    here: HashMap<u32, (u32, u64)>,
     /// Threads that were made, by the one that made them: its next event tells the host's number.
     made: HashMap<u32, u32>,
 }
@@ -53,11 +54,11 @@ impl Numbers {
     /// Takes note of what an event tells: perf's number of the thread that has the processor.
     pub(crate) fn learn(&mut self, event: &Event, perfs: u32) {
         let Self::Own(own) = self else { return };
-        own.learn(event.tid, perfs);
+        own.learn(event.tid, perfs, event.at_ns);
         if let What::Fork { child } = event.what
             && let Some(here) = own.made.remove(&perfs)
         {
-            own.learn(child, here);
+            own.learn(child, here, event.at_ns);
         }
     }
 
@@ -99,7 +100,7 @@ impl Numbers {
             | What::Late { .. } => {}
         }
         if matches!(event.what, What::Switch { left: Left::Ended, .. }) {
-            own.here.remove(&host);
+            own.end(host, event.at_ns);
             own.made.remove(&event.tid);
         }
         event
@@ -107,18 +108,32 @@ impl Numbers {
 }
 
 impl Own {
-    fn learn(&mut self, host: u32, perfs: u32) {
+    /// Of one processor in order of time, and not of several.
+    fn learn(&mut self, host: u32, perfs: u32, at_ns: u64) {
         match perfs {
             ENDED => {}
             // It is outside, and another had its number.
             0 => drop(self.here.remove(&host)),
-            here => drop(self.here.insert(host, here)),
+            here => {
+                let known = self.here.entry(host).or_insert((here, at_ns));
+                if known.1 <= at_ns {
+                    *known = (here, at_ns);
+                }
+            }
+        }
+    }
+
+    /// A thread has ended. What was learned since is of the one that took over its number, as one that starts a program does with
+    /// that of its process.
+    fn end(&mut self, host: u32, at_ns: u64) {
+        if self.here.get(&host).is_some_and(|(_, told_ns)| *told_ns <= at_ns) {
+            self.here.remove(&host);
         }
     }
 
     /// The idle thread is 0 everywhere.
     fn here(&self, host: u32) -> u32 {
-        if host == 0 { 0 } else { self.here.get(&host).copied().unwrap_or(OUTSIDE | host) }
+        if host == 0 { 0 } else { self.here.get(&host).map_or(OUTSIDE | host, |(here, _)| *here) }
     }
 }
 
@@ -200,5 +215,21 @@ mod tests {
         numbers.learn(&switch(701, Left::Asleep, 0), 9);
         numbers.learn(&switch(701, Left::Asleep, 0), 0);
         assert_eq!(numbers.translated(event(701, What::SoftirqExit)).tid, OUTSIDE | 701);
+    }
+
+    /// A process's first thread ended, and one of its others went on under that number in another program. Both were read at once.
+    #[test]
+    fn a_number_stays_with_the_thread_that_has_taken_it_over() {
+        let at = |at_ns, event: Event| Event { at_ns, ..event };
+        let end = |at_ns| at(at_ns, switch(700, Left::Ended, 0));
+        let (first, goes_on, last) = (end(10), at(20, event(700, What::SoftirqExit)), end(30));
+        let mut numbers = own();
+        // The processor of what was later was read before.
+        numbers.learn(&goes_on, 7);
+        numbers.learn(&first, 7);
+        assert_eq!([first, goes_on].map(|one| numbers.translated(one).tid), [7, 7]);
+        numbers.learn(&last, ENDED);
+        let after = at(40, event(700, What::SoftirqExit));
+        assert_eq!([last, after].map(|one| numbers.translated(one).tid), [7, OUTSIDE | 700]);
     }
 }

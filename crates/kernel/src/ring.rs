@@ -205,6 +205,7 @@ mod tests {
     use super::*;
     use crate::format::Format;
     use crate::layout::Point;
+    use crate::numbers::Own;
 
     #[test]
     fn what_cannot_be_read_is_as_lost_as_what_found_no_room() {
@@ -231,5 +232,38 @@ mod tests {
         let event = |tid, what| Event { at_ns: 50, cpu: 3, tid, what };
         let blind = event(0, What::Blind);
         assert_eq!(into, [event(9, What::SoftirqExit), blind, blind]);
+    }
+
+    /// In a PID namespace: process and thread stand before the time, and a record of its own tells of a thread that is made.
+    #[test]
+    fn where_numbers_differ_both_are_read() {
+        let format = "ID: 7\nfield:unsigned short common_type; offset:0; size:2; signed:0;\n\
+                      field:unsigned char common_flags; offset:2; size:1; signed:0;\n\
+                      field:int common_pid; offset:4; size:4; signed:1;\n\
+                      field:pid_t child_pid; offset:8; size:4; signed:1;\n";
+        let mut layouts = Layouts::default();
+        layouts.add(Point::Fork, &Format::parse(format).expect("a format")).expect("all fields");
+        let head = [&7u16.to_ne_bytes()[..], &[0, 0]].concat();
+        let raw = [head, [700u32, 702].map(u32::to_ne_bytes).concat()].concat();
+        // The maker is thread 6 of process 5, and the new one thread 9 of it.
+        let ids = [5u32, 6].map(u32::to_ne_bytes).concat();
+        let len = (raw.len() as u32).to_ne_bytes();
+        let rest = [&50u64.to_ne_bytes()[..], &[0; 8], &len, &raw].concat();
+        let made = [5u32, 5, 9, 6].map(u32::to_ne_bytes).concat();
+        let mut numbers = Numbers::Own(Own::default());
+        let (mut into, lost) = (Vec::new(), Lost::default());
+        let mut reading = Reading {
+            cpu: 3,
+            layouts: &layouts,
+            numbers: &mut numbers,
+            last_ns: 0,
+            lost,
+            into: &mut into,
+        };
+        reading.take(PERF_RECORD_FORK, &[made, 50u64.to_ne_bytes().to_vec()].concat());
+        reading.take(PERF_RECORD_SAMPLE, &[ids, rest].concat());
+        assert_eq!(reading.lost, Lost::default());
+        let told: Vec<Event> = into.into_iter().map(|event| numbers.translated(event)).collect();
+        assert_eq!(told, [Event { at_ns: 50, cpu: 3, tid: 6, what: What::Fork { child: 9 } }]);
     }
 }

@@ -78,8 +78,8 @@ pub struct Quantile {
     pub itself: Change,
     /// The lower quartile of the blocks' quantiles of whole calls before, in nanoseconds: of calls that no other work disturbed.
     pub share_of_ns: f64,
-    /// How much of the function's own change may be none, for when looks came, in nanoseconds: how far the side that took less may have
-    /// taken more, and the other less. Of either the median of the blocks.
+    /// How much of the function's own change may be none, for when looks came, in nanoseconds. So much the side that took less may have
+    /// taken more, and the other less, together: the medians of the blocks.
     #[serde(rename = "self_unsure_ns")]
     pub unsure_ns: f64,
     /// Whether the function is named for it.

@@ -189,6 +189,11 @@ mod tests {
         let json = serde_json::to_string(&full()).expect("JSON");
         let places = KEYS.map(|key| json.find(&format!("\"{key}\":")));
         assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{json}");
+        // A part that was nested would have them in the same order.
+        let all = serde_json::to_value(full()).expect("JSON");
+        let fields = all.as_object().expect("an object");
+        assert!(KEYS.iter().all(|key| fields.contains_key(*key)), "{json}");
+        assert_eq!(fields.len(), KEYS.len(), "{json}");
     }
 
     /// Parts are read by way of values of any kind, which know no numbers as keys.

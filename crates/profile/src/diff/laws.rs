@@ -29,12 +29,8 @@ impl Laws {
         // It may be nothing in one build, so its own ratio would say little. It is a part of the whole. Other work on the machine makes
         // calls longer and never shorter: where that met half of the blocks, the median is of what was disturbed.
         let share_of_ns = quarter(whole[0]).max(0.1);
-        let itself = self.change(
-            itself,
-            confidence,
-            |ns| ns / share_of_ns,
-            |more| (1.0 + more).max(0.0),
-        )?;
+        let itself =
+            self.change(itself, confidence, |ns| ns / share_of_ns, |more| (1.0 + more).max(0.0))?;
         // Up, what was before may have been more, and what came after less. Down, it is the other way round.
         let (less, more) = if itself.ratio > 1.0 {
             (below_most[0], above_least[1])

@@ -22,7 +22,7 @@ use tailwater_load::application::Whose;
 use tailwater_load::meter::Metered;
 use tailwater_program::interrupt::Interrupt;
 use tailwater_report::table;
-use tailwater_stats::result::{DataUsed, Experiment, LoadMark, Manifest, Verdict};
+use tailwater_stats::result::{DataUsed, Experiment, LoadMark, Manifest, RunVerdict};
 use tailwater_stats::{Rules, discard, judge};
 use tailwater_workload::limits;
 use tailwater_workload::scenario::Capacity;
@@ -244,7 +244,7 @@ fn report(
     run.rates.asked_rps = options.rate.unwrap_or(0.0);
     let rules = rules(options);
     let (broken, noise) = (judge(&run, &rules), discard(&run, &rules));
-    run.verdict = Verdict::of(broken.into_iter().chain(noise).chain(trouble.clone()));
+    run.verdict = RunVerdict::of(broken.into_iter().chain(noise).chain(trouble.clone()));
     let experiment = Experiment {
         scenario: "load".into(),
         arrivals: options.arrivals.to_string(),

@@ -1,7 +1,7 @@
 //! What control costs: server CPU per request against `none`, pair by pair.
 
 use tailwater_stats::PairedRatio;
-use tailwater_stats::result::{Asked, CostOfControl, Run};
+use tailwater_stats::result::{AskedRun, CostOfControl, Run};
 
 /// One comparison for each controller, demand, objective and number of clients that ran beside
 /// `none` in at least two valid repetitions.
@@ -20,7 +20,7 @@ pub(crate) fn of(runs: &[Run]) -> Vec<CostOfControl> {
     costs
 }
 
-fn of_group(runs: &[Run], like: &Asked) -> Option<CostOfControl> {
+fn of_group(runs: &[Run], like: &AskedRun) -> Option<CostOfControl> {
     let group = |run: &&Run| {
         run.verdict.valid && same_setting(&run.asked, like.clients, like.slo_us, like.demand_ratio)
     };
@@ -47,7 +47,7 @@ fn of_group(runs: &[Run], like: &Asked) -> Option<CostOfControl> {
 
 /// The valid run of `none` beside another one. Where there are several, as with a threading model each, it is the one that is
 /// called alike: the cost of control is not that of a model.
-fn beside<'a>(runs: &'a [Run], like: &Asked) -> Option<&'a Run> {
+fn beside<'a>(runs: &'a [Run], like: &AskedRun) -> Option<&'a Run> {
     let is_beside = |other: &&Run| {
         other.asked.controller == "none"
             && other.asked.repetition == like.repetition
@@ -63,7 +63,7 @@ fn beside<'a>(runs: &'a [Run], like: &Asked) -> Option<&'a Run> {
 }
 
 /// Set by the scenario, so equal to the last bit but for the demand, which a capacity went into.
-fn same_setting(asked: &Asked, clients: u32, slo_us: f64, demand_ratio: f64) -> bool {
+fn same_setting(asked: &AskedRun, clients: u32, slo_us: f64, demand_ratio: f64) -> bool {
     asked.clients == clients
         && (asked.slo_us - slo_us).abs() < 1e-9
         && (asked.demand_ratio - demand_ratio).abs() < 1e-6
@@ -72,13 +72,13 @@ fn same_setting(asked: &Asked, clients: u32, slo_us: f64, demand_ratio: f64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{ServerReading, Verdict};
+    use tailwater_stats::result::{RunVerdict, ServerReading};
 
     fn run(controller: &str, repetition: u32, cpu: f64, valid: bool) -> Run {
         Run {
-            asked: Asked { controller: controller.into(), repetition, ..Asked::default() },
+            asked: AskedRun { controller: controller.into(), repetition, ..AskedRun::default() },
             server: ServerReading { cpu_ns_per_request: cpu, ..ServerReading::default() },
-            verdict: Verdict { valid, ..Verdict::default() },
+            verdict: RunVerdict { valid, ..RunVerdict::default() },
             ..Run::default()
         }
     }
@@ -117,7 +117,7 @@ mod tests {
     fn of_several_without_control_the_one_called_alike_is_compared_with() {
         let of = |controller: &str, profile: &str, cpu| {
             [0, 1].map(|at| Run {
-                asked: Asked { profile: profile.into(), ..run(controller, at, cpu, true).asked },
+                asked: AskedRun { profile: profile.into(), ..run(controller, at, cpu, true).asked },
                 ..run(controller, at, cpu, true)
             })
         };

@@ -85,7 +85,7 @@ pub fn long_objective(scenario: &Scenario) -> Option<(Duration, Duration)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Asked, Rates, Yardstick};
+    use tailwater_stats::result::{AskedRun, Rates, Yardstick};
 
     const STEADY: &str = r#"
 slo = "400ms"
@@ -154,12 +154,15 @@ server.service = { distribution = "exponential", mean = "100us" }
     #[test]
     fn other_arrivals_and_capacities_are_named() {
         let even =
-            Run { asked: Asked { arrivals: "periodic".into(), ..beaten().asked }, ..beaten() };
+            Run { asked: AskedRun { arrivals: "periodic".into(), ..beaten().asked }, ..beaten() };
         let why = "goodput is 112 % of the bound, which is that of Poisson arrivals, and these are periodic";
         assert_eq!(told(&even, STEADY).as_deref(), Some(why));
         assert_eq!(
             told(
-                &Run { asked: Asked { arrivals: "poisson".into(), ..beaten().asked }, ..beaten() },
+                &Run {
+                    asked: AskedRun { arrivals: "poisson".into(), ..beaten().asked },
+                    ..beaten()
+                },
                 STEADY
             ),
             told(&beaten(), STEADY)

@@ -11,7 +11,7 @@ use crate::{capacity, costs, label, order, validity};
 use tailwater_core::{Nanos, Rate};
 use tailwater_stats::naming::RunName;
 use tailwater_stats::result::{
-    Asked, CapacityReading, Discard, Experiment, Run, Verdict, Yardstick,
+    AskedRun, CapacityReading, Discard, Experiment, Run, RunVerdict, Yardstick,
 };
 use tailwater_stats::{Rules, discard, judge, summarise};
 use tailwater_workload::Scenario;
@@ -383,7 +383,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
     /// What the driver leaves open: how results call the run and its demand.
     fn name(&self, task: &Task<'_>, run: &mut Run) {
         let Task { configuration, controller, measured, .. } = *task;
-        run.asked = Asked {
+        run.asked = AskedRun {
             controller: controller.name.clone(),
             profile: label::profile_among(controller, configuration, &self.scenario.demand),
             arrivals: configuration.arrivals.to_string(),
@@ -425,7 +425,7 @@ impl<'a, D: Driver> Conductor<'a, D> {
         run.rates = run.rates.quoted(&run.yardstick);
         self.ended.add(&run, &self.rules, trouble.as_deref());
         let broken = judge(&run, &self.rules);
-        run.verdict = Verdict::of(broken.into_iter().chain(noise).chain(trouble));
+        run.verdict = RunVerdict::of(broken.into_iter().chain(noise).chain(trouble));
         run.verdict.in_doubt = doubt(&run, self.scenario, configuration, around);
         if let Some(series) = &mut run.series {
             note_demand(series, configuration, first_capacity);

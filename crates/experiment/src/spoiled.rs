@@ -74,12 +74,12 @@ impl Ended {
 mod tests {
     use super::*;
     use tailwater_stats::result::{
-        Asked, Fates, LatencyReading, Noise, Rates, RefusalReading, Yardstick,
+        AskedRun, Fates, LatencyReading, Noise, Rates, RefusalReading, Yardstick,
     };
 
     fn quiet() -> Run {
         let fates = Fates { ok: 100, ..Fates::default() };
-        Run { asked: Asked { slo_us: 400.0, ..Asked::default() }, fates, ..Run::default() }
+        Run { asked: AskedRun { slo_us: 400.0, ..AskedRun::default() }, fates, ..Run::default() }
     }
 
     fn stolen() -> Run {

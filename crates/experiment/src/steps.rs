@@ -4,7 +4,7 @@ use crate::label::{demand_at, step_ratio};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tailwater_core::Rate;
-use tailwater_stats::result::{Asked, Series, StepRecovery};
+use tailwater_stats::result::{AskedRun, Series, StepRecovery};
 use tailwater_stats::{Overlay, RecoverySpec};
 use tailwater_workload::scenario::{Configuration, Course, CycleStep};
 
@@ -34,7 +34,7 @@ impl Steps {
         &mut self,
         configuration: &Configuration,
         capacity: Rate,
-        asked: &Asked,
+        asked: &AskedRun,
         points: &[(f32, f32)],
     ) {
         let Course::Cycle(cycle) = &configuration.course else {

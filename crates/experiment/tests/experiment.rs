@@ -9,7 +9,7 @@ use tailwater_experiment::{
 use tailwater_stats::Subject;
 use tailwater_stats::naming::RunName;
 use tailwater_stats::result::{
-    AnswerReading, Asked, Discard, Experiment, Fates, Manifest, Noise, Rates, Run, Series,
+    AnswerReading, AskedRun, Discard, Experiment, Fates, Manifest, Noise, Rates, Run, Series,
 };
 use tailwater_workload::Scenario;
 use tailwater_workload::scenario::ControllerSpec;
@@ -121,7 +121,11 @@ impl Driver for Table {
             }
         });
         let run = Run {
-            asked: Asked { clients: ask.configuration.clients, slo_us: 400.0, ..Asked::default() },
+            asked: AskedRun {
+                clients: ask.configuration.clients,
+                slo_us: 400.0,
+                ..AskedRun::default()
+            },
             rates: Rates {
                 offered_rps: ask.configuration.mean_demand(Rate(100e3)).0,
                 goodput_rps: 50e3,

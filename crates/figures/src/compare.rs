@@ -227,7 +227,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Asked, Rates, Run, Verdict};
+    use tailwater_stats::result::{AskedRun, Rates, Run, RunVerdict};
 
     const FIGURE: &str = "paper = \"p\"\nnumber = 1\ntitle = \"t\"\nscenarios = [\"s\"]\n\
         [[claim]]\nwhat = \"goodput\"\nplace = \"§1\"\ntheirs = 801\nunit = \"k/s\"\nof = \"a\"\nbeside = [\"b\", \"c\"]\n\
@@ -235,9 +235,9 @@ mod tests {
 
     fn compared(of_a: [f64; 3]) -> Compared {
         let run = |profile: &str, repetition, krps| Run {
-            asked: Asked { profile: profile.into(), repetition, ..Asked::default() },
+            asked: AskedRun { profile: profile.into(), repetition, ..AskedRun::default() },
             rates: Rates { goodput_rps: krps * 1e3, ..Rates::default() },
-            verdict: Verdict { valid: true, ..Verdict::default() },
+            verdict: RunVerdict { valid: true, ..RunVerdict::default() },
             ..Run::default()
         };
         let mut runs: Vec<Run> = (0..).zip(of_a).map(|(seed, krps)| run("a", seed, krps)).collect();

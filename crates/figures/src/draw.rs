@@ -138,14 +138,14 @@ fn capital(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Asked, Rates, Verdict};
+    use tailwater_stats::result::{AskedRun, Rates, RunVerdict};
 
     #[test]
     fn seeds_of_one_run_are_one_point() {
         let run = |repetition, asked_rps, goodput_rps| Run {
-            asked: Asked { profile: "a".into(), repetition, ..Asked::default() },
+            asked: AskedRun { profile: "a".into(), repetition, ..AskedRun::default() },
             rates: Rates { asked_rps, goodput_rps, ..Rates::default() },
-            verdict: Verdict { valid: true, ..Verdict::default() },
+            verdict: RunVerdict { valid: true, ..RunVerdict::default() },
             ..Run::default()
         };
         let runs = [
@@ -155,11 +155,11 @@ mod tests {
             run(0, 2e3, 8e3),
             run(1, 2e3, 9e3),
             Run {
-                verdict: Verdict { valid: false, ..run(2, 2e3, 99e3).verdict },
+                verdict: RunVerdict { valid: false, ..run(2, 2e3, 99e3).verdict },
                 ..run(2, 2e3, 99e3)
             },
             Run {
-                verdict: Verdict { valid: false, ..run(0, 3e3, 99e3).verdict },
+                verdict: RunVerdict { valid: false, ..run(0, 3e3, 99e3).verdict },
                 ..run(0, 3e3, 99e3)
             },
         ];

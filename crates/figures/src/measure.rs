@@ -221,18 +221,23 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Asked, LatencyReading, Rates, Verdict};
+    use tailwater_stats::result::{AskedRun, LatencyReading, Rates, RunVerdict};
 
     fn run(profile: &str, repetition: u32, krps: f64, goodput_krps: f64) -> Run {
         Run {
-            asked: Asked { profile: profile.into(), repetition, slo_us: 200.0, ..Asked::default() },
+            asked: AskedRun {
+                profile: profile.into(),
+                repetition,
+                slo_us: 200.0,
+                ..AskedRun::default()
+            },
             rates: Rates {
                 asked_rps: krps * 1e3,
                 goodput_rps: goodput_krps * 1e3,
                 ..Rates::default()
             },
             latency: LatencyReading { p99_us: 300.0, ..LatencyReading::default() },
-            verdict: Verdict { valid: true, ..Verdict::default() },
+            verdict: RunVerdict { valid: true, ..RunVerdict::default() },
             ..Run::default()
         }
     }
@@ -251,7 +256,7 @@ mod tests {
             run("theirs", 2, 100.0, 45.0),
             run("theirs", 2, 200.0, 0.0),
             Run {
-                verdict: Verdict { valid: false, ..run("ours", 3, 100.0, 90.0).verdict },
+                verdict: RunVerdict { valid: false, ..run("ours", 3, 100.0, 90.0).verdict },
                 ..run("ours", 3, 100.0, 90.0)
             },
         ];
@@ -291,7 +296,7 @@ mod tests {
     #[test]
     fn nothing_is_compared_with_an_invalid_run() {
         let theirs = |valid| Run {
-            verdict: Verdict { valid, ..run("theirs", 0, 200.0, 50.0).verdict },
+            verdict: RunVerdict { valid, ..run("theirs", 0, 200.0, 50.0).verdict },
             ..run("theirs", 0, 200.0, 50.0)
         };
         let text = "scenario = \"s\"\nread = { run = \"goodput\" }\nagainst = \"theirs\"\nas = \"times\"\n";

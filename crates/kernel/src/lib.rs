@@ -6,8 +6,8 @@
 //! The machine is pure, as are all parts in [`schedule`]: they read no clock and no file. [`Syscalls`] counts the system
 //! calls of a program or of some threads, and [`System`] what the whole machine counts. [`Throttling`] counts how often a CPU
 //! quota stopped a program, and [`Sampling`] sees at which addresses its threads are. [`PerfScript`] reads the same events
-//! from what `perf sched record` wrote. In a PID namespace of its own a process is told of threads by the numbers that they
-//! have there, and of others by the host's and [`OUTSIDE`].
+//! from what `perf sched record` wrote. In a PID namespace of its own a process is told of threads by their numbers there.
+//! Those outside have the host's and [`OUTSIDE`].
 //!
 //! Unsafe code is two calls in `ioctl.rs`, as the library that opens the events leaves them out, and two in `turns.rs`.
 

@@ -220,7 +220,7 @@ mod tests {
     /// A part of a result was compared as if it were all of it.
     #[test]
     fn what_is_no_whole_result_says_so() {
-        use tailwater_stats::result::{Run, ShardMark, Verdict};
+        use tailwater_stats::result::{Run, RunVerdict, ShardMark};
         let of = |driver: &str| Experiment { driver: driver.into(), ..Experiment::default() };
         let mark = ShardMark {
             index: 1,
@@ -236,7 +236,10 @@ mod tests {
             cut_short: Some("ended by SIGTERM".into()),
             runs: vec![
                 Run::default(),
-                Run { verdict: Verdict { valid: true, ..Verdict::default() }, ..Run::default() },
+                Run {
+                    verdict: RunVerdict { valid: true, ..RunVerdict::default() },
+                    ..Run::default()
+                },
             ],
             ..of("sim")
         };

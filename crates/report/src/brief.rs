@@ -81,20 +81,20 @@ fn row(load: String, line: &Line<'_>, point: &Point<'_>, unit: ColumnUnit) -> Ve
 mod tests {
     use super::*;
     use tailwater_stats::result::{
-        Asked, LatencyReading, Rates, RefusalReading, Run, Verdict, Yardstick,
+        AskedRun, LatencyReading, Rates, RefusalReading, Run, RunVerdict, Yardstick,
     };
 
     fn run(controller: &str, demand_ratio: f64, valid: bool) -> Run {
         Run {
-            asked: Asked {
+            asked: AskedRun {
                 controller: controller.into(),
                 profile: "default".into(),
                 clients: 100,
                 slo_us: 400.0,
                 demand_ratio,
-                ..Asked::default()
+                ..AskedRun::default()
             },
-            verdict: Verdict { valid, ..Verdict::default() },
+            verdict: RunVerdict { valid, ..RunVerdict::default() },
             yardstick: Yardstick { capacity_rps: 43_000.0, ..Yardstick::default() },
             rates: Rates { goodput_rps: 40_850.0, goodput_of_capacity: 0.95, ..Rates::default() },
             latency: LatencyReading { p99_us: 377.2, ..LatencyReading::default() },

@@ -104,7 +104,7 @@ fn bound(run: &Run) -> String {
 mod tests {
     use super::*;
     use crate::model::groups;
-    use tailwater_stats::result::{Asked, Experiment, Verdict, Yardstick};
+    use tailwater_stats::result::{AskedRun, Experiment, RunVerdict, Yardstick};
 
     fn run(repetition: u32, least_share: f64) -> Run {
         let class = |name: &str, share| ClassReading {
@@ -115,19 +115,19 @@ mod tests {
             least_share,
         };
         Run {
-            asked: Asked {
+            asked: AskedRun {
                 controller: "breakwater".into(),
                 profile: "by class".into(),
                 clients: 100,
                 slo_us: 400.0,
                 repetition,
                 demand_ratio: 2.0,
-                ..Asked::default()
+                ..AskedRun::default()
             },
             yardstick: Yardstick { bound_rps: 9_500.0, ..Yardstick::default() },
             known_bound_rps: 16_200.0,
             classes: vec![class("short", 0.95), class("long", 0.4)],
-            verdict: Verdict { valid: true, ..Verdict::default() },
+            verdict: RunVerdict { valid: true, ..RunVerdict::default() },
             ..Run::default()
         }
     }

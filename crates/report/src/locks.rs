@@ -117,7 +117,7 @@ fn most_waited<'a>(readings: impl Iterator<Item = &'a LockReading>) -> String {
 mod tests {
     use super::*;
     use crate::model::groups;
-    use tailwater_stats::result::{Asked, Experiment, Verdict};
+    use tailwater_stats::result::{AskedRun, Experiment, RunVerdict};
 
     fn run(repetition: u32, contended: u64) -> Run {
         let slabs = LockReading {
@@ -138,17 +138,17 @@ mod tests {
             ..LockReading::default()
         };
         Run {
-            asked: Asked {
+            asked: AskedRun {
                 controller: "breakwater".into(),
                 profile: "default".into(),
                 clients: 100,
                 slo_us: 400.0,
                 repetition,
                 demand_ratio: 2.0,
-                ..Asked::default()
+                ..AskedRun::default()
             },
             locks: vec![slabs, index],
-            verdict: Verdict { valid: true, ..Verdict::default() },
+            verdict: RunVerdict { valid: true, ..RunVerdict::default() },
             ..Run::default()
         }
     }

@@ -237,13 +237,13 @@ fn finite_or_zero(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Asked, LatencyReading, Rates, Verdict, Yardstick};
+    use tailwater_stats::result::{AskedRun, LatencyReading, Rates, RunVerdict, Yardstick};
 
     fn run(demand_ratio: f64, goodput_rps: f64, valid: bool) -> Run {
         Run {
-            asked: Asked { controller: "none".into(), demand_ratio, ..Asked::default() },
+            asked: AskedRun { controller: "none".into(), demand_ratio, ..AskedRun::default() },
             rates: Rates { goodput_rps, ..Rates::default() },
-            verdict: Verdict { valid, ..Verdict::default() },
+            verdict: RunVerdict { valid, ..RunVerdict::default() },
             ..Run::default()
         }
     }

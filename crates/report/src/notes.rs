@@ -2,7 +2,7 @@
 
 use crate::model::Group;
 use tailwater_stats::naming::RunName;
-use tailwater_stats::result::{Asked, DataUsed, Experiment, Run, Verdict};
+use tailwater_stats::result::{AskedRun, DataUsed, Experiment, Run, RunVerdict};
 
 /// A remark on runs that do not count.
 pub(crate) struct Note {
@@ -118,7 +118,7 @@ pub(crate) fn has_doubtful(group: &Group<'_>) -> bool {
 }
 
 /// Why a run is invalid, in one line.
-pub(crate) fn reasons(verdict: &Verdict) -> String {
+pub(crate) fn reasons(verdict: &RunVerdict) -> String {
     if verdict.invalid_because.is_empty() {
         "no reason was recorded".to_owned()
     } else {
@@ -126,6 +126,6 @@ pub(crate) fn reasons(verdict: &Verdict) -> String {
     }
 }
 
-fn name(asked: &Asked) -> String {
+fn name(asked: &AskedRun) -> String {
     RunName::of(asked).to_string()
 }

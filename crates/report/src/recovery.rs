@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use crate::model::groups;
     use tailwater_stats::recovery::Recovery;
-    use tailwater_stats::result::{Asked, Run};
+    use tailwater_stats::result::{AskedRun, Run};
 
     /// Each had the unit that suited it, so that 950 ms stood above 1.05 s.
     #[test]
@@ -66,7 +66,7 @@ mod tests {
         let found = [Some(950_000.0), Some(1_050_000.0), Some(0.0), None];
         let experiment = Experiment {
             runs: vec![Run {
-                asked: Asked { slo_us: 400.0, ..Asked::default() },
+                asked: AskedRun { slo_us: 400.0, ..AskedRun::default() },
                 ..Run::default()
             }],
             recoveries: found.map(step).into(),

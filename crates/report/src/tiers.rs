@@ -193,7 +193,7 @@ fn name(reading: &TierReading) -> String {
 mod tests {
     use super::*;
     use crate::model::groups;
-    use tailwater_stats::result::{Asked, Experiment, Run, Verdict};
+    use tailwater_stats::result::{AskedRun, Experiment, Run, RunVerdict};
 
     fn run(repetition: u32, memory_bytes: u64) -> Run {
         let tier = |name: &str, nodes, received_rps| TierReading {
@@ -210,17 +210,17 @@ mod tests {
             ..TierReading::default()
         };
         Run {
-            asked: Asked {
+            asked: AskedRun {
                 controller: "none".into(),
                 profile: "default".into(),
                 clients: 10,
                 slo_us: 400.0,
                 repetition,
                 demand_ratio: 1.0,
-                ..Asked::default()
+                ..AskedRun::default()
             },
             tiers: vec![tier("", 1, 20_000.0), tier("leaf", 4, 60_000.0)],
-            verdict: Verdict { valid: true, ..Verdict::default() },
+            verdict: RunVerdict { valid: true, ..RunVerdict::default() },
             ..Run::default()
         }
     }

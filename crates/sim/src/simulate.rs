@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater_control::catalog::Controller;
 use tailwater_core::{Instant, Rate};
-use tailwater_stats::result::{Asked, Run};
+use tailwater_stats::result::{AskedRun, Run};
 
 /// A rule that every run must obey was broken: a defect of a controller or of the simulator, never a
 /// property of the load.
@@ -240,8 +240,10 @@ impl<'a> Simulation<'a> {
         }
         let Remains { books, samples, tiers, locks, events } = self.mechanics.finish(self.end);
         let counts = tiers.first().map(|front| front.counts).unwrap_or_default();
-        let mut run =
-            Run { asked: Asked { clients: world.clients, ..Asked::default() }, ..Run::default() };
+        let mut run = Run {
+            asked: AskedRun { clients: world.clients, ..AskedRun::default() },
+            ..Run::default()
+        };
         run.retry = books.retry;
         let mut found = books.tally.finish();
         let points = std::mem::take(&mut found.points);

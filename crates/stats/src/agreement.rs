@@ -222,10 +222,14 @@ mod tests {
     /// Where no run of it counts in either, it was in no number: all that was left agreed.
     #[test]
     fn what_has_no_valid_run_in_either_is_counted() {
-        use crate::result::{Asked, Run, Verdict};
+        use crate::result::{AskedRun, Run, RunVerdict};
         let run = |controller: &str, valid| Run {
-            asked: Asked { controller: controller.into(), demand_ratio: 1.0, ..Asked::default() },
-            verdict: Verdict { valid, ..Verdict::default() },
+            asked: AskedRun {
+                controller: controller.into(),
+                demand_ratio: 1.0,
+                ..AskedRun::default()
+            },
+            verdict: RunVerdict { valid, ..RunVerdict::default() },
             ..Run::default()
         };
         let of = |runs: Vec<Run>| Experiment {

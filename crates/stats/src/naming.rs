@@ -1,6 +1,6 @@
 //! What a run is called wherever it is named, and the numbers in that as people read them.
 
-use crate::result::Asked;
+use crate::result::AskedRun;
 use std::fmt;
 
 /// What stands where there is no number.
@@ -9,24 +9,24 @@ pub const NOTHING: &str = "–";
 /// What tells a run from others of its experiment, such as `none at 0.5×, 100 clients, SLO 400 µs, repetition 2`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RunName<'a> {
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub controller: &'a str,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub profile: &'a str,
-    /// As in [`Asked`]; 0 where no capacity is known.
+    /// As in [`AskedRun`]; 0 where no capacity is known.
     pub demand_ratio: f64,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub clients: u32,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub slo_us: f64,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub repetition: u32,
 }
 
 impl<'a> RunName<'a> {
     /// That of a run, by what it was asked for.
     #[must_use]
-    pub fn of(asked: &'a Asked) -> Self {
+    pub fn of(asked: &'a AskedRun) -> Self {
         Self {
             controller: &asked.controller,
             profile: &asked.profile,
@@ -134,14 +134,14 @@ mod tests {
 
     #[test]
     fn a_run_is_called_by_what_tells_it_from_others() {
-        let run = Asked {
+        let run = AskedRun {
             controller: "law".into(),
             profile: "paper".into(),
             clients: 1_000,
             slo_us: 1_500.0,
             demand_ratio: 0.5,
             repetition: 2,
-            ..Asked::default()
+            ..AskedRun::default()
         };
         let called = RunName::of(&run).to_string();
         assert_eq!(called, "law (paper) at 0.5×, 1,000 clients, SLO 1.5 ms, repetition 2");

@@ -21,7 +21,7 @@ mod manifest;
 mod skip;
 
 pub use answers::AnswerReading;
-pub use asked::Asked;
+pub use asked::AskedRun;
 pub use fates::Fates;
 pub use generator::GeneratorReading;
 pub use latency::LatencyReading;
@@ -36,7 +36,7 @@ pub use replicas::{ReplicaReading, ReplicasCompared};
 pub use run::Run;
 pub use series::Series;
 pub use server::ServerReading;
-pub use verdict::Verdict;
+pub use verdict::RunVerdict;
 pub use yardstick::Yardstick;
 
 use crate::rules::Rules;
@@ -142,15 +142,15 @@ pub struct LoadMark {
 /// Server CPU per request of a controller against `none`, in pairs of the same repetition.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CostOfControl {
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub controller: String,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub profile: String,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub clients: u32,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub slo_us: f64,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub demand_ratio: f64,
     /// Controller ÷ none.
     pub ratio: crate::compare::PairedRatio,
@@ -172,13 +172,13 @@ pub struct CapacityReading {
 /// A step of demand, all its repetitions laid over one another.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct StepRecovery {
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub controller: String,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub profile: String,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub clients: u32,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub slo_us: f64,
     /// Which step of the cycle it is, from 0.
     #[serde(default)]
@@ -194,15 +194,15 @@ pub struct StepRecovery {
 /// Median and spread over repetitions of one configuration.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub controller: String,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub profile: String,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub clients: u32,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub slo_us: f64,
-    /// As in [`Asked`].
+    /// As in [`AskedRun`].
     pub demand_ratio: f64,
     /// Valid repetitions behind the numbers.
     pub repetitions: u32,

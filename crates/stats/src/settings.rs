@@ -165,12 +165,18 @@ fn list(values: Vec<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Asked, Rates, Run, ShardMark, Spread, Summary};
+    use crate::result::{AskedRun, Rates, Run, ShardMark, Spread, Summary};
 
     fn run(controller: &str, clients: u32, demand_ratio: f64, asked_rps: f64) -> Run {
         let controller = controller.into();
         Run {
-            asked: Asked { controller, clients, demand_ratio, slo_us: 400.0, ..Asked::default() },
+            asked: AskedRun {
+                controller,
+                clients,
+                demand_ratio,
+                slo_us: 400.0,
+                ..AskedRun::default()
+            },
             rates: Rates { asked_rps, ..Rates::default() },
             ..Run::default()
         }

@@ -1,6 +1,6 @@
 //! Repetitions folded into medians with their range.
 
-use crate::result::{Asked, Run, Summary};
+use crate::result::{AskedRun, Run, Summary};
 use crate::spread::Spread;
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(crate) fn without_valid_run(runs: &[Run]) -> Vec<Summary> {
 }
 
 /// What was found in so many repetitions of what was asked for.
-fn of_asked(asked: &Asked, repetitions: u32, of: BTreeMap<String, Spread>) -> Summary {
+fn of_asked(asked: &AskedRun, repetitions: u32, of: BTreeMap<String, Spread>) -> Summary {
     Summary {
         controller: asked.controller.clone(),
         profile: asked.profile.clone(),
@@ -51,7 +51,7 @@ fn of_asked(asked: &Asked, repetitions: u32, of: BTreeMap<String, Spread>) -> Su
     }
 }
 
-fn alike(a: &Asked, b: &Asked) -> bool {
+fn alike(a: &AskedRun, b: &AskedRun) -> bool {
     // A demand of 1.2 × capacity may have been computed in more than one way.
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs());
     a.controller == b.controller
@@ -143,13 +143,17 @@ fn share(run: &Run, count: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Fates, LatencyReading, Rates, RefusalReading, ServerReading, Verdict};
+    use crate::result::{Fates, LatencyReading, Rates, RefusalReading, RunVerdict, ServerReading};
 
     fn run(controller: &str, demand_ratio: f64, goodput_rps: f64) -> Run {
         Run {
-            asked: Asked { controller: controller.to_owned(), demand_ratio, ..Asked::default() },
+            asked: AskedRun {
+                controller: controller.to_owned(),
+                demand_ratio,
+                ..AskedRun::default()
+            },
             rates: Rates { goodput_rps, ..Rates::default() },
-            verdict: Verdict { valid: true, ..Verdict::default() },
+            verdict: RunVerdict { valid: true, ..RunVerdict::default() },
             fates: Fates { ok: 3, shed: 1, ..Fates::default() },
             ..Run::default()
         }
@@ -158,7 +162,7 @@ mod tests {
     #[test]
     fn interleaved_valid_runs_are_grouped_in_order_of_appearance() {
         let invalid = Run {
-            verdict: Verdict { valid: false, ..run("none", 0.3, 1e9).verdict },
+            verdict: RunVerdict { valid: false, ..run("none", 0.3, 1e9).verdict },
             ..run("none", 0.3, 1e9)
         };
         let runs = [
@@ -168,7 +172,7 @@ mod tests {
             run("none", 0.3, 30.0),
             run("none", 1.2, 5.0),
             Run {
-                verdict: Verdict { valid: false, ..run("seda", 0.3, 1.0).verdict },
+                verdict: RunVerdict { valid: false, ..run("seda", 0.3, 1.0).verdict },
                 ..run("seda", 0.3, 1.0)
             },
             run("none", 0.3, 20.0),
@@ -184,7 +188,7 @@ mod tests {
     #[test]
     fn configurations_without_a_valid_run_are_named_once() {
         let void = |controller| Run {
-            verdict: Verdict { valid: false, ..run(controller, 1.0, 1.0).verdict },
+            verdict: RunVerdict { valid: false, ..run(controller, 1.0, 1.0).verdict },
             rates: Rates { asked_rps: 7.0, ..run(controller, 1.0, 1.0).rates },
             ..run(controller, 1.0, 1.0)
         };

@@ -215,7 +215,7 @@ fn switches(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Asked, Fates, LatencyReading, Noise, Rates, RefusalReading, Yardstick};
+    use crate::result::{AskedRun, Fates, LatencyReading, Noise, Rates, RefusalReading, Yardstick};
     use crate::rules::TierRules;
 
     fn late_by(lateness_p99_us: f64) -> GeneratorReading {
@@ -224,7 +224,7 @@ mod tests {
 
     fn run() -> Run {
         Run {
-            asked: Asked { slo_us: 400.0, ..Asked::default() },
+            asked: AskedRun { slo_us: 400.0, ..AskedRun::default() },
             rates: Rates { asked_rps: 10_000.0, offered_rps: 9_900.0, ..Rates::default() },
             fates: Fates { ok: 1_000, ..Fates::default() },
             generator: late_by(200.0),

@@ -22,7 +22,7 @@ use tailwater_rt::Address;
 use tailwater_rt::counts::Counts;
 use tailwater_rt::time::now;
 use tailwater_stats::result::{
-    Asked, ConnectionReading, GeneratorReading, ReplicaReading, ReplicasCompared, Run,
+    AskedRun, ConnectionReading, GeneratorReading, ReplicaReading, ReplicasCompared, Run,
     ServerReading,
 };
 use tailwater_stats::traits::{TierTraits, Traits};
@@ -255,10 +255,10 @@ impl Job {
         let counted = self.of_front(&mut all.counted);
         let counts = counted.first().and_then(|front| front.counts.as_ref());
         let mut run = Run {
-            asked: Asked {
+            asked: AskedRun {
                 clients: self.clients,
                 slo_us: self.slo_ns as f64 / 1e3,
-                ..Asked::default()
+                ..AskedRun::default()
             },
             noise: all.window.noise,
             tiers: tiers::readings(

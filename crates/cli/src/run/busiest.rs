@@ -167,7 +167,7 @@ fn parse(line: &str) -> Option<Process> {
 mod tests {
     use super::*;
     use std::process::{Child, Command};
-    use tailwater_stats::result::{Discard, Noise, TierReading, Verdict};
+    use tailwater_stats::result::{Discard, Noise, RunVerdict, TierReading};
 
     /// Ended when dropped.
     struct Spinning(Child);
@@ -245,7 +245,7 @@ mod tests {
     fn nothing_is_blamed_where_every_run_counts() {
         let mut experiment = Experiment {
             runs: vec![Run {
-                verdict: Verdict { valid: true, ..Verdict::default() },
+                verdict: RunVerdict { valid: true, ..RunVerdict::default() },
                 ..Run::default()
             }],
             discarded: vec![Discard::default()],

@@ -48,12 +48,12 @@ fn row(result: &Experiment, (controller, demand): (&str, f64)) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Asked, LatencyReading, Rates, Verdict};
+    use tailwater_stats::result::{AskedRun, LatencyReading, Rates, RunVerdict};
 
     #[test]
     fn runs_that_do_not_count_have_no_numbers() {
         let run = |controller: &str, valid| Run {
-            asked: Asked { controller: controller.into(), ..Asked::default() },
+            asked: AskedRun { controller: controller.into(), ..AskedRun::default() },
             rates: Rates {
                 asked_rps: 400.0,
                 offered_rps: 400.0,
@@ -61,7 +61,7 @@ mod tests {
                 ..Rates::default()
             },
             latency: LatencyReading { p50_us: 100.0, p99_us: 2_000.0, ..LatencyReading::default() },
-            verdict: Verdict { valid, ..Verdict::default() },
+            verdict: RunVerdict { valid, ..RunVerdict::default() },
             ..Run::default()
         };
         let runs = vec![run("none", true), run("none", false), run("breakwater", false)];

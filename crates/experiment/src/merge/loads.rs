@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use tailwater_core::{Nanos, Ratio};
 use tailwater_stats::Histogram;
 use tailwater_stats::result::{
-    AnswerReading, Asked, ConnectionReading, Experiment, Fates, GeneratorReading, LatencyReading,
-    LoadMark, Noise, Rates, RefusalReading, ReplicaReading, ReplicasCompared, Run, Verdict,
+    AnswerReading, AskedRun, ConnectionReading, Experiment, Fates, GeneratorReading,
+    LatencyReading, LoadMark, Noise, Rates, RefusalReading, ReplicaReading, ReplicasCompared, Run,
+    RunVerdict,
 };
 
 /// Of their windows, so much must be in common: rates are added up.
@@ -49,7 +50,7 @@ pub(super) fn merge(loads: &[Experiment]) -> Result<Experiment, MergeError> {
     let runs: Vec<&Run> = loads.iter().flat_map(|load| &load.runs).collect();
     let mut run = together(&runs);
     run.asked.clients = clients;
-    run.verdict = Verdict::of(reasons(&runs).chain(apart(&marks)));
+    run.verdict = RunVerdict::of(reasons(&runs).chain(apart(&marks)));
     let title = format!("{} loads at the same time", loads.len());
     let cut_short = loads.iter().find_map(|load| load.cut_short.clone());
     // Without a mark, it is no part of another: none is counted twice.
@@ -142,9 +143,9 @@ fn together(runs: &[&Run]) -> Run {
         shed: count(|run| run.fates.shed),
         lost: count(|run| run.fates.lost),
     };
-    let Asked { controller, profile, arrivals, slo_us, .. } = runs[0].asked.clone();
+    let AskedRun { controller, profile, arrivals, slo_us, .. } = runs[0].asked.clone();
     Run {
-        asked: Asked { controller, profile, arrivals, slo_us, ..Asked::default() },
+        asked: AskedRun { controller, profile, arrivals, slo_us, ..AskedRun::default() },
         rates: Rates {
             asked_rps: sum(|run| run.rates.asked_rps),
             offered_rps: sum(|run| run.rates.offered_rps),
@@ -240,10 +241,15 @@ mod tests {
         let ok = latencies_ms.iter().filter(|&&ms| ms <= 5).count() as u64;
         let fates = Fates { ok, late: latencies_ms.len() as u64 - ok, ..Fates::default() };
         let run = Run {
-            asked: Asked { controller: "none".into(), clients: 8, slo_us: 5e3, ..Asked::default() },
+            asked: AskedRun {
+                controller: "none".into(),
+                clients: 8,
+                slo_us: 5e3,
+                ..AskedRun::default()
+            },
             rates: Rates { offered_rps: fates.total() as f64 / 2.0, ..Rates::default() },
             fates,
-            verdict: Verdict { valid: true, ..Verdict::default() },
+            verdict: RunVerdict { valid: true, ..RunVerdict::default() },
             latency_counts_ns: latency.counts(),
             ..Run::default()
         };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The controller, the demand on it and its objective; and which repetition it is.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Asked {
+pub struct AskedRun {
     /// Name in the catalog.
     pub controller: String,
     /// Its profile, with overrides in brackets.

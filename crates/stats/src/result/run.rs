@@ -1,7 +1,7 @@
 //! One run: what was asked, what came of it, and whether it counts.
 
 use super::answers::AnswerReading;
-use super::asked::Asked;
+use super::asked::AskedRun;
 use super::fates::Fates;
 use super::generator::GeneratorReading;
 use super::latency::LatencyReading;
@@ -15,7 +15,7 @@ use super::replicas::ReplicaReading;
 use super::series::Series;
 use super::server::ServerReading;
 use super::skip::is_zero;
-use super::verdict::Verdict;
+use super::verdict::RunVerdict;
 use super::yardstick::Yardstick;
 use crate::connections::ConnectionReading;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 pub struct Run {
     /// What was asked for.
     #[serde(flatten)]
-    pub asked: Asked,
+    pub asked: AskedRun,
     /// What its goodput is quoted against.
     #[serde(flatten)]
     pub yardstick: Yardstick,
@@ -54,7 +54,7 @@ pub struct Run {
     pub server: ServerReading,
     /// Whether it counts.
     #[serde(flatten)]
-    pub verdict: Verdict,
+    pub verdict: RunVerdict,
     /// Answers that were not whole, or not right.
     #[serde(flatten)]
     pub answers: AnswerReading,
@@ -165,11 +165,11 @@ mod tests {
 
     fn full() -> Run {
         Run {
-            asked: Asked { arrivals: "poisson".into(), ..Asked::default() },
+            asked: AskedRun { arrivals: "poisson".into(), ..AskedRun::default() },
             yardstick: Yardstick { bound_error: 0.1, ..Yardstick::default() },
             generator: GeneratorReading { slipped_us: 0.3, ..GeneratorReading::default() },
             server: ServerReading { memory_bytes: u64::MAX, ..ServerReading::default() },
-            verdict: Verdict { in_doubt: Some("above it".into()), ..Verdict::default() },
+            verdict: RunVerdict { in_doubt: Some("above it".into()), ..RunVerdict::default() },
             answers: AnswerReading { wrong: 1, partial: u64::MAX },
             replicas: ReplicaReading {
                 lost: 2,

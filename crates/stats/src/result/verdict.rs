@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// By the rules fixed beforehand: whether a run counts, and why not; and whether its share of the bound is in doubt.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct RunVerdict {
     /// Whether every rule fixed beforehand holds.
     pub valid: bool,
     /// The rules that do not hold.
@@ -15,7 +15,7 @@ pub struct Verdict {
     pub in_doubt: Option<String>,
 }
 
-impl Verdict {
+impl RunVerdict {
     /// Of a run that breaks these rules, each told with its reading.
     #[must_use]
     pub fn of(broken: impl IntoIterator<Item = String>) -> Self {

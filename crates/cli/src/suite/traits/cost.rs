@@ -167,7 +167,7 @@ fn cores_per_answer(run: &Run) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailwater_stats::result::{Fates, LatencyReading, Rates, TierReading, Verdict};
+    use tailwater_stats::result::{Fates, LatencyReading, Rates, RunVerdict, TierReading};
 
     fn run(cores_used: f64) -> Run {
         let tier = TierReading { cores_used: Some(cores_used), ..TierReading::default() };
@@ -176,7 +176,7 @@ mod tests {
             tiers: vec![tier],
             rates: Rates { throughput_rps, ..Rates::default() },
             latency: LatencyReading { p50_us: 100.0, p99_us: 9.0, ..LatencyReading::default() },
-            verdict: Verdict { valid: true, ..Verdict::default() },
+            verdict: RunVerdict { valid: true, ..RunVerdict::default() },
             ..Run::default()
         }
     }

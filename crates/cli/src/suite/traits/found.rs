@@ -230,14 +230,14 @@ fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 pub(super) mod tests {
     use super::super::quantity::tests::run;
     use super::*;
-    use tailwater_stats::result::{LatencyReading, Rates, Verdict, Yardstick};
+    use tailwater_stats::result::{LatencyReading, Rates, RunVerdict, Yardstick};
 
     /// A load of three runs, of which two count.
     pub(in super::super) fn experiment() -> Experiment {
         let with = |p50_us: f64, valid: bool| {
             let mut run = Run {
                 latency: LatencyReading { p50_us, ..run().latency },
-                verdict: Verdict { valid, ..run().verdict },
+                verdict: RunVerdict { valid, ..run().verdict },
                 rates: Rates { asked_rps: 100.0, ..run().rates },
                 yardstick: Yardstick { capacity_rps: 1e3, ..run().yardstick },
                 ..run()

@@ -146,7 +146,7 @@ fn size(clients: u32, seconds: f64) -> Result<(), String> {
         cpu_ns: u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX),
         peak_bytes,
         bytes_per_client: (peak_bytes - before) as f64 / f64::from(clients),
-        goodput_rps: run.goodput_rps,
+        goodput_rps: run.rates.goodput_rps,
     };
     println!("{}", serde_json::to_string(&run).map_err(|error| error.to_string())?);
     Ok(())

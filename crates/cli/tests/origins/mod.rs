@@ -8,24 +8,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Those of before their programs named a commit, or of programs that name none yet. It only shrinks.
 const WITHOUT_COMMIT: &str = "
-    ablation-last-credit ablation-target-loopback ablation-text-sim ablations-departures
-    accelerate-aes accelerate-leaf accelerate-software accelerate-zstd arrivals-sim
-    attached-memcached attached-redis baselines-sim bimodal-loopback breakdown
-    breakdown-loopback chain-loopback chain-sim classes-loopback clients-10k-connections-sim
-    clients-10k-loopback clients-10k-sim clients-3700-connections-sim clients-3700-loopback
-    clients-3700-sim constant-loopback controllers-coalescing-sim controllers-loopback
-    controllers-packets-sim controllers-sim crowds crowds-million-1.5 crowds-million-1.87
-    figures-breakwater figures-protego fleet hdsearch-frontier hdsearch-glove hostile
-    kept-memcached key-value-usr key-value-var locks loops-1-loopback loops-10-sim
-    loops-4-loopback neighbours options-memcached options-memcached-bursts options-redis
-    options-redis-bursts overload-again-loopback overload-before-sim overload-loopback
-    overload-versions-loopback pause-100us-sim profile ready ready-hot recommend
-    recorded-memcached-held recorded-redis-held router-failover search-one-segment
-    search-wordnet service-100us-loopback service-1us-sim setalgebra spike-loopback
-    suite-cost-hdsearch tantivy-million tantivy-wordnet threads-16-cores threads-sim
-    tiers-cache tiers-failures tiers-hedge tiers-models tiers-replicas tls tuning
-    two-mutexes-20-100us two-mutexes-20-10us two-mutexes-50-100us two-mutexes-50-10us
-    two-mutexes-breakdown two-mutexes-threshold unix-loopback
+    ablation-target-loopback ablations-departures accelerate-aes accelerate-leaf
+    accelerate-software accelerate-zstd attached-memcached attached-redis baselines-sim
+    bimodal-loopback breakdown breakdown-loopback chain-loopback chain-sim classes-loopback
+    clients-10k-connections-sim clients-10k-loopback clients-10k-sim
+    clients-3700-connections-sim clients-3700-loopback clients-3700-sim constant-loopback
+    controllers-coalescing-sim controllers-loopback controllers-packets-sim crowds
+    crowds-million-1.5 crowds-million-1.87 figures-breakwater figures-protego fleet
+    hdsearch-frontier hdsearch-glove hostile kept-memcached key-value-usr key-value-var
+    locks loops-1-loopback loops-10-sim loops-4-loopback neighbours options-memcached
+    options-memcached-bursts options-redis options-redis-bursts overload-again-loopback
+    overload-before-sim overload-loopback overload-versions-loopback profile ready ready-hot
+    recommend recorded-memcached-held recorded-redis-held router-failover search-one-segment
+    search-wordnet service-100us-loopback setalgebra spike-loopback suite-cost-hdsearch
+    tantivy-million tantivy-wordnet threads-16-cores tiers-cache tiers-failures tiers-hedge
+    tiers-models tiers-replicas tls tuning two-mutexes-20-100us two-mutexes-20-10us
+    two-mutexes-50-100us two-mutexes-50-10us two-mutexes-breakdown two-mutexes-threshold
+    unix-loopback
 ";
 
 /// The same of the time, simulations apart. It only shrinks.

@@ -11,9 +11,8 @@ const WITHOUT_COMMIT: &str = "
     ablation-target-loopback ablations-departures accelerate-aes accelerate-leaf
     accelerate-software accelerate-zstd attached-memcached attached-redis baselines-sim
     bimodal-loopback breakdown breakdown-loopback chain-loopback chain-sim classes-loopback
-    clients-10k-connections-sim clients-10k-loopback clients-10k-sim
-    clients-3700-connections-sim clients-3700-loopback clients-3700-sim constant-loopback
-    controllers-coalescing-sim controllers-loopback controllers-packets-sim crowds
+    clients-10k-connections-sim clients-10k-loopback clients-10k-sim clients-3700-loopback
+    constant-loopback controllers-coalescing-sim controllers-loopback crowds
     crowds-million-1.5 crowds-million-1.87 figures-breakwater figures-protego fleet
     hdsearch-frontier hdsearch-glove hostile kept-memcached key-value-usr key-value-var
     locks loops-1-loopback loops-10-sim loops-4-loopback neighbours options-memcached

@@ -34,6 +34,15 @@ pub struct Problem {
 }
 
 impl FileError {
+    /// These, in order of place and each once; `None` of none.
+    #[must_use]
+    pub fn of(file: &str, problems: impl IntoIterator<Item = Problem>) -> Option<Self> {
+        let all: BTreeSet<Problem> = problems.into_iter().collect();
+        let omitted = all.len().saturating_sub(PROBLEMS_MAX);
+        let problems: Vec<Problem> = all.into_iter().take(PROBLEMS_MAX).collect();
+        (!problems.is_empty()).then(|| Self { file: file.into(), problems, omitted })
+    }
+
     /// A single problem.
     #[must_use]
     pub fn at(file: &str, place: TextPlace, message: impl Into<String>) -> Self {
@@ -141,5 +150,19 @@ mod tests {
         let error = problems.into_error("x.toml");
         assert_eq!((error.problems.len(), error.omitted), (20, 1_080));
         assert!(error.to_string().ends_with("0019\nx.toml: and 1080 more"), "{error}");
+    }
+
+    #[test]
+    fn problems_of_several_readings_are_one_error() {
+        let problem = |line, message: &str| Problem {
+            place: TextPlace { line, column: 1 },
+            message: message.into(),
+        };
+        assert_eq!(FileError::of("x.toml", []), None);
+        let found = [problem(2, "late"), problem(1, "early"), problem(2, "late")];
+        let told = FileError::of("x.toml", found).map(|error| error.to_string());
+        assert_eq!(told.as_deref(), Some("x.toml:1:1: early\nx.toml:2:1: late"));
+        let many = (1..=21).map(|line| problem(line, "wrong"));
+        assert_eq!(FileError::of("x.toml", many).map(|error| error.omitted), Some(1));
     }
 }

@@ -5,7 +5,6 @@ use tailwater_control::Site;
 use tailwater_control::catalog::{Spec, SpecError};
 use tailwater_core::Rate;
 use tailwater_core::duration::format_duration;
-use tailwater_workload::limits::PROBLEMS_MAX;
 use tailwater_workload::scenario::{
     Amount, Configuration, ControllerSpec, Cycle, Demand, ScenarioError, Server, TextPlace,
 };
@@ -79,21 +78,11 @@ pub(crate) fn demand_at(cycle: &Cycle, offset_us: f64, capacity: Rate) -> Option
 /// # Errors
 /// All that the catalog does not know, or that cannot meet an objective, each with its place and once.
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let mut problems = Vec::new();
-    for controller in &scenario.controllers {
-        for &slo in &scenario.slo {
-            problems.extend(build(scenario, controller, slo).err());
-        }
-    }
-    let mut all = problems.into_iter().flat_map(|error| error.problems).collect::<Vec<_>>();
-    all.sort();
-    all.dedup();
-    let omitted = all.len().saturating_sub(PROBLEMS_MAX);
-    all.truncate(PROBLEMS_MAX);
-    if all.is_empty() {
-        return Ok(());
-    }
-    Err(ScenarioError { file: scenario.file.clone(), problems: all, omitted })
+    let slos = |controller| scenario.slo.iter().map(move |slo| (controller, *slo));
+    let tries = scenario.controllers.iter().flat_map(slos);
+    let refused = tries.filter_map(|(controller, slo)| build(scenario, controller, slo).err());
+    let problems = refused.flat_map(|error| error.problems);
+    ScenarioError::of(&scenario.file, problems).map_or(Ok(()), Err)
 }
 
 /// For one objective; the first that cannot be built is the error.

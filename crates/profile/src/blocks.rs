@@ -57,10 +57,8 @@ pub struct Blocks {
     places: Map<FunctionId, usize>,
     names: Vec<String>,
     functions: Vec<Function>,
-    /// The calls that others may yet turn out to lie around, as long as the middles of their bounds say.
+    /// The calls that others may yet turn out to lie around.
     threads: Threads,
-    /// The same by their bounds.
-    bounds: Threads,
 }
 
 #[derive(Clone)]
@@ -82,14 +80,6 @@ struct Block {
     itself_high: Histogram<u32>,
     /// Of all its calls together.
     calls_within: u64,
-}
-
-/// The calls that were seen within one.
-struct Within {
-    /// How long they were together, by the middles of their bounds.
-    middles: Ticks,
-    bounds: Interval,
-    calls: u64,
 }
 
 /// How long a call was in the function itself.
@@ -174,7 +164,6 @@ impl Blocks {
             functions: vec![Function::new(parts); names.len()],
             names,
             threads: Threads::default(),
-            bounds: Threads::default(),
         }
     }
 
@@ -194,9 +183,11 @@ impl Blocks {
 
     fn call(&mut self, call: &Call) {
         // Also of calls that do not count: others lie around them.
-        let Some(within) = self.within(call) else { return };
-        let is_cut = call.flags.has(CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE);
         let duration = Interval::of(call);
+        // `None` on a thread too many. A first reading with a set of functions says how many such calls there are: it has the same
+        // bound.
+        let Some(within) = self.threads.ended(call, Some(duration)) else { return };
+        let is_cut = call.flags.has(CallFlags::UNFINISHED | CallFlags::STARTED_BEFORE);
         if is_cut || duration.is_unknown() {
             return;
         }
@@ -213,20 +204,12 @@ impl Blocks {
         // makes longer than most are, and others like it were not seen.
         let is_short = took < self.resolution || duration.low == 0;
         function.short += u64::from(is_short && !call.flags.has(CallFlags::CLOCKED));
-        let Within { middles, bounds, calls } = within;
-        let itself =
-            Itself { middle: took.saturating_sub(middles), bounds: duration.without(bounds) };
+        let itself = Itself {
+            middle: took.saturating_sub(within.length),
+            bounds: duration.without(within.time),
+        };
         let block = function.blocks[block as usize].get_or_insert_with(Block::new);
-        block.add(took, &itself, calls);
-    }
-
-    /// The calls that it made, those that were seen. `None` on a thread too many. A first reading with a set of functions says how
-    /// many such calls there are: it has the same bound.
-    fn within(&mut self, call: &Call) -> Option<Within> {
-        let took = Interval { low: call.length(), high: call.length() };
-        let middles = self.threads.ended(call, Some(took))?;
-        let bounds = self.bounds.ended(call, Some(Interval::of(call)))?;
-        Some(Within { middles: middles.time.low, bounds: bounds.time, calls: middles.calls })
+        block.add(took, &itself, within.calls);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::interval::Interval;
 use crate::hash::Map;
-use crate::record::{Call, ThreadId};
+use crate::record::{Call, ThreadId, Ticks};
 
 /// Threads told apart at a time. Beyond half of that a thread in no call makes room for others.
 const THREADS_MAX: usize = 65_536;
@@ -36,6 +36,8 @@ pub(crate) struct Nested {
 pub(crate) struct Sum {
     pub(crate) calls: u64,
     pub(crate) time: Interval,
+    /// The same from start to end, whatever slack both have.
+    pub(crate) length: Ticks,
 }
 
 struct Entry {
@@ -49,6 +51,7 @@ impl Sum {
     pub(super) fn add(&mut self, other: Self) {
         self.calls += other.calls;
         self.time.add(other.time);
+        self.length = self.length.saturating_add(other.length);
     }
 }
 
@@ -83,7 +86,7 @@ impl Nested {
             within.add(last.sum);
         }
         let (sum, swallowed) = match time {
-            Some(time) => (Sum { calls: 1, time }, within),
+            Some(time) => (Sum { calls: 1, time, length: call.length() }, within),
             None => (within, Sum::default()),
         };
         if call.depth == 0 {
@@ -186,7 +189,7 @@ mod tests {
                 if is_member(at) && around.any(is_member) {
                     inner += 1;
                 } else if is_member(at) {
-                    naive.add(Sum { calls: 1, time });
+                    naive.add(Sum { calls: 1, time, length });
                 }
                 if one.is_told {
                     swallowed += nested.ended(&one.call, one.is_in_set.then_some(time)).calls;
@@ -209,7 +212,8 @@ mod tests {
             swallowed += nested.ended(&one.call, time).calls;
             assert!(nested.open.len() <= ENTRIES_MAX + 3);
         }
-        let time = Interval { low: 20_001, high: 20_001 };
-        assert_eq!((nested.sum(), swallowed), (Sum { calls: 1, time }, 10_000));
+        let length = 20_001;
+        let time = Interval { low: length, high: length };
+        assert_eq!((nested.sum(), swallowed), (Sum { calls: 1, time, length }, 10_000));
     }
 }
